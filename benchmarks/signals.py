@@ -27,7 +27,7 @@ from synth.schemas.environment import Env
 from synth.schemas.filter import Case, Cases
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
-from synth.stats.logistic import auc
+from synth.stats.ranks import auc
 from synth.text.provenance import provenance
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
@@ -126,12 +126,9 @@ def _figure(
 
 
 def _auroc(pairs: list[tuple[float, bool]]) -> float:
-    labels = np.array([int(label) for _, label in pairs])
-    return (
-        auc(np.array([score for score, _ in pairs]), labels)
-        if 0 < labels.sum() < len(labels)
-        else float("nan")
-    )
+    good = [score for score, label in pairs if label]
+    bad = [score for score, label in pairs if not label]
+    return auc(good, bad) if good and bad else float("nan")
 
 
 def table(title: str, rows: Sequence[Scored]) -> list[str]:

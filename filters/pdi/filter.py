@@ -16,8 +16,7 @@ from synth.schemas.filter import Case, Cases, Filter, Findings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
-from synth.stats.pdi.offline import INDEX, LEAST_TASKS, SKILL, Phis, indices, phis
-from synth.stats.pdi.online import LEAST_ATTEMPTS, Step
+from synth.stats.pdi import INDEX, LEAST_ATTEMPTS, LEAST_TASKS, SKILL, Phis, Step, indices, phis
 
 INPUTS = "pdi_inputs"
 

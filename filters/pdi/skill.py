@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from synth.engine.asking import UnreadableError
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory
-from synth.stats.pdi.online import Step
+from synth.stats.pdi import Step
 from synth.text.transcript.log import log_of
 
 LONGEST = 20_000

@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 
 from synth.filters.rank_surprisal.ratio import LEAST_SURPRISAL, Sums, dataset_ratio
-from synth.stats.correlation import spearman
+from synth.stats.ranks import spearman
 
 RESAMPLES = 1000
 PROXY_FROM = 0.7

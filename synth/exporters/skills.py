@@ -15,7 +15,7 @@ from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values
 from synth.ledger.views import connect
-from synth.stats.pdi.offline import INDEX, SKILL
+from synth.stats.pdi import INDEX, SKILL
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.secrets.finder import Finder
 

@@ -18,8 +18,8 @@ from synth.pairs.rows import PairRow
 from synth.pairs.settings import PairSettings
 from synth.schemas.pairs import PairFamily, PreferencePair
 from synth.schemas.trajectory import Authorship
-from synth.stats.authorship import StyledPair, style, styled
 from synth.stats.length_balance import Lengths, balanced, chosen_longer, length_auc
+from synth.text.authorship import StyledPair, style, styled
 
 MOST_STYLED = 500
 """Pairs of a family whose words are looked at: an AUC is then known to 0.03 or so."""

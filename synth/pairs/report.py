@@ -9,7 +9,7 @@ import msgspec
 
 from synth.schemas.pairs import Tier
 from synth.set_aside import SetAside
-from synth.stats.authorship import Style
+from synth.text.authorship import Style
 
 
 class LengthBalance(msgspec.Struct, frozen=True):

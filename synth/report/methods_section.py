@@ -6,8 +6,9 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.html import Drawn, table
-from synth.report.rates import bar, clustered, percents
+from synth.report.rates import bar, percents
 from synth.report.section import Section
+from synth.stats.intervals import clustered
 
 OUTCOMES = ("success", "failure", "truncated", "unknown", "invalid")
 _COUNTED = ", ".join(

@@ -3,7 +3,7 @@ what it lets pass of the failures.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -113,6 +113,3 @@ def line(env: str, found: Agreement, why_not: str | None) -> str:
     accepts = f"accepts {found.false_accepts} of {found.failures} failures [{low:.0%}, {high:.0%}]"
     verdict = "may decide" if why_not is None else f"is a column only: {why_not}"
     return f"{env}: kappa {shown}{between} on {found.items} gold-decided, {accepts}; {verdict}"
-
-
-Agreements = Mapping[str, Agreement]

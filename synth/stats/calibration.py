@@ -11,6 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from synth.stats import logistic
+
 ROUND = 40
 FIRST_LEVELS = 5
 LEVEL_DIGITS = 3
@@ -22,7 +26,6 @@ _PRIOR_RATE = (0.0, 2.0)
 _PRIOR_SLOPE = (-3.0, 1.5)
 """Mean and standard deviation of what the logit loses from the easiest level to the hardest."""
 _GENTLEST_SLOPE = -0.3
-_NEWTON_STEPS = 50
 _Z95 = 1.959964
 
 
@@ -65,37 +68,15 @@ class Curve:
 
 
 def fitted(played: Sequence[Played]) -> Curve:
-    """The most probable curve (maximum a posteriori, Newton's method); its covariance is the
-    inverse curvature there.
-    """
-    (rate_mean, rate_sd), (slope_mean, slope_sd) = _PRIOR_RATE, _PRIOR_SLOPE
-    intercept, slope = rate_mean, slope_mean
-    for _ in range(_NEWTON_STEPS):
-        down = [(rate_mean - intercept) / rate_sd**2, (slope_mean - slope) / slope_sd**2]
-        own, joint, of_slope = 1 / rate_sd**2, 0.0, 1 / slope_sd**2
-        for episode in played:
-            at = episode.level - _CENTRE
-            expected = _logistic(intercept + slope * at)
-            weight = expected * (1 - expected)
-            down[0] += episode.passed - expected
-            down[1] += (episode.passed - expected) * at
-            own, joint, of_slope = own + weight, joint + weight * at, of_slope + weight * at * at
-        determinant = own * of_slope - joint * joint
-        steps = (
-            (of_slope * down[0] - joint * down[1]) / determinant,
-            (own * down[1] - joint * down[0]) / determinant,
-        )
-        intercept, slope = (
-            intercept + max(-1.0, min(1.0, steps[0])),
-            slope + max(-1.0, min(1.0, steps[1])),
-        )
-        if max(map(abs, steps)) < 1e-9:
-            break
-    return Curve(
-        intercept,
-        min(slope, _GENTLEST_SLOPE),
-        (of_slope / determinant, -joint / determinant, own / determinant),
-    )
+    """The most probable curve, and the covariance of its two numbers."""
+    means, deviations = np.array([_PRIOR_RATE, _PRIOR_SLOPE]).T
+    precision = deviations**-2
+    design = np.array([[1.0, episode.level - _CENTRE] for episode in played]).reshape(-1, 2)
+    passed = np.array([float(episode.passed) for episode in played])
+    weights = logistic.fitted(design, passed, precision, means)
+    (own, joint), (_, of_slope) = logistic.covariance(design, precision, weights).tolist()
+    intercept, slope = weights.tolist()
+    return Curve(intercept, min(slope, _GENTLEST_SLOPE), (own, joint, of_slope))
 
 
 def round_levels(

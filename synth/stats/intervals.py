@@ -1,26 +1,30 @@
-"""Intervals of shares that were counted."""
+"""Intervals of success rates: of one, of the difference of two, and of trials that come in
+tasks.
+"""
 
-from collections.abc import Callable
-from math import comb, sqrt
+from collections.abc import Sequence
+from math import sqrt
 
+import numpy as np
+
+DRAWS = 2000
 _Z95 = 1.959964
-_HALVINGS = 60
+_AT_ONCE = 2_000_000
+"""Task counts drawn at once: a bound on memory."""
 
 
 def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """The exact central interval of a success rate (Clopper and Pearson 1934); (0, 1) of
     nothing.
     """
+    from scipy.special import betaincinv
+
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else _crossing(lambda rate: _at_least(successes, n, rate), tail)
-    high = (
-        1.0
-        if successes == n
-        else _crossing(lambda rate: 1 - _at_least(successes + 1, n, rate), tail)
-    )
-    return low, high
+    tail, failures = (1 - level) / 2, n - successes
+    low = betaincinv(successes, failures + 1, tail) if successes else 0.0
+    high = betaincinv(successes + 1, failures, 1 - tail) if failures else 1.0
+    return float(low), float(high)
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -41,19 +45,27 @@ def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int) -> tuple[fl
     )
 
 
-def _at_least(successes: int, n: int, rate: float) -> float:
-    """P(at least that many of n)."""
-    return sum(comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(successes, n + 1))
+def clustered(
+    solved: Sequence[int], trials: Sequence[int], *, seed: int = 0
+) -> tuple[float, float]:
+    """The 95 % interval of all solved over all trials, by a bootstrap of tasks (percentiles of
+    2,000 draws).
 
-
-def _crossing(tail_at: Callable[[float], float], tail: float) -> float:
-    """The rate at which a monotone tail probability takes a value."""
-    low, high = 0.0, 1.0
-    rising = tail_at(0.0) < tail_at(1.0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if (tail_at(middle) < tail) is rising:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    Of one task, and where no task differs from another, nothing can be resampled: then Wilson's, of
+    as many trials as there are tasks (of one task: of its trials).
+    """
+    s, n = np.asarray(solved, dtype=np.int64), np.asarray(trials, dtype=np.int64)
+    if len(n) < 2:
+        return wilson(int(s.sum()), int(n.sum()))
+    if len({a / b for a, b in zip(solved, trials, strict=True)}) == 1:
+        return wilson(round(solved[0] / trials[0] * len(n)), len(n))
+    rng = np.random.default_rng(seed)
+    rates: list[float] = []
+    rows = max(1, _AT_ONCE // len(n))
+    while len(rates) < DRAWS:
+        drawn = rng.multinomial(
+            len(n), np.full(len(n), 1 / len(n)), size=min(rows, DRAWS - len(rates))
+        )
+        rates.extend((drawn @ s / (drawn @ n)).tolist())
+    low, high = np.percentile(rates, [2.5, 97.5])
+    return float(low), float(high)

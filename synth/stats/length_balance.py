@@ -6,10 +6,11 @@ AUC is P(chosen longer) + P(equal) / 2
 over all (chosen, rejected) combinations, and 1 minus that where the shorter is chosen.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 import msgspec
+
+from synth.stats.ranks import auc
 
 FEWEST = 20
 """Pairs below which an AUC is noise, and nothing is left out for it."""
@@ -29,19 +30,15 @@ class Lengths(msgspec.Struct, frozen=True):
 
 def raw_auc(pairs: Sequence[Lengths]) -> float:
     """P(chosen longer) + P(equal) / 2 over all combinations of a chosen with a rejected side."""
-    rejected = sorted(pair.rejected for pair in pairs)
-    wins = sum(
-        bisect_left(rejected, pair.chosen) + bisect_right(rejected, pair.chosen) for pair in pairs
-    )
-    return wins / (2 * len(pairs) ** 2)
+    return auc([pair.chosen for pair in pairs], [pair.rejected for pair in pairs])
 
 
 def length_auc(pairs: Sequence[Lengths]) -> float | None:
     """The AUC of the better of both directions; None with fewer than 20 pairs."""
     if len(pairs) < FEWEST:
         return None
-    auc = raw_auc(pairs)
-    return max(auc, 1 - auc)
+    longer = raw_auc(pairs)
+    return max(longer, 1 - longer)
 
 
 def chosen_longer(pairs: Sequence[Lengths]) -> float | None:
@@ -62,8 +59,8 @@ def balanced(pairs: Iterable[Lengths], most: float) -> list[Lengths]:
     sample of 20 holds, none is kept.
     """
     every = sorted(pairs, key=lambda pair: pair.pair_id)
-    auc = length_auc(every)
-    if auc is None or auc <= most:
+    told = length_auc(every)
+    if told is None or told <= most:
         return every
     too_much = 1 if raw_auc(every) > 0.5 else -1
     leaning = [pair.pair_id for pair in every if pair.direction == too_much]
@@ -74,8 +71,8 @@ def balanced(pairs: Iterable[Lengths], most: float) -> list[Lengths]:
 
     def leans(count: int) -> bool:
         left = without(count)
-        auc = raw_auc(left) if left else 0.5
-        return (auc if too_much == 1 else 1 - auc) > most
+        longer = raw_auc(left) if left else 0.5
+        return (longer if too_much == 1 else 1 - longer) > most
 
     low, high = 0, len(leaning)
     while low < high:  # the fewest whose absence stops the leaning

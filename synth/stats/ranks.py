@@ -1,14 +1,17 @@
-"""How well a score ranks successes before failures, within tasks: what it knows beyond which tasks
-are easy.
+"""What ranks say: how well a score tells two classes apart, within tasks or over all, and how two
+scores agree.
 """
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
+Array = npt.NDArray[np.float64]
 Scored = Sequence[tuple[float, bool]]
 """(score, success) of the trials of one task."""
+LEAST = 3
 
 
 class Ranking(msgspec.Struct, frozen=True):
@@ -23,16 +26,32 @@ class Ranking(msgspec.Struct, frozen=True):
     pairs: int
 
 
+def auc(good: npt.ArrayLike, bad: npt.ArrayLike) -> float:
+    """P(a good one scores higher than a bad one), ties half: the area under the ROC curve."""
+    ones, others = np.asarray(good, np.float64), np.sort(np.asarray(bad, np.float64))
+    below = np.searchsorted(others, ones, "left").sum()
+    up_to = np.searchsorted(others, ones, "right").sum()
+    return float((below + up_to) / (2 * len(ones) * len(others)))
+
+
+def spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Pearson's correlation of the ranks, ties sharing their mean rank; None below 3 pairs and
+    where one side does not vary.
+    """
+    if len(left) < LEAST or len(set(left)) < 2 or len(set(right)) < 2:
+        return None
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(left, right).statistic)
+
+
 def concordance(trials: Scored) -> tuple[float, int] | None:
     """Share of (success, failure) pairs in which the success has the higher score, ties a half, and
     how many pairs; None without any.
     """
-    good = np.array([score for score, success in trials if success])
-    bad = np.array([score for score, success in trials if not success])
-    if not len(good) or not len(bad):
-        return None
-    gaps = good[:, None] - bad[None, :]
-    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean()), gaps.size
+    good = [score for score, success in trials if success]
+    bad = [score for score, success in trials if not success]
+    return (auc(good, bad), len(good) * len(bad)) if good and bad else None
 
 
 def within_tasks(
@@ -52,12 +71,11 @@ def of_pairs(
     """The same from pairs (score of the success, score of the failure) that were each scored for
     the comparison with the other.
     """
-    gaps = {
-        task: np.array([good - bad for good, bad in pairs])
-        for task, pairs in by_task.items()
+    found = [
+        (sum((good > bad) + 0.5 * (good == bad) for good, bad in pairs) / len(pairs), len(pairs))
+        for pairs in by_task.values()
         if pairs
-    }
-    found = [(float(((gap > 0) + 0.5 * (gap == 0)).mean()), gap.size) for gap in gaps.values()]
+    ]
     return over_tasks(found, resamples=resamples, seed=seed)
 
 

@@ -5,7 +5,7 @@ is worth for RL.
 from collections.abc import Hashable, Sequence
 from math import prod
 
-from synth.topology.graph import FAILURE, START, SUCCESS, TaskGraph
+from synth.topology.graph import FAILURE, SUCCESS, TaskGraph
 
 PRIOR = (1.0, 1.0)
 """Of a pass rate, as a Beta distribution."""
@@ -53,8 +53,3 @@ def mixed_group_probability(
     all_pass = prod((a + i) / (a + b + i) for i in range(group))
     all_fail = prod((b + i) / (a + b + i) for i in range(group))
     return 1.0 - all_pass - all_fail
-
-
-def inner_nodes(graph: TaskGraph) -> int:
-    """Nodes that stand for turns."""
-    return len(graph.nodes.keys() - {START, SUCCESS, FAILURE})

@@ -9,8 +9,7 @@ import msgspec
 
 from synth.ledger.ledger import Score
 from synth.schemas.trajectory import Trajectory
-from synth.stats.pdi.online import Level, Snapshot, Step, snapshots
-from synth.stats.pdi.settings import CarriedMemo
+from synth.stats.pdi import CarriedMemo, Level, Snapshot, Step, snapshots
 from synth.synthesizers.reflection.guidance import guidance_text
 from synth.synthesizers.reflection.memo import Memo
 from synth.text.provenance.evidence import new_evidence

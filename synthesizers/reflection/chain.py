@@ -14,7 +14,7 @@ from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.stats.pdi.settings import CarriedMemo
+from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.carried import carried_scores, carried_text
 from synth.synthesizers.reflection.guidance import guidance_text
 from synth.synthesizers.reflection.memo import Memo, memo_of

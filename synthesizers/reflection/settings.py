@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from synth.rollout.limits import Limits
-from synth.stats.pdi.settings import CarriedMemo
+from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.price import Prices
 
 

@@ -23,7 +23,7 @@ from synth.exporters.sft import sft_rows
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score
 from synth.schemas.trajectory import Observation, Source
-from synth.stats.pdi.offline import SKILL
+from synth.stats.pdi import SKILL
 from synth.text.control_tokens import control_tokens
 from tests.attack.control_token_rows import (
     TOKENS,

@@ -3,14 +3,14 @@
 """
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from synth.schemas.messages import SYSTEM_NAME
 from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
-from synth.text.leaks.authored import authored
-from synth.text.leaks.copied import runs, shared
 from synth.text.leaks.literals import is_one_name, literals
 from synth.text.leaks.references import RECENT, failed, reference
 from synth.text.provenance import provenance
@@ -18,6 +18,11 @@ from synth.text.provenance.dates import as_date, computed_date
 from synth.text.provenance.effect import Effectful
 from synth.text.provenance.seen import Seen
 
+WORDS = 8
+"""Length of a run of words that is a copy (methods.md A3)."""
+_WORD = re.compile(r"\w+")
+Run = tuple[str, ...]
+_DEEPEST = 30
 COPIED, REFERENCE, LITERAL = "copied_text", "reference_to_help", "literal_of_guidance"
 ARGUMENT, CHOICE = "unjustified_argument", "unjustified_choice"
 
@@ -58,14 +63,14 @@ def leaks(
 
 def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator[Leak]:
     """Copied text, references to help, literals."""
-    seen, unseen = Seen(), runs(whispered)
+    seen, unseen = Seen(), _runs(whispered)
     named = literals(whispered)
     unseen -= _show(seen, unseen, None, "system", trajectory.system_prompt or "")
     unseen -= _show(seen, unseen, None, "tools", json.dumps(trajectory.tools, ensure_ascii=False))
     for observation in trajectory.opening:
         unseen -= _observe(seen, unseen, None, observation)
     for turn in trajectory.turns:
-        texts = list(authored(turn))
+        texts = list(_authored(turn))
         if turn.index >= first:
             lately = trajectory.turns[max(0, turn.index - RECENT) : turn.index]
             yield from _in_turn(turn, texts, seen, unseen, named, lately)
@@ -86,7 +91,7 @@ def _in_turn(
     named: frozenset[str],
     lately: Sequence[Turn],
 ) -> Iterator[Leak]:
-    copied = min(shared(texts, unseen), default=None)
+    copied = min(_shared(texts, unseen), default=None)
     if copied is not None:
         yield Leak(COPIED, turn.index, " ".join(copied))
     failure = any(map(failed, lately))
@@ -160,7 +165,7 @@ def _show(
 ) -> set[tuple[str, ...]]:
     """Shows a text to the agent; the runs of the guidance that stand in it."""
     seen.show(turn, source, content, error=error)
-    return shared([content], unseen) if unseen else set()
+    return _shared([content], unseen) if unseen else set()
 
 
 def _of_choices(trajectory: Trajectory, first: int, effectful: Effectful | None) -> Iterator[Leak]:
@@ -177,3 +182,54 @@ def _of_choices(trajectory: Trajectory, first: int, effectful: Effectful | None)
     for choice in report.choices:
         if choice.unjustified and choice.turn >= first:
             yield Leak(CHOICE, choice.turn, f"{choice.tool}.{choice.path}={choice.value}")
+
+
+def _runs(text: str, length: int = WORDS) -> set[Run]:
+    """All runs of that many words, without case and punctuation; a shorter text of at least 4 words
+    is one run.
+    """
+    words = _WORD.findall(text.casefold())
+    if 4 <= len(words) < length:
+        return {tuple(words)}
+    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+
+
+def _shared(texts: Iterable[str], wanted: set[Run]) -> set[Run]:
+    """Those of the wanted runs that stand in one of the texts."""
+    lengths = {len(run) for run in wanted}
+    found: set[Run] = set()
+    for text in texts:
+        words = _WORD.findall(text.casefold())
+        for length in lengths:
+            found.update(
+                run
+                for at in range(len(words) - length + 1)
+                if (run := tuple(words[at : at + length])) in wanted
+            )
+    return found
+
+
+def _authored(turn: Turn) -> Iterator[str]:
+    """Text, thought, and of every call the values of its arguments with keys that are values, or
+    the text where it is no JSON object.
+    """
+    if turn.content:
+        yield turn.content
+    if turn.thought:
+        yield turn.thought
+    for call in turn.tool_calls:
+        yield call.name
+        if call.parse_error is None:
+            yield from _leaves(call.parsed(), 0)
+        else:
+            yield call.arguments
+
+
+def _leaves(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, dict | list) and depth < _DEEPEST:
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(entry, depth + 1)
+        if isinstance(value, dict):
+            yield from (key for key in value if not key.replace("_", "").isalpha())
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)

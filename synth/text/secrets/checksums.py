@@ -1,8 +1,11 @@
-"""What tells a number that means something from one that only looks like it: check digits and
-prefixes.
+"""What tells a number or a code that means something from one that only looks like it: check
+digits, prefixes, groups.
 """
 
+import re
 from ipaddress import AddressValueError, IPv4Address
+
+from synth.text.secrets.values.randomness import is_placeholder, is_wordlike
 
 _RESERVED_DOMAINS = (
     ".example",
@@ -77,3 +80,37 @@ def is_public_ip(text: str) -> bool:
         return IPv4Address(text).is_global
     except AddressValueError:
         return False
+
+
+def is_four_groups(text: str) -> bool:
+    """Four groups of four letters that are no words."""
+    groups = re.split(r"[ -]", text)
+    joined = "".join(groups)
+    return not is_wordlike(joined) and len(set(groups)) == 4 and len(set(joined)) >= 7
+
+
+def is_code_of_groups(text: str) -> bool:
+    """A code of groups: digits among the letters, or digits alone, and no date and no telephone
+    number.
+    """
+    groups = text.split("-")
+    digits = any(map(str.isdigit, text))
+    return (
+        digits
+        and len({len(group) for group in groups}) == 1
+        and len(set(text)) >= 5
+        and re.fullmatch(r"(?:19|20)\d\d-\d{4}", text) is None
+    )
+
+
+def is_grouped_key(text: str) -> bool:
+    """Groups of capitals and digits, mixed in most of them."""
+    groups = text.split("-")
+    mixed = sum(any(map(str.isdigit, group)) and any(map(str.isalpha, group)) for group in groups)
+    return 2 * mixed >= len(groups) and len(set(text)) >= 8 and not is_placeholder(text)
+
+
+def is_key_bytes(text: str) -> bool:
+    """64 numbers of a byte, as different as drawn ones: a pair of Ed25519's keys."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    return max(numbers) <= 255 and max(numbers) >= 200 and len(set(numbers)) >= 45

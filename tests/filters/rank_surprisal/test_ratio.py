@@ -17,7 +17,7 @@ from synth.filters.rank_surprisal.trained_on import trained_on
 from synth.filters.rank_surprisal.within_task import TIE, Candidate, selected
 from synth.schemas.model import Scored, TokenScore
 from synth.schemas.verdict import Verdict
-from synth.stats.correlation import spearman
+from synth.stats.ranks import spearman
 
 
 def tokens(*pairs: tuple[float, int]) -> list[TokenScore]:

@@ -13,7 +13,7 @@ import pytest
 
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.stats.pdi.offline import INDEX, SKILL
+from synth.stats.pdi import INDEX, SKILL
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.exporters.solved import trajectory
 from tests.synth.hub.hub_server import Hub

@@ -2,7 +2,8 @@
 
 import pytest
 
-from synth.report.rates import clustered, percents
+from synth.report.rates import percents
+from synth.stats.intervals import clustered
 
 
 def test_whole_tasks_are_resampled() -> None:

@@ -1,6 +1,9 @@
 """The sequential rule against an enumeration of its own: every sequence of outcomes, weighed."""
 
+from collections.abc import Iterable
+from fractions import Fraction
 from itertools import product
+from math import comb
 
 import pytest
 from hypothesis import given
@@ -173,3 +176,23 @@ def test_intervals_are_those_of_the_textbooks() -> None:
         pytest.approx(0.0524, abs=1e-4),
         pytest.approx(0.3339, abs=1e-4),
     )
+
+
+@pytest.mark.parametrize(("successes", "n"), [(600, 1100), (3, 1500), (1, 2)])
+def test_the_exact_interval_keeps_its_definition_for_more_trials_than_floats_can_count(
+    successes: int, n: int
+) -> None:
+    """At the lower end P(at least that many) is 2.5 %, at the upper end P(at most that many)."""
+
+    def share(rate: float, counts: Iterable[int]) -> float:
+        p = Fraction(rate)
+        return float(sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in counts))
+
+    low, high = clopper_pearson(successes, n)
+    assert 1 - share(low, range(successes)) == pytest.approx(0.025, rel=1e-9)
+    assert share(high, range(successes + 1)) == pytest.approx(0.025, rel=1e-9)
+
+
+def test_the_exact_interval_of_all_or_none_of_very_many_is_a_root() -> None:
+    assert clopper_pearson(0, 10**6) == (0.0, pytest.approx(1 - 0.025**1e-6, rel=1e-9))
+    assert clopper_pearson(10**6, 10**6) == (pytest.approx(0.025**1e-6, rel=1e-9), 1.0)

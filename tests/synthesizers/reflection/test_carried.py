@@ -5,7 +5,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from synth.stats.pdi.settings import CarriedMemo
+from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.carried import carried_scores, carried_text
 from synth.synthesizers.reflection.memo import Memo
 from synth.synthesizers.reflection.settings import ReflectRetrySettings

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from synth.text.provenance.choices.description import Words, known, sentences
-from synth.text.provenance.choices.ordering import RELATIONS, SUPERLATIVES, adjacent, extreme
+from synth.text.provenance.dates import as_date
 from synth.text.provenance.objects import Group, Objects
 from synth.text.provenance.seen import stands
 
@@ -14,6 +14,12 @@ Judged = tuple[int, int, str]
 """(siblings in view, candidates that nothing tells apart, why)."""
 _NOTHING: Words = frozenset()
 _UNDESCRIBED = "no sentence describes it"
+_SUPERLATIVE_WORDS = (
+    "cheapest lowest smallest shortest earliest oldest minimum highest largest biggest "
+    "longest latest newest maximum"
+)
+_SUPERLATIVES = frozenset(_SUPERLATIVE_WORDS.split())
+_RELATIONS = frozenset({"after", "before", "next", "previous", "following", "preceding"})
 
 
 def judged(
@@ -107,9 +113,9 @@ class _Field:
             if self.fewest == 1:
                 return
             matched = max((leaf & words for leaf in own), key=len, default=_NOTHING)
-            if words & SUPERLATIVES and extreme(self.identifier, self.group):
+            if words & _SUPERLATIVES and _extreme(self.identifier, self.group):
                 self.fewest, self.why = 1, "the extreme that was asked for"
-            elif words & RELATIONS and self._next_to_described(words, len(matched)):
+            elif words & _RELATIONS and self._next_to_described(words, len(matched)):
                 self.fewest, self.why = 1, "next to one that was described"
             elif matched and matched not in self._tried:
                 self._tried.add(matched)
@@ -131,4 +137,46 @@ class _Field:
             for name in self.rivals
             if any(len(leaf & words) > own for leaf in self._known(name))
         )
-        return any(adjacent(self.identifier, name, self.group) for name in better)
+        return any(_adjacent(self.identifier, name, self.group) for name in better)
+
+
+def _adjacent(identifier: str, other: str, group: Group) -> bool:
+    """Whether two entities follow each other by one of their dates."""
+    own = group[identifier]
+    for name, value in own.items() if isinstance(own, dict) else ():
+        if as_date(value) is not None:
+            days = sorted(
+                {
+                    entry[name]
+                    for entry in group.values()
+                    if isinstance(entry, dict) and isinstance(entry.get(name), str)
+                }
+            )
+            day = group[other].get(name) if isinstance(group[other], dict) else None
+            if day in days and abs(days.index(value) - days.index(day)) == 1:
+                return True
+    return False
+
+
+def _extreme(identifier: str, group: Group) -> bool:
+    """Whether an entity alone has the least or greatest value of one of its numbers, or of its
+    dates and times.
+    """
+    own = group[identifier]
+    for name, value in own.items() if isinstance(own, dict) else ():
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | str)
+            or (isinstance(value, str) and ":" not in value and "-" not in value)
+        ):
+            continue
+        others = [
+            entry[name]
+            for key, entry in group.items()
+            if key != identifier
+            and isinstance(entry, dict)
+            and type(entry.get(name)) is type(value)
+        ]
+        if others and not min(others) <= value <= max(others):
+            return True
+    return False

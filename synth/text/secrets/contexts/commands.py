@@ -1,95 +1,31 @@
 """Finds passwords among the arguments of commands: each program's flags and places for them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+
+import msgspec
 
 from synth.text.secrets.values.credentials import is_chosen, is_given, is_mixed_password
 
-_PROGRAMS: Mapping[str, str] = {
-    "mysql mysqldump mysqladmin mysqlimport mysqlsh mariadb mariadb-dump mariadb-admin mycli "
-    "mysqlcheck mysqlbinlog xtrabackup": "+-p",
-    "7z 7za 7zr 7zz rar unrar unar": "+-p +-hp",
-    "zip unzip zipinfo fcrackzip": "-P -p",
-    "sshpass cf pscp.pl medusa hydra ncrack patator twine steghide winscp.com ovftool govc racadm "
-    "hponcfg esxcli esxcfg cqlsh": "-p",
-    "mongo mongosh mongodump mongoimport mongorestore mongoexport influx zabbix_get docker podman "
-    "helm oc buildah skopeo crane nerdctl": "-p",
-    "az kinit ncftp ncftpput ncftpget svn dislocker dislocker-file bdemount cryptmount veracrypt "
-    "truecrypt telegraf vncviewer vncpasswd": "-p",
-    "evil-winrm crackmapexec netexec nxc bloodhound-python certipy ldapdomaindump pywerview "
-    "responder ntlmrelayx.py": "-p -H",
-    "ipmitool ipmiconsole ipmi-console ipmipower sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub "
-    "mqttx coap-client bacula": "-P",
-    "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn ldapvi "
-    "security sslscan": "-w -s -a -p",
-    "redis-cli keydb-cli valkey-cli redis-benchmark iredis": "-a -p=none",
-    "snmpwalk snmpget snmpset snmpbulkwalk snmpbulkget snmptrap snmpcheck onesixtyone": "-c -A -X",
-    "plink pscp psftp putty pageant winscp": "-pw",
-    "xfreerdp xfreerdp3 wlfreerdp rdesktop freerdp mstsc": "/p: -p",
-    "psexec psexec.exe paexec winexe wmic schtasks cmdkey runas": "/p: /pass: /password: /rp -p",
-    "keytool jarsigner keystore": "-storepass -keypass -srcstorepass -deststorepass",
-    "openssl": "-passin -passout -pass -k -K -password",
-    "dotnet nuget": "-k -p",
-    "swaks sendemail sendEmail msmtp": "-ap -xp",
-    "pdftotext pdfinfo pdftoppm pdfimages": "-upw -opw",
-    "vmrun": "-gp -vp",
-    "wget aria2c": "--password --http-passwd",
-}
-"""Programs -> flags whose argument is a password; `+` where it follows the flag without a blank."""
-_SIDES: Mapping[str, str] = {
-    "curl": "-u --user -U --proxy-user :",
-    "ab": "-A -P :",
-    "http": "-a --auth :",
-    "https": "-a --auth :",
-    "xh": "-a --auth :",
-    "siege": "-A :",
-    "lftp": "-u , --user ,",
-    "smbclient": "-U --user %",
-    "rpcclient": "-U --user %",
-    "smbget": "-U --user %",
-    "net": "-U --user %",
-    "smbmap": "-U --user %",
-    "winexe": "-U --user %",
-    "wmic": "-U --user %",
-    "restic": "-u :",
-    "etcdctl": "--user :",
-    "signtool": "/p :",
-}
-"""Programs -> flags with a user, a sign and a password."""
-_PLACES: Mapping[str, str] = {
-    "rabbitmqctl": r"(?:add_user|change_password|authenticate_user)\s+\S+\s+(?P<it>\S+)",
-    "radtest": r"\S+\s+(?P<it>\S+)",
-    "pdftk": r"\b(?:user_pw|owner_pw|input_pw)\s+(?P<it>\S+)",
-    "qpdf": r"--encrypt\s+(?P<it>\S+)",
-    "nmcli": r"\b(?:password|psk|wifi-sec\.psk|802-11-wireless-security\.psk)\s+(?P<it>\S+)",
-    "wpa_passphrase": r"(?:'[^']*'|\"[^\"]*\"|\S+)\s+(?P<it>\S+)",
-    "htpasswd": r"-\w*b\w*\s+(?:-\w+\s+)*(?:\S+\s+)??\S+\s+(?P<it>\S+)\s*\Z",
-    "net": r"\buser\s+\S+\s+(?P<it>[^\s/]\S*)|/user:\S+\s+(?P<other>[^\s/]\S*)|\buse\s+(?:[A-Za-z*]:?\s+)?\\\\\S+\s+(?P<third>[^\s/]\S*)",
-    "samba-tool": r"\buser\s+(?:create|add)\s+\S+\s+(?P<it>[^\s-]\S*)|--newpassword=(?P<other>\S+)",
-    "bw": r"\b(?:unlock|login\s+\S+@\S+)\s+(?P<it>[^\s-]\S*)",
-    "nuget": r"\b(?:setapikey|SetApiKey|push\s+\S+)\s+(?P<it>[^\s-]\S*)",
-    "grafana-cli": r"reset-admin-password\s+(?:--\S+\s+)*(?P<it>\S+)",
-    "mysqladmin": r"\bpassword\s+(?P<it>\S+)",
-    "sqlplus": r"[\w$#]+/(?P<it>[^\s@/]+)(?:@|\s|\Z)",
-    "sqlldr": r"[\w$#]+/(?P<it>[^\s@/]+)(?:@|\s|\Z)",
-    "expdp": r"[\w$#]+/(?P<it>[^\s@/]+)(?:@|\s|\Z)",
-    "impdp": r"[\w$#]+/(?P<it>[^\s@/]+)(?:@|\s|\Z)",
-    "vault": r"\b(?:kv\s+put|write)\s+\S+\s+(?:\S+=\S+\s+)*?\w*(?:pass|password|secret|token|key)\w*=(?P<it>\S+)",
-    "rclone": r"\bobscure\s+(?P<it>\S+)",
-    "x11vnc": r"-(?:passwd|storepasswd)\s+(?P<it>\S+)",
-    "iwconfig": r"\bkey\s+(?:s:)?(?P<it>\S+)",
-    "wp": r"--user_pass=(?P<it>\S+)",
-    "useradd": r"-p\s+(?P<it>\S+)",
-    "usermod": r"-p\s+(?P<it>\S+)",
-    "impacket": r"(?P<it>\S+)",
-}
-"""Programs -> where among the arguments a password stands."""
+
+class _Table(msgspec.Struct, frozen=True):
+    """commands.yaml, which says what it holds."""
+
+    flags: dict[str, str]
+    sides: dict[str, str]
+    places: dict[str, str]
+
+
+_TABLE = msgspec.yaml.decode(
+    (files("synth.text.secrets.contexts") / "commands.yaml").read_bytes(), type=_Table
+)
 _GIVEN_BY: dict[str, tuple[tuple[bool, str], ...]] = {
     name: tuple((flag.startswith("+"), flag.lstrip("+")) for flag in flags.split())
-    for names, flags in _PROGRAMS.items()
+    for names, flags in _TABLE.flags.items()
     for name in names.split()
 }
-_NAMES = sorted({*_GIVEN_BY, *_SIDES, *_PLACES} - {"impacket"}, key=len, reverse=True)
+_NAMES = sorted({*_GIVEN_BY, *_TABLE.sides, *_TABLE.places} - {"impacket"}, key=len, reverse=True)
 COMMAND = (
     rf"(?:^|[\s\"'`(;&|$/\\])(?:{'|'.join(re.escape(name) for name in _NAMES)})(?:\.exe)?[\"']?[, "
     r"][^\n]{4,}"
@@ -167,13 +103,13 @@ def _of(name: str, text: str, arguments: list[tuple[int, int]]) -> Iterator[tupl
                 yield from _good(
                     text, first + len(flag), last, strange=not attached and flag[0] == "-"
                 )
-        side = _SIDES.get(name)
+        side = _TABLE.sides.get(name)
         if side is not None and at + 1 < len(arguments) and said in side.split():
             begin, close = arguments[at + 1]
             place = text.find(side[-1], begin, close)
             if place > 0:
                 yield from _good(text, place + 1, close)
-    place_of = _PLACES.get(name)
+    place_of = _TABLE.places.get(name)
     if place_of is not None and arguments:
         begin, close = arguments[0][0], arguments[-1][1]
         for match in re.compile(place_of).finditer(text, begin, close):

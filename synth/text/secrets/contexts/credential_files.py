@@ -5,7 +5,7 @@ by line.
 import re
 from collections.abc import Iterator
 
-from synth.text.secrets.values.credentials import is_file_password
+from synth.text.secrets.values.judges import judge
 
 CREDENTIAL_FILE = (
     r"(?i)(?:secrets?|htpasswd|sasl_passwd|smbpasswd|\.pgpass|creds?|credentials|passwords?|users|accounts|logins|newusers|pureftpd\.passwd|passwdfile"
@@ -25,5 +25,5 @@ def file_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if _SIGN.search(text, end, end + _REACH) is None:
         return
     for match in _LINE.finditer(text, end, end + _REACH):
-        if is_file_password(match.group(1)):
+        if judge("file_password")(match.group(1)):
             yield match.span(1)

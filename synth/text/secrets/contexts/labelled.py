@@ -7,20 +7,19 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from synth.text.secrets.values.credentials import (
-    is_chosen_key,
     is_mixed_password,
     is_password,
     is_phrase,
     is_user_and_password,
 )
+from synth.text.secrets.values.judges import judge
 from synth.text.secrets.values.label_words import Label, label_of
 from synth.text.secrets.values.randomness import (
     is_placeholder,
     is_random,
-    is_strongly_random,
     is_wordlike,
-    words,
 )
+from synth.text.secrets.values.words import listed
 
 _NAMES = (
     "pass(?:word|wd|phrase|code|wort|wrd)?|kennwort|contrase.{1,2}a|mot[ _-]?de[ "
@@ -233,13 +232,7 @@ def _is_phrase_of(label: Label, phrase: str, *, said: bool) -> bool:
     return is_phrase(phrase) and not (said and said_words[0].casefold() in _STATES)
 
 
-_STATES = words(
-    "incorrect required wrong invalid missing stored set changed reset too weak empty needed "
-    "encrypted hashed case sensitive expired protected optional different identical visible hidden "
-    "safe secure generated sent shown used valid ok okay fine being going also only never always "
-    "still already currently found based more less unknown available set up access log login"
-)
-"""What is said of passwords without telling them."""
+_STATES = listed("states")
 
 
 def _is_value(label: Label, value: str, form: str, *, quoted: bool) -> bool:
@@ -249,16 +242,17 @@ def _is_value(label: Label, value: str, form: str, *, quoted: bool) -> bool:
     if label == "pin":
         return _DIGITS.fullmatch(value) is not None
     if label == "maybe":
+        strongly_random = judge("strongly_random")
         strong = (
-            is_strongly_random(value)
+            strongly_random(value)
             and not _is_path(value)
-            and any(map(is_strongly_random, value.split(":")))
+            and any(map(strongly_random, value.split(":")))
         )
         return not loose and (strong or (len(value) >= 12 and is_user_and_password(value)))
     if label == "token":
         if not loose and value.count("-") >= 3 and _WORDS_JOINED.fullmatch(value):
             return is_password(value, quoted=quoted)
-        if not loose and is_chosen_key(value):
+        if not loose and judge("chosen_key")(value):
             return True
         return (
             is_random(value)

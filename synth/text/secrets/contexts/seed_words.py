@@ -6,20 +6,14 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from synth.text.secrets.values.randomness import words
+from synth.text.secrets.values.words import listed
 
 SEED_WORDS = (
     r"\b(?:(?:\d{1,2}[.):]? ?)?[a-z]{3,8}(?:[\"']?, ?[\"']?|-|[ \t]{1,4}|[ \t]?\r?\n[ "
     r"\t]?)){11,}(?:\d{1,2}[.):]? ?)?[a-z]{3,8}\b"
 )
 _WORD = re.compile(r"[a-z]{3,8}")
-_NEVER = words(
-    "the and for are not was but from has his her our their would could should which who how were "
-    "been its these those "
-    "being had did does get got see let may might each per via yet nor than him she too few was "
-    "whose them some"
-)
-"""Common words that are in no list which seeds are drawn from."""
+_NEVER = listed("in_no_seed")
 _LEAST = 12
 _NAMED = re.compile(
     r"(?i)seed|mnemonic|phrase|wallet|metamask|ledger|bip-?39|recover|[\"']words[\"']\s?:"

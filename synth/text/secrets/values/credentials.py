@@ -4,44 +4,17 @@ variable, a blank.
 
 import base64
 import re
-from collections.abc import Callable
 from functools import lru_cache
 
 from synth.text.secrets.values.randomness import (
-    bits,
-    is_digest,
     is_placeholder,
     is_random,
     is_wordlike,
-    words,
 )
+from synth.text.secrets.values.words import listed
 
-FUNCTION_WORDS = words(
-    "the a an is are be must should your you my of or and not for to please enter at least in on "
-    "with "
-    "this that it has have was can will if when reset forgot change forgotten new confirm contain "
-    "contains using use from by cannot does did"
-)
-"""Words of sentences about passwords; passphrases are drawn from nouns, verbs and adjectives."""
-NOTHING = words(
-    "password passwd pass pwd passphrase passcode secret token string str text hidden none null "
-    "nil "
-    "true false yes no required optional default value empty user username login admin root email "
-    "name type field input number int integer bool boolean bytes object any undefined unset "
-    "missing "
-    "invalid incorrect wrong valid correct unknown auto prompt stdin file env config show hide "
-    "asked "
-    "ask key keys self this args kwargs data result response request settings option options flag "
-    "argument param parameter example sample foo bar baz foobar test testing changeme postgres "
-    "public "
-    "private basic bearer sensitive auth authentication protected encrypted hashed plain char "
-    "varchar "
-    "std const let var func function return returns lambda import and or is to for with from if "
-    "in on "
-    "the a an as by not len hash salt getpass passw0rd randomly generated given provided stored "
-    "used "
-    "needed it be was has that which len utf8 utf"
-)
+FUNCTION_WORDS = listed("function_words")
+NOTHING = listed("nothing")
 _SECRET_WORDS = re.compile(
     r"(?i)pass(?:word|wd|phrase|code)|pwd|secret|token|credential|passwort|api_?key"
 )
@@ -156,33 +129,6 @@ def is_seed_phrase(text: str) -> bool:
     return len(said) % 3 == 0 and 12 <= len(said) <= 24 and len(set(said) & FUNCTION_WORDS) <= 1
 
 
-def is_mixed(text: str) -> bool:
-    """Capitals, small letters and digits, in no order that words have."""
-    classes: tuple[Callable[[str], bool], ...] = (str.isupper, str.islower, str.isdigit)
-    return all(any(map(test, text)) for test in classes) and is_random(text)
-
-
-def is_bare_aws_secret(text: str) -> bool:
-    """40 characters of base64 that nothing names: drawn beyond doubt, and no digest or path."""
-    if is_digest(text) or not is_mixed(text) or bits(text) < 4.2 or text.count("/") > 4:
-        return False
-    return sum(char.isdigit() for char in text) >= 3 and not text.startswith("/")
-
-
-def is_url_password(text: str) -> bool:
-    """What stands between a user and a host, and is no port and no word for a password."""
-    said = (
-        len(text) >= 3
-        and not is_placeholder(text)
-        and text.casefold() not in NOTHING
-        and not _CODE_IN_URL.search(text)
-    )
-    return said and not (text.isdigit() and len(text) <= 3)
-
-
-_CODE_IN_URL = re.compile(r"^[$&*@{(\[<%]|\w\(|\+$|^\\|^[\"']|^[a-z_]+(?:\.[a-z_]+)+$")
-
-
 def is_user_and_password(text: str) -> bool:
     """Base64 of `user:password`."""
     try:
@@ -190,50 +136,6 @@ def is_user_and_password(text: str) -> bool:
     except ValueError:
         return False
     return plain.isprintable() and ":" in plain
-
-
-def is_cookie_value(text: str) -> bool:
-    """A value of a cookie that lets its bearer in: drawn, not a date, a domain or a setting."""
-    return (
-        is_random(text, 10)
-        and text.count(":") < 3
-        and not re.match(r"\d{1,2}-[A-Z][a-z]{2}-\d", text)
-        and (any(char.isdigit() for char in text) or len(text) >= 20)
-    )
-
-
-def is_community(text: str) -> bool:
-    """An SNMP community that is not one of the two that everybody has."""
-    return is_given(text) and text.casefold() not in (
-        "public",
-        "private",
-        "string",
-        "strings",
-        "name",
-    )
-
-
-def is_device_password(text: str) -> bool:
-    """What a router's configuration gives after `secret` or `password`, and no word of its
-    grammar.
-    """
-    return is_given(text) and (any(char.isdigit() for char in text) or is_random(text))
-
-
-def is_authorizing(text: str) -> bool:
-    """A value of a header that lets in: drawn, or a UUID or digest, which is public elsewhere."""
-    return (
-        not is_placeholder(text)
-        and (is_digest(text) or is_random(text, 10))
-        and any(char.isdigit() for char in text)
-    )
-
-
-def is_grouped_key(text: str) -> bool:
-    """Groups of capitals and digits, mixed in most of them."""
-    groups = text.split("-")
-    mixed = sum(any(map(str.isdigit, group)) and any(map(str.isalpha, group)) for group in groups)
-    return 2 * mixed >= len(groups) and len(set(text)) >= 8 and not is_placeholder(text)
 
 
 def is_encoded_login(text: str) -> bool:
@@ -247,90 +149,24 @@ def is_encoded_login(text: str) -> bool:
     return plain.replace("\0", "").replace("\1", "").isprintable() and len(plain) >= 6
 
 
-def is_file_password(text: str) -> bool:
-    """What stands after a user and a colon in a file of passwords: no path, no time, no word of
-    settings.
-    """
-    return (
-        is_given(text)
-        and not text.isdigit()
-        and (is_mixed_password(text) or text.count("-") + text.count(".") >= 2)
-    )
-
-
-def is_wire_password(text: str) -> bool:
-    """What follows AUTH, where it is no name of a method."""
-    return (
-        is_given(text)
-        and not text.isupper()
-        and text.upper() not in ("PLAIN", "LOGIN", "NTLM", "TLS", "MODE", "FAILED", "ERROR")
-    )
-
-
 def is_given_words(text: str) -> bool:
     """One word or two, of which the last is a value."""
     return all(len(word) >= 3 for word in text.split()) and is_given(text.split()[-1])
 
 
-def is_told_password(text: str) -> bool:
-    """A password that stands after a user's name: mixed, and no address, path, host or call."""
-    bare = text.rstrip(".,;)")
-    if _CHOSEN.fullmatch(bare) or _DRAWN_WORDS.fullmatch(bare):
-        return not is_placeholder(bare)
-    drawn = any(map(str.isdigit, bare)) or (
-        re.search(r"[!@#$%^&*+~?]", bare) is not None and is_random(bare)
-    )
-    return is_mixed_password(bare) and drawn and _ELSEWHERE.fullmatch(bare) is None
+def is_nothing(text: str) -> bool:
+    """A word that stands where a value is due, and is none."""
+    return text.casefold() in NOTHING
 
 
-def is_told_beside_user(text: str) -> bool:
-    """The same among the arguments of a call that logs in, where strings without digits are names
-    more often.
-    """
-    return " " not in text and is_told_password(text) and len(text) >= 7
-
-
-def is_signed_key(text: str) -> bool:
-    """A key of letters, digits and many signs, as frameworks draw them."""
-    signs = {char for char in text if not char.isalnum()} - set(" _-./")
+def is_drawn_words(text: str) -> bool:
+    """Words without grammar: none that holds a sentence together, none of passwords themselves."""
+    said = re.findall(r"[a-z]+", text.casefold())
     return (
-        len(signs) >= 4
-        and bits(text) >= 4
-        and any(map(str.isdigit, text))
-        and "example" not in text
-        and "://" not in text
+        3 <= len(said) <= 12
+        and is_phrase(" ".join(said))
+        and not set(said) & (FUNCTION_WORDS | NOTHING | _SPOKEN_OF)
     )
 
 
-def is_shown_value(text: str) -> bool:
-    """What a file of a secret holds, alone in its line: a digest, a UUID, or something drawn."""
-    return is_digest(text) or (
-        is_random(text, 8) and is_mixed_password(text) and _ELSEWHERE.fullmatch(text) is None
-    )
-
-
-_DRAWN_WORDS = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,6}")
-
-
-_ELSEWHERE = re.compile(
-    r"(?i)\S*[/\\({<>]\S*|(?-i:[A-Z]{2,}[0-9-][A-Z0-9-]*)|\S+@\S+\.[a-z]{2,}|[\w.-]+\.[a-z]{2,8}(?::\d+)?|[a-z]+_?\d{1,4}|\d[\d.,:/+-]*[a-z]{0,3}%?"
-    r"|(?-i:[a-z_.-]+|[A-Z_]+|[A-Z][a-z]+)=\S*|.*\s.*"
-)
-
-
-def is_chosen_key(text: str) -> bool:
-    """A key that a person made up: words with digits in them, a capital, and a number or a sign
-    beside them.
-    """
-    return (
-        len(text) >= 12
-        and any(map(str.isupper, text))
-        and any(map(str.islower, text))
-        and is_mixed_password(text)
-        and re.search(r"\d", text) is not None
-        and re.search(r"[_!@#$%^&*+~-]", text) is not None
-        and re.search(r"[a-zA-Z]\d[a-z]|\d{2}", text) is not None
-        and "/" not in text
-        and "." not in text
-        and " " not in text
-    )
+_SPOKEN_OF = listed("spoken_of")

@@ -6,53 +6,18 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from synth.text.secrets.values.randomness import words
+from synth.text.secrets.values.words import listed
 
 Label = Literal["password", "token", "phrase", "pin", "maybe"]
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+|\d+|[A-Z]")
-_PASSWORDS = (
-    "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "contraseña", "contrasena", "motdepasse", "mdp", "senha",
-    "wachtwoord", "pwd", "passwrd", "userpass", "psk", "presharedkey", "sshpass", "rootpass", "mysqlpass", "adminpass",
-    "smtppass", "mailpass", "ftppass", "wifipass", "keypass", "storepass", "authpass", "bindpass", "loginpass", "bindpw",
-    "rootpw", "userpw", "dbpass", "requirepass", "masterauth",
-)  # fmt: skip
-_TOKENS = (
-    "token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "credential", "credentials", "creds", "authorization",
-    "jwt", "sessionid", "sessid", "sessionkey", "cookie", "cookies", "passkey", "bearer", "psk", "presharedkey", "otp", "pat", "hmac",
-    "jsessionid", "connectsid", "clientkey", "signingkey", "appkey",
-)  # fmt: skip
-_ALONE = frozenset(
-    {"auth", "session", "sid", "csrf", "xsrf", "sig", "appid", "webhook", "authtoken"}
-)
-"""Tokens where a whole word of the name, and where what they hold is drawn beyond doubt."""
-_PHRASES = frozenset({"mnemonic", "seed", "seedphrase", "phrase"})
-_KEY_OF = words(
-    "api access secret private auth account storage signing sign encryption encrypt master service "
-    "shared client admin license ssh pgp gpg wireguard preshared hmac webhook subscription deploy "
-    "app "
-    "consumer rsa session integration personal bot jwt aes cipher symmetric crypto decryption "
-    "project "
-    "org organization team user dev prod live root developer write ingest restricted server "
-    "platform "
-    "application billing partner vendor merchant seller system enc "
-    "cookie auth0 wifi network wpa recovery rescue unseal unlock tenant account agent node "
-    "cluster join"
-)
-_NO_KEY_OF = words(
-    "public primary foreign partition sort cache state dict map lookup row index hash object s3 "
-    "pub "
-    "sorting group unique column field json data dedupe idempotency tag label option config "
-    "parameter "
-    "attribute property registry storagepath translation i18n message routing license_public host "
-    "known ordering slot stage run shard bucket"
-)
-_SUFFIXES = words(
-    "value val prod production dev development test testing staging live b64 base64 raw string str "
-    "plain plaintext new old current main primary secondary default hex encoded text clear temp "
-    "tmp "
-    "master root admin data enc a b base bytes hash64 env dev2 stg prd qa uat"
-)
+_PASSWORDS = tuple(listed("passwords"))
+_TOKENS = tuple(listed("tokens"))
+_ALONE = listed("alone")
+_PHRASES = listed("phrases")
+_KEY_OF = listed("key_of")
+_NO_KEY_OF = listed("no_key_of")
+_SUFFIXES = listed("suffixes")
 _VENDORS = re.compile(
     r"(?i)adafruit|adobe|airtable|algolia|alibaba|amplitude|artifactory|asana|atlassian|auth0|azure|beamer|bitbucket|bitly|bittrex|bugsnag"
     r"|buildkite|circleci|cloudflare|cloudinary|codecov|cohere|coinbase|confluent|contentful|coveralls|datadog|deepgram|deepseek|discord"

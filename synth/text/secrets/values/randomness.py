@@ -99,18 +99,6 @@ def is_random(text: str, least: int = 8) -> bool:
     return not is_wordlike(text)
 
 
-def is_strongly_random(text: str) -> bool:
-    """Whether a text is random even where nothing beside it says so: 20 characters, digits and
-    letters, no digest, no UUID.
-    """
-    return (
-        is_random(text, 20)
-        and any(char.isdigit() for char in text)
-        and not is_digest(text)
-        and bits(text) >= 3.2
-    )
-
-
 def _few_digits(text: str) -> bool:
     """Words with version numbers: digits make up a fifth at most, in few places."""
     chunks = _CHUNKS.findall(text)

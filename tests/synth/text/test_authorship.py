@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from synth.schemas.trajectory import ToolCall, Turn
-from synth.stats.authorship import StyledPair, style, styled
-from synth.stats.logistic import auc, fitted, scores
+from synth.stats.logistic import fitted
+from synth.stats.ranks import auc
+from synth.text.authorship import StyledPair, style, styled
 
 WORDS = ["please", "the", "order", "will", "now", "check", "look", "into", "find", "return", "item"]
 
@@ -92,17 +93,15 @@ def test_the_regression_finds_the_minimum_of_its_loss() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 3))
     labels = (rows @ np.array([2.0, -1.0, 0.0]) + rng.logistic(size=300) > 0).astype(float)
-    weights = fitted(rows, labels, penalty=1e-2)
     design = np.hstack([rows, np.ones((300, 1))])
+    weights = fitted(design, labels, np.array([3.0, 3.0, 3.0, 0.0]))
     slope = design.T @ (1 / (1 + np.exp(-design @ weights)) - labels) / 300 + 1e-2 * np.append(
         weights[:-1], 0
     )
-    assert np.abs(slope).max() < 1e-4
-    assert auc(scores(weights, rows), labels) > 0.8
+    assert np.abs(slope).max() < 1e-6
+    assert auc((design @ weights)[labels == 1], (design @ weights)[labels == 0]) > 0.8
 
 
 def test_auc_of_ties_is_a_half() -> None:
-    assert auc(np.array([1.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0, 0.0])) == 0.5
-    assert (
-        auc(np.array([3.0, 2.0, 2.0, 1.0]), np.array([1.0, 1.0, 0.0, 0.0])) == 0.875
-    )  # 3>2, 3>1, 2=2, 2>1
+    assert auc([1.0, 1.0], [1.0, 1.0]) == 0.5
+    assert auc([3.0, 2.0], [2.0, 1.0]) == 0.875  # 3>2, 3>1, 2=2, 2>1

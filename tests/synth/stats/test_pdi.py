@@ -8,9 +8,7 @@ import msgspec
 import pytest
 
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
-from synth.stats.pdi.offline import Phis, indices, phis
-from synth.stats.pdi.online import Step, snapshots
-from synth.stats.pdi.similarity import coverage, jaccard, js_similarity
+from synth.stats.pdi import Phis, Step, coverage, indices, jaccard, js_similarity, phis, snapshots
 from synth.text.provenance.evidence import new_evidence
 from tests.trajectories import make_trajectory
 

@@ -12,13 +12,16 @@ import numpy as np
 
 from synth.schemas.canonical import content_hash
 from synth.schemas.trajectory import Turn
-from synth.stats.logistic import Array, auc, fitted, scores
+from synth.stats.logistic import Array, fitted
+from synth.stats.ranks import auc
 
 FOLDS = 5
 FEWEST = 40
 """Pairs below which nothing is said."""
 VOCABULARY = 500
 NAMED = 8
+PENALTY = 1e-3
+"""Of the squared weights, against the mean log-loss."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 _NUMERIC = ("length", "words", "has_thought")
 
@@ -107,7 +110,7 @@ def style(pairs: Sequence[StyledPair], most: float) -> Style:
     valued, _ = _design(pairs, values=True)
     labels = np.array([1.0, 0.0] * len(pairs))
     found = _out_of_fold(plain, labels, pairs)
-    weights = fitted(plain, labels)[:-1]
+    weights = _fitted(plain, labels)[:-1]
     strongest = np.argsort(-np.abs(weights), kind="stable")[:NAMED]
     said = tuple(
         f"{'chosen' if weights[at] > 0 else 'rejected'}: {names[at]}"
@@ -156,6 +159,15 @@ def _out_of_fold(rows: Array, labels: Array, pairs: Sequence[StyledPair]) -> flo
     total = 0.0
     for fold in range(FOLDS):
         held = folds == fold
-        weights = fitted(rows[~held], labels[~held])
-        total += auc(scores(weights, rows[held]), labels[held]) * held.sum()
+        weights = _fitted(rows[~held], labels[~held])
+        odds, chosen = rows[held] @ weights[:-1], labels[held] == 1
+        total += auc(odds[chosen], odds[~chosen]) * held.sum()
     return float(total / len(labels))
+
+
+def _fitted(rows: Array, labels: Array) -> Array:
+    """Weights of the features and, last, of the intercept, which has no penalty."""
+    design = np.hstack([rows, np.ones((len(rows), 1))])
+    precision = np.full(design.shape[1], PENALTY * len(rows))
+    precision[-1] = 0.0
+    return fitted(design, labels, precision)
