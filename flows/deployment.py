@@ -31,7 +31,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     content: Mapping[str, Any]
     run_dir: str
-    partitions: int = 1
+    workers: int = 1
     cron: str | None = None
     interval_s: float | None = None
     timezone: str = "UTC"
@@ -48,9 +48,9 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             "flow": dict(self.content),
             "run_dir": self.run_dir,
             "overrides": [],
-            "partitions": self.partitions,
+            "workers": self.workers,
         }
-        return {**given, "folder": self.folder, "timezone": self.timezone, "part": None}
+        return {**given, "folder": self.folder, "timezone": self.timezone, "joins": False}
 
     def when(self) -> str:
         """In words."""

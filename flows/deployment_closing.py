@@ -42,7 +42,7 @@ async def close_dead(
                     f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
                 )
                 closed.append(heartbeat.close(storage, beat, "crashed", message))
-                say(f"{url}: {beat.part or beat.flow}: {message}; closed as crashed")
+                say(f"{url}: {beat.flow}: {message}; closed as crashed")
             beats = await asyncio.to_thread(heartbeat.heartbeats, storage)
             place = place_of(storage)
             ended |= {

@@ -85,7 +85,7 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
         limit=MOST,
     )
-    whole = [run for run in begun if not (run.parameters or {}).get("part")]
+    whole = [run for run in begun if not (run.parameters or {}).get("joins")]
     last = whole[0] if whole else None
     workers = []
     if deployment.work_pool_name is not None:

@@ -20,8 +20,6 @@ for again.
 """
 RUN_AGAIN_S = (60.0, 300.0)
 """A run that a model's server has ended by refusing, or a store: what is committed stays."""
-PART_STARTS = 2
-"""Flow runs for one part of a stage; after that the run that waits for it does the part itself."""
 
 
 def passes(error: Exception) -> bool:

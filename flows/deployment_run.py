@@ -1,31 +1,27 @@
-"""What a worker runs for a deployment made by `synth deploy`: the flow in its parameters, or a part
-of one of its stages.
+"""What a worker of Prefect runs for a deployment made by `synth deploy`: the flow in its parameters,
+as one worker of the run.
 """
 
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from synth.engine.closing import failure
-from synth.engine.progress import PlainProgress
+from synth.engine.progress import PlainProgress, Progress
 from synth.engine.silent_roles import silent_roles
 from synth.flows.deployment_closing import close_dead
-from synth.flows.deployment_dispatch import Dispatch
-from synth.flows.deployment_parts import InParts, Part, part_of, share_of_budget, work_begun_part
 from synth.flows.deployment_reporting import Reporting
 from synth.flows.deployment_retries import RUN_AGAIN_S, again_after
 from synth.flows.deployment_run_dir import run_dir_of
 from synth.flows.heartbeat_progress import STARTED_BY, StartedBy
 from synth.flows.parts import look_also_in
 from synth.flows.prefect_access import named
-from synth.flows.resolve import resolve
-from synth.flows.synthesize import Done, bindings_of_flow, synthesize, worked
+from synth.flows.synthesize import synthesize
 from synth.flows.yaml_file import flow_of
-from synth.ledger.ledger import Ledger
 from synth.schemas.errors import SynthError
-from synth.schemas.flow import Flow
 
 
 class _RunLog:
@@ -63,17 +59,17 @@ async def fired(
     flow: dict[str, Any],
     run_dir: str,
     overrides: list[str] = [],  # noqa: B006 - Prefect shows it in its form
-    partitions: int = 1,
+    workers: int = 1,
     folder: str | None = None,
     timezone: str = "UTC",
-    part: str | None = None,
+    joins: bool = False,
 ) -> Any:
     """Runs or resumes a flow on the ledger at `run_dir`.
 
     `flow`: the content of a flow.yaml; `overrides`: `a.b=value`; `run_dir`: may hold {name}, {date}
     and {time} (of the firing, in
-    `timezone`); `folder`: where the flow's own parts are looked for; `part`: given by the run that
-    waits for it.
+    `timezone`); `workers`: flow runs that share the work; `folder`: where the flow's own parts are
+    looked for; `joins`: given to the further workers by the first.
     """
     from prefect.logging import get_run_logger
     from prefect.runtime import deployment, flow_run
@@ -86,27 +82,19 @@ async def fired(
         settled = flow_of(flow, overrides, "the parameter flow")
         due = (flow_run.scheduled_start_time or datetime.now(UTC)).astimezone(ZoneInfo(timezone))
         url, api = run_dir_of(run_dir, settled.name, due), str(named())
-        STARTED_BY.set(StartedBy(str(flow_run.id), api, part))
+        STARTED_BY.set(StartedBy(str(flow_run.id), api))
         reporting = Reporting(api, progress)
         async with reporting.watching():
-            if part is None:
+            if not joins:
                 await close_dead([url], progress.say, api)
-                again: dict[str, Any] = {
-                    "flow": flow,
-                    "overrides": [],
-                    "run_dir": url,
-                    "folder": folder,
-                    "timezone": timezone,
-                }
-                dispatch = Dispatch(deployment.id, again, progress.say)
-                done = await again_after(
-                    lambda: _whole(settled, url, progress, reporting, partitions, dispatch),
-                    "flow",
-                    progress.say,
-                    RUN_AGAIN_S,
-                )
-            else:
-                done = await _part(settled, url, progress, reporting, part_of(part))
+                given: dict[str, Any] = {"flow": flow, "overrides": [], "run_dir": url}
+                await _start_workers(deployment.id, workers, {**given, "folder": folder}, progress)
+            done = await again_after(
+                lambda: synthesize(settled, url, progress, reporting.as_tasks),
+                "flow",
+                progress.say,
+                RUN_AGAIN_S,
+            )
             await reporting.results(*done)
     except SynthError as error:
         get_run_logger().error(str(error))
@@ -122,31 +110,26 @@ async def fired(
     )
 
 
-async def _whole(
-    flow: Flow,
-    url: str,
-    progress: PlainProgress,
-    reporting: Reporting,
-    partitions: int,
-    dispatch: Dispatch,
-) -> Done:
-    if partitions <= 1:
-        return await synthesize(flow, url, progress, reporting.as_tasks)
-    spread = partial(
-        InParts, count=partitions, elsewhere=dispatch.work_part, wrap=reporting.as_tasks
-    )
-    return await synthesize(flow, url, progress, reporting.as_tasks, spread)
+async def _start_workers(
+    deployment: str | None, count: int, given: dict[str, Any], progress: Progress
+) -> None:
+    """Has the server start further flow runs of this deployment on the same run. Nobody waits for
+    them: what they do not claim is done here.
+    """
+    import httpx
+    from prefect import get_client
 
-
-async def _part(
-    flow: Flow, url: str, progress: PlainProgress, reporting: Reporting, part: Part
-) -> Done:
-    bindings = bindings_of_flow(flow, url)
-    roles, stages = resolve(flow, bindings)
-    ledger = Ledger(url)
-    budget = share_of_budget(flow, ledger, part.count)
-
-    async def of_stage(run: Any) -> dict[str, Any]:
-        return {part.stage: await work_begun_part(run, stages, part, reporting.as_tasks(run))}
-
-    return await worked(ledger, flow, roles, progress, bindings, of_stage, budget)
+    if deployment is None or count <= 1:
+        return
+    try:
+        async with get_client() as client:
+            for number in range(2, count + 1):
+                await client.create_flow_run_from_deployment(
+                    UUID(deployment),
+                    parameters={**given, "joins": True},
+                    name=f"worker-{number}-of-{count}",
+                )
+    except (httpx.HTTPError, OSError, RuntimeError) as error:
+        progress.say(
+            f"Prefect: starts no further workers ({type(error).__name__}); all of it is done here"
+        )

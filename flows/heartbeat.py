@@ -68,7 +68,6 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stages_done: Count = 0
     flow_run: str | None = None
     api: str | None = None
-    part: str | None = None
 
 
 def of_this_process(
@@ -78,7 +77,6 @@ def of_this_process(
     identity: str | None,
     flow_run: str | None,
     api: str | None,
-    part: str | None,
 ) -> Heartbeat:
     """The first one. Without an `identity` it has that of the process, whose next run in the same
     folder takes the record over.
@@ -98,7 +96,6 @@ def of_this_process(
         every_s=LOCAL_EVERY_S if storage.local else REMOTE_EVERY_S,
         flow_run=flow_run,
         api=api,
-        part=part,
     )
 
 
@@ -195,14 +192,9 @@ def lives(beat: Heartbeat, now: float | None = None) -> bool | None:
 
 
 def overtaken(beat: Heartbeat, beats: Iterable[Heartbeat]) -> bool:
-    """Whether the whole run was completed by one of `beats` after this one began; a part of a stage
-    completes no run.
-    """
+    """Whether the run was completed by one of `beats` after this one began."""
     return any(
-        other.state == "completed"
-        and other.part is None
-        and other.id != beat.id
-        and other.beat >= beat.began
+        other.state == "completed" and other.id != beat.id and other.beat >= beat.began
         for other in beats
     )
 

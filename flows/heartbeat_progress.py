@@ -26,13 +26,10 @@ from synth.schemas.trajectory import Trajectory, Usage
 
 @dataclass(frozen=True, slots=True)
 class StartedBy:
-    """The Prefect flow run that this work belongs to, its server, and the part of a stage that it
-    was given, if it is one.
-    """
+    """The Prefect flow run that this work belongs to, and its server."""
 
     flow_run: str
     api: str
-    part: str | None = None
 
 
 STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None)
@@ -120,7 +117,6 @@ def beating(run: Run) -> Iterator[None]:
         identity=by.flow_run if by is not None else None,
         flow_run=by.flow_run if by is not None else None,
         api=by.api if by is not None else None,
-        part=by.part if by is not None else None,
     )
     told = run.progress = BeatingProgress(
         run.progress, first, lambda: _stages_done(run), lambda: run.stopped is not None
@@ -138,7 +134,7 @@ def beating(run: Run) -> Iterator[None]:
     finally:
         over.set()
         beats.join()
-        state, message = _ending(run, sys.exception(), part=first.part)
+        state, message = _ending(run, sys.exception())
         _try_to_write(
             storage, told.now(state=state, message=message, stages_done=_stages_done(run))
         )
@@ -150,10 +146,9 @@ def _stages_done(run: Run) -> int:
     return sum((line.stage, line.stage_key) in state.done for line in state.stages.values())
 
 
-def _ending(run: Run, error: BaseException | None, *, part: str | None) -> tuple[State, str]:
+def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
     if error is None:
-        left = unfinished_line(run.ledger, "kept") if part is None else None
-        why = run.stopped or left
+        why = run.stopped or unfinished_line(run.ledger, "kept")
         return ("completed", "") if why is None else ("stopped", why)
     if isinstance(error, Exception):
         return "failed", str(error) if isinstance(

@@ -20,11 +20,11 @@ from synth.schemas.flow import Flow
 
 
 async def work(
-    url: str,
     flow: Flow | None,
+    url: str,
     progress: Progress,
     *,
-    units: Units,
+    units: Units | None = None,
     said: Mapping[str, Said] | None = None,
 ) -> Done:
     """Claims, plays and commits units of the run at `url`; with a `flow` it begins one that is not

@@ -133,7 +133,7 @@ def work_on(
 ) -> WorkReport:
     """What `work` and `synth work` do. Raises `SynthError` where nothing came of the whole run."""
     units = Units(max_units)
-    done, reports = waited(working(url, flow, progress, units=units, said=said))
+    done, reports = waited(working(flow, url, progress, units=units, said=said))
     if done.stopped is None:
         refuse_failed(done, reports)
     return WorkReport(done.ledger.storage.url, units.claimed, done.stopped)

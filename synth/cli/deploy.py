@@ -38,12 +38,12 @@ from synth.cli.flow_file import FlowFile
     help="Override a setting, as in `synth run`.",
 )
 @click.option(
-    "--partitions",
+    "--workers",
     type=click.IntRange(1, 500),
     default=1,
     show_default=True,
     metavar="N",
-    help="Cut the rollouts of a firing by task into N flow runs, on as many workers as are free.",
+    help="Share the work of a firing between N flow runs, on as many workers as are free.",
 )
 @click.option(
     "--job-variable",
@@ -67,7 +67,7 @@ def deploy(
     work_pool: str | None,
     run_dir: str,
     overrides: tuple[str, ...],
-    partitions: int,
+    workers: int,
     variables: tuple[str, ...],
     notify: str | None,
     pause: bool,
@@ -78,7 +78,7 @@ def deploy(
 
     \b
     Example:  synth deploy configs/quickstart.yaml --cron "0 2 * * *"
-              synth deploy my.yaml --interval 3600 --run-dir 's3://bucket/{date}' --partitions 8
+              synth deploy my.yaml --interval 3600 --run-dir 's3://bucket/{date}' --workers 8
               synth deploy my.yaml --work-pool dock --run-dir 's3://bucket/{date}'
               synth deploy configs/quickstart.yaml --cron "0 2 * * *" --dry-run
     """
@@ -113,7 +113,7 @@ def deploy(
         name=name or flow.name,
         content=content,
         run_dir=run_dir,
-        partitions=partitions,
+        workers=workers,
         cron=cron,
         interval_s=interval,
         timezone=timezone,
@@ -125,12 +125,12 @@ def deploy(
         job=job,
     )
     paused = ", paused" if pause else ""
-    parts = f", rollouts in {partitions} parts" if partitions > 1 else ""
+    shared = f", {workers} flow runs at a time" if workers > 1 else ""
     if dry_run:
         lies = run_dir if work_pool is not None else settled(run_dir, remote=False)
         click.echo(
             f"synth/{order.name}: would run {order.when()}{paused}, by workers of "
-            f"{work_pool or 'the process pool synth'}{parts}"
+            f"{work_pool or 'the process pool synth'}{shared}"
         )
         click.echo(f"into      {lies}")
         click.echo(f"stages    {', '.join(stage.name for stage in stages)}")
@@ -142,7 +142,7 @@ def deploy(
     done = asyncio.run(register(order))
     click.echo(
         f"synth/{order.name}: registered at {api}: {order.when()}{paused}, by workers of "
-        f"{done.pool} ({done.pool_type}){parts}"
+        f"{done.pool} ({done.pool_type}){shared}"
     )
     click.echo(f"into      {done.run_dir}")
     click.echo(

@@ -129,7 +129,7 @@ def _how_far(beat: "Heartbeat") -> str:
     """How far the run is; a run that is completed has no stage under way."""
     from synth.engine.numbers import counted_noun
 
-    if beat.state == "completed" and beat.part is None:
+    if beat.state == "completed":
         return (
             f"all of its {counted_noun(beat.stages_done, 'stage')} done"
             if beat.stages_done
@@ -195,7 +195,6 @@ def _say(
             if state == "running" and now - beat.moved > 60
             else ""
         )
-        part = f" [{beat.part}]" if beat.part else ""
         why = f"  {beat.message}" if beat.message else ""
         why += (
             f" ({counted_noun(len(died), 'other process', 'other processes')} died at it)"
@@ -204,7 +203,7 @@ def _say(
         )
         click.echo(
             printable(
-                f"{state:<12} {beat.url}{part}  {what}{faults}, "
+                f"{state:<12} {beat.url}  {what}{faults}, "
                 f"{short_duration(max(0.0, now - beat.beat))} ago{still}{why}"
             )
         )

@@ -55,6 +55,13 @@ class Budget:
         elif usage.calls:
             self._silent += 1
 
+    def recount(self, committed: Usage) -> None:
+        """Counts what other workers have spent, by what all have committed."""
+        if committed.prompt_tokens + committed.completion_tokens > self.tokens or (
+            (committed.cost_usd or 0.0) > (self.spent.cost_usd or 0.0)
+        ):
+            self.spent = committed
+
     @property
     def tokens(self) -> int:
         """Prompt and completion tokens so far."""

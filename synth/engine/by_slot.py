@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from synth.engine.context import Run
+from synth.engine.cost import spent
 from synth.leases.hand import Hand, Others, still_open
 from synth.leases.lease import Leases
 from synth.ledger.journal import free_journal
@@ -99,6 +100,8 @@ async def _visit(
     work: Callable[[Stage[Run], str, Shard], Awaitable[None]],
 ) -> None:
     """Has what can be taken of a shard done; its journal is kept until all of the shard is."""
+    if run.budget.max_tokens is not None or run.budget.max_cost_usd is not None:
+        run.budget.recount(spent(run.ledger))
     journal = free_journal(run.ledger.journal_folder, f"{ref.stage_key}-{shard.name}")
     run.journals[shard.name], run.hands[shard.name] = journal, hand
     over = False

@@ -2,7 +2,6 @@
 only their own folder.
 """
 
-import asyncio
 import json
 import os
 import time
@@ -14,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from synth.cli.status import status
-from synth.flows.deployment_dispatch import _writes_there
 from synth.flows.heartbeat import heartbeats, remember
 from synth.ledger.storage import Storage
 from tests.flows.prefect_processes import PrefectSite
@@ -173,24 +171,3 @@ def test_only_the_flow_run_that_writes_there_by_the_servers_record_is_told(
         *["RUNNING"] * 3,
     ]
     assert f"{theirs} names it, but it is of another run" in done.stderr
-
-
-def test_a_part_is_waited_for_only_where_its_flow_run_is_of_this_run(
-    site: PrefectSite, tmp_path: Path
-) -> None:
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    theirs, own = heartbeat_in(tmp_path / "theirs", {}), heartbeat_in(tmp_path / "mine", {})
-    working = at_work(site, flow={"name": "f"}, run_dir=str(own))
-
-    async def found() -> list[bool]:
-        pairs = [
-            (working, own),
-            (working, theirs),
-            ("not-a-uuid", own),
-            ("0" * 8 + working[8:], own),
-        ]
-        return [await _writes_there(flow_run, Storage(str(url))) for flow_run, url in pairs]
-
-    with temporary_settings({PREFECT_API_URL: site.url}):
-        assert asyncio.run(found()) == [True, False, False, False]

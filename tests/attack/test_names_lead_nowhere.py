@@ -211,9 +211,7 @@ def test_what_is_published_lies_in_the_run(run: Ledger, tmp_path: Path, name: st
 def test_a_heartbeat_or_a_lease_that_calls_itself_otherwise_is_not_read(
     run: Ledger, name: str
 ) -> None:
-    beat = heartbeat.of_this_process(
-        "x", run.storage, identity="plain", flow_run=None, api=None, part=None
-    )
+    beat = heartbeat.of_this_process("x", run.storage, identity="plain", flow_run=None, api=None)
     run.storage.replace(
         "heartbeats/plain.json", msgspec.json.encode(msgspec.structs.replace(beat, id=name))
     )

@@ -2,7 +2,6 @@
 parts, notices.
 """
 
-import asyncio
 import json
 import os
 import signal
@@ -16,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from synth.flows import deployment_dispatch
-from synth.flows.deployment_parts import Part
 from synth.flows.heartbeat import Heartbeat, heartbeats
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
@@ -165,19 +162,19 @@ def test_an_outage_of_the_server_does_not_stop_the_work_which_is_told_later(
     assert contents(str(url)) == undisturbed
 
 
-def test_rollouts_in_parts_are_done_by_flow_runs_of_their_own_into_one_ledger(
+def test_the_flow_runs_of_a_firing_share_the_episodes_of_one_ledger(
     site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
-    deployment, url = deploy(site, tmp_path, "parts", "--partitions", "2"), tmp_path / "run"
+    deployment, url = deploy(site, tmp_path, "shared", "--workers", "2"), tmp_path / "run"
     site.worker()
     assert ended(site, site.fire(deployment)) == "COMPLETED"
-    ours = [run for run in site.flow_runs() if run["deployment_id"] == deployment]
-    assert sorted(run["parameters"]["part"] or "" for run in ours) == [
-        "",
-        "rollout:0/2",
-        "rollout:1/2",
-    ]
-    assert {run["state"]["type"] for run in ours} == {"COMPLETED"}
+
+    def both_completed() -> list[Any] | None:
+        runs = [run for run in site.flow_runs("COMPLETED") if run["deployment_id"] == deployment]
+        return runs if len(runs) == 2 else None
+
+    both = wait_for("both flow runs are completed", both_completed)
+    assert sorted(run["parameters"]["joins"] for run in both) == [False, True]
     assert contents(str(url)) == undisturbed
     ledger = Ledger(str(url))
     assert [begun.stage for begun in ledger.state.stages.values()] == ["tasks", "rollout", "filter"]
@@ -217,88 +214,34 @@ def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(
     assert "env.turns" in told[0]
 
 
-@pytest.mark.nightly
-def test_a_part_whose_process_is_killed_is_started_again_by_the_run_that_waits(
-    site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
-) -> None:
-    deployment, url = deploy(site, tmp_path, "killed-part", "--partitions", "2"), tmp_path / "run"
-    site.worker()
-    flow_run = site.fire(deployment)
-
-    def at_work() -> Heartbeat | None:
-        beats = heartbeats(Storage(str(url))) if (url / "heartbeats").is_dir() else []
-        return next(
-            (beat for beat in beats if beat.part == "rollout:0/2" and beat.state == "running"), None
-        )
-
-    victim = wait_for("a part is at work", at_work)
-    os.kill(victim.pid, signal.SIGKILL)
-    assert ended(site, flow_run) == "COMPLETED"
-    assert victim.flow_run is not None
-    assert site.state(victim.flow_run) == "CRASHED"
-    again = [beat.state for beat in heartbeats(Storage(str(url))) if beat.part == "rollout:0/2"]
-    assert sorted(again) == ["completed", "crashed"]
-    assert contents(str(url)) == undisturbed
-
-
-@pytest.mark.nightly
-def test_a_part_that_no_worker_takes_is_taken_back(
-    site: PrefectSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    monkeypatch.setattr(deployment_dispatch, "TAKEN_WITHIN_S", 1.0)
-    monkeypatch.setattr(deployment_dispatch, "POLL_S", 0.2)
-    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
-    deployment = deploy(site, tmp_path, "nobody")
-    run, _, _ = run_flow(echo_flow(env=SLOW, stages=[]), str(tmp_path / "run"))
-    said: list[str] = []
-    with temporary_settings({PREFECT_API_URL: site.url}):
-        dispatch = deployment_dispatch.Dispatch(deployment, {}, said.append)
-        assert asyncio.run(dispatch.work_part(run, Part("rollout", 0, 2))) is False
-    (taken_back,) = [
-        one for one in site.flow_runs("CANCELLED") if one["deployment_id"] == deployment
-    ]
-    assert taken_back["parameters"]["part"] == "rollout:0/2"
-    assert "done here" in said[-1]
-
-
 SLOWER: dict[str, Any] = {"name": "echo", "tasks": 6, "turns": 5, "step_ms": 500}
 
 
 @pytest.mark.nightly
-def test_parts_go_on_where_the_run_that_waits_is_killed_and_the_next_firing_waits_for_them(
-    site: PrefectSite, tmp_path: Path
+@pytest.mark.parametrize("first", [True, False])
+def test_where_one_flow_run_of_a_firing_is_killed_the_other_does_all_of_it(
+    site: PrefectSite, tmp_path: Path, first: bool
 ) -> None:
     one_by_one: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 1}}, *STAGES[1:]]
-    options = ("--partitions", "2")
-    deployment, url = (
-        deploy(site, tmp_path, "killed-waiter", *options, env=SLOWER, stages=one_by_one),
-        tmp_path / "run",
-    )
+    deployment = deploy(site, tmp_path, "killed", "--workers", "2", env=SLOWER, stages=one_by_one)
+    url = tmp_path / "run"
     site.worker()
-    killed = site.fire(deployment)
+    fired = site.fire(deployment)
 
-    def all_at_work() -> dict[str | None, Heartbeat] | None:
-        beats = (
-            {beat.part: beat for beat in heartbeats(Storage(str(url)))}
-            if (url / "heartbeats").is_dir()
-            else {}
-        )
-        return beats if len(beats) == 3 else None
+    def at_work() -> dict[bool, Heartbeat] | None:
+        beats = heartbeats(Storage(str(url))) if (url / "heartbeats").is_dir() else []
+        found = {beat.flow_run == fired: beat for beat in beats if beat.stage == "rollout"}
+        return found if len(found) == 2 else None
 
-    waiter = wait_for("both parts are at work", all_at_work)[None]
-    os.kill(waiter.pid, signal.SIGKILL)
-    assert ended(site, site.fire(deployment)) == "COMPLETED"
-    assert site.state(killed) == "CRASHED"
-    found = [(beat.part, beat.state) for beat in heartbeats(Storage(str(url)))]
-    parts = [("rollout:0/2", "completed"), ("rollout:1/2", "completed")]
-    assert sorted(found, key=str) == sorted(
-        [(None, "crashed"), (None, "completed"), *parts], key=str
-    ), "no part was started again"
-    run_flow(
-        echo_flow(name="killed-waiter", env=SLOWER, stages=STAGES), str(tmp_path / "undisturbed")
-    )
+    both = wait_for("both are at work", at_work)
+    killed, other = both[first], both[not first]
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.flow_run is not None
+    assert other.flow_run is not None
+    assert ended(site, other.flow_run) == "COMPLETED"
+    assert site.synth("status", "--reap").returncode == 0
+    assert site.state(killed.flow_run) == "CRASHED"
+    run_flow(echo_flow(name="killed", env=SLOWER, stages=STAGES), str(tmp_path / "undisturbed"))
     assert contents(str(url)) == contents(str(tmp_path / "undisturbed"))
 
 

@@ -28,9 +28,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def mine(folder: Path) -> tuple[Storage, Heartbeat]:
     folder.mkdir(exist_ok=True)
     storage = Storage(str(folder))
-    return storage, of_this_process(
-        "echo", storage, identity="one", flow_run=None, api=None, part=None
-    )
+    return storage, of_this_process("echo", storage, identity="one", flow_run=None, api=None)
 
 
 def elsewhere(first: Heartbeat, **changes: object) -> Heartbeat:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.status import status
-from synth.flows.heartbeat import Heartbeat, of_this_process, overtaken, remember, write
+from synth.flows.heartbeat import Heartbeat, of_this_process, remember, write
 from synth.ledger.storage import Storage
 
 
@@ -24,7 +24,7 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
 
 
 def record(storage: Storage, identity: str, **changes: object) -> Heartbeat:
-    beat = of_this_process("echo", storage, identity=identity, flow_run=None, api=None, part=None)
+    beat = of_this_process("echo", storage, identity=identity, flow_run=None, api=None)
     beat = msgspec.structs.replace(beat, **changes)
     write(storage, beat)
     return beat
@@ -68,13 +68,6 @@ def test_one_that_began_after_the_completion_and_died_is_dead(storage: Storage) 
     assert out.startswith("dead ")
     assert "filter: 3 of 9 trajectories; 1 stage done" in out
     assert "--reap" in err
-
-
-def test_a_part_that_was_completed_completes_no_run(storage: Storage) -> None:
-    dead = killed(storage)
-    part = record(storage, "part", state="completed", part="rollout 1/2")
-    assert not overtaken(dead, [dead, part])
-    assert told()[0].startswith("dead ")
 
 
 def test_all_who_ever_worked_on_it_are_told_when_it_is_asked_for_by_name(storage: Storage) -> None:

@@ -39,7 +39,7 @@ def test_a_dry_run_says_what_would_be_registered(tmp_path: Path) -> None:
     options = (
         "--interval",
         "3600",
-        "--partitions",
+        "--workers",
         "8",
         "--set",
         "name=mine",
@@ -50,7 +50,7 @@ def test_a_dry_run_says_what_would_be_registered(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.output.splitlines() == [
         "synth/mine: would run every 3600 s, paused, by workers of the process pool synth, "
-        "rollouts in 8 parts",
+        "8 flow runs at a time",
         f"into      {tmp_path}/runs/{{name}}-{{date}}",
         "stages    tasks, rollout",
         "notify    nobody (see --notify)",
