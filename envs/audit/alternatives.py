@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from synth.envs.audit.report import Limits, Table
-from synth.envs.audit.solutions import Deadline, Solution, knows_solutions, solution, variant
+from synth.envs.audit.solutions import Solution, knows_solutions, solution, variant
 from synth.envs.audit.state import differences
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.normalise import normalised_text
-from synth.envs.transcript import Transcript, play
+from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Response
 
@@ -38,12 +37,12 @@ class Other:
     order: tuple[int, ...]
 
 
-async def other_strategies_pass(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+@part()
+async def other_strategies_pass(bench: Bench) -> Finding:
     """The expert with other seeds solves each task in its own way, and passes."""
-    name = "other_strategies_pass"
     if not bench.claims("expert"):
-        return Finding(name, None, "not tried: the world has no expert")
-    deadline = Deadline.within(limits.part_s / 2)
+        return Finding(None, "not tried: the world has no expert")
+    deadline, choose = bench.deadline(), expert("correct")
     passed, tried, ways = 0, 0, []
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
@@ -52,9 +51,7 @@ async def other_strategies_pass(bench: Bench, limits: Limits, tables: list[Table
             if deadline.over:
                 break
             bench.note(f"the expert with seed {seed} on task {task.task_id}")
-            env = bench.open()
-            transcript = await play(env, task, expert("correct"), seed=seed)
-            await env.close()
+            transcript = await bench.played(task, choose, seed=seed, max_turns=MAX_TURNS)
             seen.add(
                 tuple(
                     (a.content, *((call.name, call.arguments) for call in a.tool_calls))
@@ -68,26 +65,16 @@ async def other_strategies_pass(bench: Bench, limits: Limits, tables: list[Table
                     (task.task_id[:12], f"expert with seed {seed}", _why(transcript.verdict))
                 )
         ways.append(len(seen))
-    if rejected:
-        tables.append(
-            Table(
-                f"Strategies rejected (the first {SHOWN})",
-                ("task", "strategy", "why"),
-                tuple(rejected[:SHOWN]),
-            )
-        )
     several = sum(count > 1 for count in ways)
-    detail = (
-        f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {several} of "
-        f"{len(ways)} tasks solved in several ways"
+    return Finding(
+        passed >= bench.limits.accepted * tried,
+        f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {several} of {len(ways)} "
+        f"tasks solved in several ways{_first(bench, 'Strategies', 'strategy', rejected)}",
     )
-    first = (
-        f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
-    )
-    return Finding(name, passed >= limits.accepted * tried, detail + first)
 
 
-async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+@part()
+async def reorderings_pass(bench: Bench) -> Finding:
     """Neighbouring reads, or neighbouring writes, in the other order, and a read done twice: where
     all answers and the end stay
     the same, so must the verdict.
@@ -96,10 +83,9 @@ async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) ->
     that only the part `process`
     refuses are left out: a rule may forbid what the state permits.
     """
-    name = "reorderings_pass"
     if not knows_solutions(bench):
-        return Finding(name, None, "not tried: the world has no expert, its tasks no gold actions")
-    deadline = Deadline.within(limits.part_s / 2)
+        return Finding(None, "not tried: the world has no expert, its tasks no gold actions")
+    deadline = bench.deadline()
     tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
@@ -123,36 +109,26 @@ async def reorderings_pass(bench: Bench, limits: Limits, tables: list[Table]) ->
             if not transcript.verdict.passed:
                 rejected.append((task.task_id[:12], other.what, _why(transcript.verdict)))
     kinds = sorted(tried.keys() | ruled_out.keys())
-    rows = tuple(
-        (kind, str(tried[kind]), str(accepted[kind]), str(ruled_out[kind])) for kind in kinds
+    bench.table(
+        "Same calls, same answers, same end",
+        ("variation", "tried", "accepted", "refused by order rules alone"),
+        [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds],
     )
-    if rows:
-        tables.append(
-            Table(
-                "Same calls, same answers, same end",
-                ("variation", "tried", "accepted", "refused by order rules alone"),
-                rows,
-            )
-        )
-    if rejected:
-        tables.append(
-            Table(
-                f"Variations rejected (the first {SHOWN})",
-                ("task", "variation", "why"),
-                tuple(rejected[:SHOWN]),
-            )
-        )
+    first = _first(bench, "Variations", "variation", rejected)
     if not tried.total():
-        return Finding(name, None, "not tried: no two calls of a solution commute")
-    share = f"(at least {100 * limits.accepted:g} %)"
-    detail = (
-        f"{accepted.total()} of {tried.total()} variations with the same answers and end "
-        f"accepted {share}"
+        return Finding(None, "not tried: no two calls of a solution commute")
+    return Finding(
+        accepted.total() >= bench.limits.accepted * tried.total(),
+        f"{accepted.total()} of {tried.total()} variations with the same answers and end accepted "
+        f"(at least {100 * bench.limits.accepted:g} %){first}",
     )
-    first = (
-        f"; rejected: task {rejected[0][0]}, {rejected[0][1]}: {rejected[0][2]}" if rejected else ""
-    )
-    return Finding(name, accepted.total() >= limits.accepted * tried.total(), detail + first)
+
+
+def _first(bench: Bench, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
+    """Leaves what was rejected in a table, and says the first of it."""
+    title = f"{what} rejected (the first {SHOWN})"
+    bench.table(title, ("task", column, "why"), rejected[:SHOWN])
+    return "".join(f"; rejected: task {task}, {who}: {why}" for task, who, why in rejected[:1])
 
 
 def reorderings(known: Solution) -> Iterator[Other]:

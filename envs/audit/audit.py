@@ -1,14 +1,13 @@
 """Asks a world every question, each part on its own thread and with its own limit of time."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from synth.boundary import FaultError
 from synth.envs.audit.questions import QUESTIONS, Question
-from synth.envs.audit.report import Answer, Limits, Report, Table
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.audit.report import Answer, Limits, Report
+from synth.envs.conformance.finding import Bench, Finding, Table
 from synth.envs.conformance.guard import Answer as Answered
 from synth.envs.conformance.guard import Broke, answered, on_thread
 from synth.envs.conformance.suite import CHECKS
@@ -43,11 +42,11 @@ async def audit(
     limits = limits or Limits()
     made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
     if isinstance(made, Broke):
-        finding = Finding("make_tasks", False, f"no task to ask about: {made.reason}")
+        finding = Finding(False, f"no task to ask about: {made.reason}", "make_tasks")
         say(broken := Answer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
         return _report(world, settings, seed, 0, [broken])
     if isinstance(begun := await _begun(world, settings, made[0], limits), Broke):
-        finding = Finding("first_reset", False, f"nothing can be asked: {begun.reason}")
+        finding = Finding(False, f"nothing can be asked: {begun.reason}", "first_reset")
         say(broken := Answer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
         return _report(world, settings, seed, len(made), [broken])
     answers = []
@@ -126,7 +125,7 @@ async def _begun(
 
     async def asked(bench: Bench) -> Finding:
         found.append(await answered(begun(), limits.part_s))
-        return Finding("first_reset", True)
+        return Finding(True)
 
     outcome = await on_thread(
         "first_reset", asked, Bench(world, settings, 0, [task], limits.input_s), limits.part_s
@@ -159,16 +158,20 @@ async def _answer(
 ) -> Answer:
     began = time.monotonic()
     tables: list[Table] = []
-    parts: dict[str, Callable[[Bench], Awaitable[Finding]]] = {
-        name: CHECKS[name] for name in question.checks
-    }
-    parts |= {part.__name__: partial(_measured, part, limits, tables) for part in question.measured}
+    parts = (*(CHECKS[name] for name in question.checks), *question.measured)
     findings = []
-    for name, part in parts.items():
+    for part in parts:
         bench = Bench(
-            world, settings, seed, list(map(copied, tasks)), limits.input_s, given=derived
+            world,
+            settings,
+            seed,
+            list(map(copied, tasks)),
+            limits.input_s,
+            limits,
+            given=derived,
+            tables=tables,
         )
-        findings.append(await on_thread(name, part, bench, limits.part_s))
+        findings.append(await on_thread(part.__name__, part, bench, limits.part_s))
     return Answer(
         question.name,
         question.asked,
@@ -177,9 +180,3 @@ async def _answer(
         time.monotonic() - began,
         question.headline,
     )
-
-
-async def _measured(
-    part: Callable[..., Awaitable[Finding]], limits: Limits, tables: list[Table], bench: Bench
-) -> Finding:
-    return await part(bench, limits, tables)

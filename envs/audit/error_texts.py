@@ -2,8 +2,7 @@
 
 import re
 
-from synth.envs.audit.report import Limits, Table
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.conformance.hostile_turns import hostile_turns
 
 LONGEST_ERROR = 2000
@@ -14,11 +13,11 @@ _INTERNALS = re.compile(
 )
 
 
-async def errors_say_why(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+@part()
+async def errors_say_why(bench: Bench) -> Finding:
     """The answer to every turn that can only be an error is a few words for the model: no
     traceback, not longer than 2,000 characters.
     """
-    name = "errors_say_why"
     env = bench.open()
     cases = [
         case
@@ -45,13 +44,13 @@ async def errors_say_why(bench: Bench, limits: Limits, tables: list[Table]) -> F
     every = [(case, text if len(text) < 300 else f"{text[:300]} …") for text, case in texts.items()]
     shown = every[:: max(1, len(every) // SHOWN)][:SHOWN]
     title = f"Errors as the model reads them ({len(shown)} of {len(texts)} different ones)"
-    tables.append(Table(title, ("mistake", "answer"), tuple(shown)))
+    bench.table(title, ("mistake", "answer"), tuple(shown))
     detail = (
         f"{len(problems)} of {len(cases)} mistakes: {' | '.join(problems[:4])}"
         if problems
         else f"{len(texts)} different error texts"
     )
-    return Finding(name, not problems, detail)
+    return Finding(not problems, detail)
 
 
 def _inside(text: str) -> str:

@@ -1,37 +1,26 @@
 """Whether the same episode always gets the same verdict."""
 
-from synth.envs.audit.report import Limits, Table
-from synth.envs.audit.solutions import Deadline
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.transcript import perform, play
 
 TIMES = 5
 
 
-async def check_asked_again(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+@part()
+async def check_asked_again(bench: Bench) -> Finding:
     """At the end of every episode of every policy at hand, the check is asked several times."""
-    return await _verdicts(
-        bench,
-        limits,
-        tables,
-        "check_asked_again",
-        f"asked {TIMES} times of the same state",
-        again=False,
-    )
+    return await _verdicts(bench, f"asked {TIMES} times of the same state", again=False)
 
 
-async def episode_done_again(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+@part()
+async def episode_done_again(bench: Bench) -> Finding:
     """Every episode of every policy at hand is done several times, each in a fresh instance."""
-    return await _verdicts(
-        bench, limits, tables, "episode_done_again", f"of {TIMES} identical episodes", again=True
-    )
+    return await _verdicts(bench, f"of {TIMES} identical episodes", again=True)
 
 
-async def _verdicts(
-    bench: Bench, limits: Limits, tables: list[Table], name: str, what: str, *, again: bool
-) -> Finding:
-    deadline = Deadline.within(limits.part_s / 2)
+async def _verdicts(bench: Bench, what: str, *, again: bool) -> Finding:
+    deadline = bench.deadline()
     episodes = 0
     flaky: list[tuple[str, ...]] = []
     for task in bench.tasks:
@@ -62,15 +51,6 @@ async def _verdicts(
                         else "the parts or facts differ",
                     )
                 )
-    if flaky:
-        tables.append(
-            Table(
-                f"Verdicts that change, {what}", ("task", "policy", "verdicts"), tuple(flaky[:12])
-            )
-        )
-    detail = f"{len(flaky)} of {episodes} verdicts change, {what}"
-    return Finding(
-        name,
-        not flaky,
-        detail + (f": task {flaky[0][0]} by {flaky[0][1]}, {flaky[0][2]}" if flaky else ""),
-    )
+    bench.table(f"Verdicts that change, {what}", ("task", "policy", "verdicts"), flaky[:12])
+    first = f": task {flaky[0][0]} by {flaky[0][1]}, {flaky[0][2]}" if flaky else ""
+    return Finding(not flaky, f"{len(flaky)} of {episodes} verdicts change, {what}{first}")

@@ -6,10 +6,7 @@ from collections.abc import Awaitable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from synth.envs.audit.report import Limits, Table
-from synth.envs.audit.solutions import Deadline
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Deadline, Finding, part
 from synth.envs.transcript import play
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
@@ -50,13 +47,14 @@ class Clock:
         return answer
 
 
-async def calls_are_quick(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
-    """The 99th percentile of each kind of call is at most `limits.call_ms`.
+@part()
+async def calls_are_quick(bench: Bench) -> Finding:
+    """The 99th percentile of each kind of call is at most `bench.limits.call_ms`.
 
-    No call holds the event loop for more than `limits.loop_ms`, unless the world says that it
+    No call holds the event loop for more than `bench.limits.loop_ms`, unless the world says that it
     blocks and is stepped on threads.
     """
-    clock = await _measured(bench, limits)
+    clock = await _measured(bench)
     blocking = bench.world.spec.blocking or bench.open().spec.blocking
     rows, problems = [], []
     for name, samples in clock.samples.items():
@@ -64,15 +62,13 @@ async def calls_are_quick(bench: Bench, limits: Limits, tables: list[Table]) -> 
         rows.append(
             (name, str(len(samples)), f"{median(samples):.3f}", f"{p99:.3f}", f"{max(samples):.3f}")
         )
-        if p99 > limits.call_ms:
-            problems.append(f"{name} takes {p99:.0f} ms (p99, at most {limits.call_ms:g})")
-    tables.append(
-        Table("Milliseconds per call", ("call", "calls", "median", "p99", "longest"), tuple(rows))
-    )
-    if clock.longest_block_ms > limits.loop_ms and not blocking:
+        if p99 > bench.limits.call_ms:
+            problems.append(f"{name} takes {p99:.0f} ms (p99, at most {bench.limits.call_ms:g})")
+    bench.table("Milliseconds per call", ("call", "calls", "median", "p99", "longest"), tuple(rows))
+    if clock.longest_block_ms > bench.limits.loop_ms and not blocking:
         held = (
             f"{clock.blocked_by} holds the event loop for {clock.longest_block_ms:.0f} ms (at "
-            f"most {limits.loop_ms:g})"
+            f"most {bench.limits.loop_ms:g})"
         )
         problems.append(f"{held}: set `blocking=True` in its spec")
     steps = clock.samples.get("step", [])
@@ -86,19 +82,15 @@ async def calls_are_quick(bench: Bench, limits: Limits, tables: list[Table]) -> 
         if blocking
         else f"holds the event loop for at most {clock.longest_block_ms:.3g} ms"
     )
-    return Finding("calls_are_quick", not problems, "; ".join(problems) or f"{shown}; {loop}")
+    return Finding(not problems, "; ".join(problems) or f"{shown}; {loop}")
 
 
-async def _measured(bench: Bench, limits: Limits) -> Clock:
+async def _measured(bench: Bench) -> Clock:
     """All calls of an episode, over every task; a quick world's tasks over again until there are
     enough steps.
     """
-    clock, deadline, repeating = (
-        Clock(),
-        Deadline.within(limits.part_s / 2),
-        Deadline.within(REPEAT_S),
-    )
-    _, choose = next(iter(players(bench.world.spec).items()))
+    clock, deadline, repeating = Clock(), bench.deadline(), Deadline.within(REPEAT_S)
+    _, choose = bench.player
     heart = asyncio.ensure_future(clock.beat())
     episodes = 0
     while not deadline.over and (episodes < len(bench.tasks) or not repeating.over):

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.envs.audit.report import Limits, Table
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.transcript import play
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 
@@ -35,18 +32,13 @@ class Held(msgspec.Struct, frozen=True):
     snapshot: int | None
 
 
-async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
+@part()
+async def memory_is_bounded(bench: Bench) -> Finding:
     """Episodes played to before their last turn and kept live, then closed and let go."""
-    name = "memory_is_bounded"
-    _, choose = next(iter(players(bench.world.spec).items()))
     played: list[tuple[Task, tuple[AgentTurn, ...]]] = []
     for task in bench.tasks[:EPISODES]:
-        env = bench.open()
         bench.note(f"memory of task {task.task_id}")
-        played.append(
-            (task, (await play(env, task, choose, seed=bench.seed, max_turns=60)).actions[:-1])
-        )
-        await env.close()
+        played.append((task, (await bench.played(task)).actions[:-1]))
     for _ in await _live(bench, played[:2]):
         pass  # what a first episode imports and caches is not an episode's own
     held = await _held(bench, played)
@@ -57,7 +49,7 @@ async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -
     ):
         held = msgspec.structs.replace(held, left=(await _held(bench, played)).left)
     stated = bench.world.spec.memory_bytes
-    allowed = int(SLACK * stated) if stated else limits.episode_bytes
+    allowed = int(SLACK * stated) if stated else bench.limits.episode_bytes
     why = "twice what the spec states" if stated else "the default"
     rows = [
         ("a live episode (Python's allocations)", _kib(held.live), f"{_kib(allowed)}, {why}"),
@@ -70,12 +62,10 @@ async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -
     ]
     if held.snapshot is not None:
         rows.append(("largest snapshot", _kib(held.snapshot), "64 KiB"))
-    tables.append(
-        Table(
-            f"Memory per episode, over {EPISODES} live ones",
-            ("what", "measured", "at most"),
-            tuple(rows),
-        )
+    bench.table(
+        f"Memory per episode, over {EPISODES} live ones",
+        ("what", "measured", "at most"),
+        tuple(rows),
     )
     problems = []
     if held.live > allowed or held.grown > allowed + RESIDENT_SLACK:
@@ -85,7 +75,6 @@ async def memory_is_bounded(bench: Bench, limits: Limits, tables: list[Table]) -
     if held.left > LEFT_BYTES:
         problems.append(f"{_kib(held.left)} are left of each closed episode")
     return Finding(
-        name,
         not problems,
         "; ".join(problems) or f"{_kib(held.live)} per live episode (at most {_kib(allowed)})",
     )

@@ -4,10 +4,9 @@ from collections import Counter
 from random import Random
 
 from synth.envs.audit.mutants import KINDS, Mutant, mutants
-from synth.envs.audit.report import Limits, Table
-from synth.envs.audit.solutions import Deadline, knows_solutions, solution, variant
+from synth.envs.audit.solutions import knows_solutions, solution, variant
 from synth.envs.audit.state import differences
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 
 MUTANTS_PER_TASK = 60
 SHOWN = 12
@@ -15,14 +14,14 @@ OWN = "own"
 """Mutants by the world's own rules."""
 
 
-async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) -> Finding:
-    """At least `limits.killed` of the mutants fail; one that passes and leaves the state as the
+@part()
+async def mutants_are_killed(bench: Bench) -> Finding:
+    """At least `bench.limits.killed` of the mutants fail; one that passes and leaves the state as the
     solution does is no mutant.
     """
-    name = "mutants_are_killed"
     if not knows_solutions(bench):
-        return Finding(name, None, "not tried: the world has no expert, its tasks no gold actions")
-    deadline = Deadline.within(limits.part_s / 2)
+        return Finding(None, "not tried: the world has no expert, its tasks no gold actions")
+    deadline = bench.deadline()
     made, killed, equal = Counter[str](), Counter[str](), Counter[str]()
     survivors: list[tuple[str, ...]] = []
     solved = 0
@@ -52,44 +51,29 @@ async def mutants_are_killed(bench: Bench, limits: Limits, tables: list[Table]) 
             else:
                 survivors.append((task.task_id[:12], mutant.kind, mutant.what, ", ".join(what[:4])))
     counted = made.total() - equal.total()
-    rows = [
-        (k, made[k], equal[k], made[k] - equal[k], killed[k], _share(killed[k], made[k] - equal[k]))
-        for k in (*KINDS, OWN)
-        if made[k]
-    ]
-    rows.append(
-        (
-            "all",
-            made.total(),
-            equal.total(),
-            counted,
-            killed.total(),
-            _share(killed.total(), counted),
-        )
+    kinds = [(kind, made[kind], equal[kind], killed[kind]) for kind in (*KINDS, OWN) if made[kind]]
+    kinds.append(("all", made.total(), equal.total(), killed.total()))
+    bench.table(
+        "Mutants by kind",
+        ("mutant", "made", "same state, left out", "counted", "killed", "share"),
+        [
+            (k, all_, same, all_ - same, dead, _share(dead, all_ - same))
+            for k, all_, same, dead in kinds
+        ],
     )
-    columns = ("mutant", "made", "same state, left out", "counted", "killed", "share")
-    tables.append(Table("Mutants by kind", columns, tuple(tuple(map(str, row)) for row in rows)))
-    if survivors:
-        tables.append(
-            Table(
-                f"Survivors (the first {SHOWN})",
-                ("task", "kind", "mutant", "differs in"),
-                tuple(survivors[:SHOWN]),
-            )
-        )
+    columns = ("task", "kind", "mutant", "differs in")
+    bench.table(f"Survivors (the first {SHOWN})", columns, survivors[:SHOWN])
     if not counted:
-        return Finding(name, None, f"not tried: no call of {solved} solved tasks changes the state")
+        return Finding(None, f"not tried: no call of {solved} solved tasks changes the state")
     detail = (
         f"{_share(killed.total(), counted)} of {counted} mutants killed (at least "
-        f"{100 * limits.killed:g} %), {equal.total()} left out, "
+        f"{100 * bench.limits.killed:g} %), {equal.total()} left out, "
         f"on {solved} of {len(bench.tasks)} tasks"
     )
-    first = (
-        f"; survives: task {survivors[0][0]}, {survivors[0][2]} (differs in {survivors[0][3]})"
-        if survivors
-        else ""
-    )
-    return Finding(name, killed.total() >= limits.killed * counted, detail + first)
+    if survivors:
+        of, _, mutated, differs = survivors[0]
+        detail += f"; survives: task {of}, {mutated} (differs in {differs})"
+    return Finding(killed.total() >= bench.limits.killed * counted, detail)
 
 
 def _of(draw: Random, every: list[Mutant]) -> list[Mutant]:

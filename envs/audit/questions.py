@@ -1,33 +1,28 @@
 """The questions that any world is asked, in the order of a report."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from synth.envs.audit.alternatives import other_strategies_pass, reorderings_pass
-from synth.envs.audit.bot_table import pass_rates
 from synth.envs.audit.error_texts import errors_say_why
 from synth.envs.audit.flakiness import check_asked_again, episode_done_again
-from synth.envs.audit.interleaving import instances_are_apart
 from synth.envs.audit.latency import calls_are_quick
 from synth.envs.audit.memory import memory_is_bounded
 from synth.envs.audit.mutation import mutants_are_killed
-from synth.envs.audit.report import Limits, Table
-from synth.envs.conformance.finding import Bench, Finding
-
-Measured = Callable[[Bench, Limits, list[Table]], Awaitable[Finding]]
-"""A part of a question that leaves tables behind."""
+from synth.envs.conformance.bot_rates import pass_rates
+from synth.envs.conformance.finding import Part
+from synth.envs.conformance.purity import instances_are_apart
 
 
 @dataclass(frozen=True)
 class Question:
-    """`checks` are names of the conformance suite; `measured` are the audit's own parts; for
-    `headline` see `Answer`.
+    """What is asked, and its parts, those of the conformance suite by name; for `headline` see
+    `Answer`.
     """
 
     name: str
     asked: str
     checks: tuple[str, ...] = ()
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[Part, ...] = ()
     headline: tuple[str, ...] = ()
 
 

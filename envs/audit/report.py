@@ -6,35 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from synth.envs.conformance.finding import Finding
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a world is held to.
-
-    `call_ms` bounds the 99th percentile of a reset, step, check and snapshot; `episode_bytes` what
-    a live episode may hold where
-    the spec states no `memory_bytes`; `part_s` how long one part of a question may take (half of it
-    is for repeated trials).
-    """
-
-    call_ms: float = 250.0
-    loop_ms: float = 100.0
-    episode_bytes: int = 64 * 2**20
-    killed: float = 0.95
-    accepted: float = 0.98
-    part_s: float = 120.0
-    input_s: float = 5.0
-
-
-@dataclass(frozen=True)
-class Table:
-    """Numbers or examples behind an answer."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+from synth.envs.conformance.finding import Finding, Table
+from synth.envs.conformance.finding import Limits as Limits
 
 
 @dataclass(frozen=True)

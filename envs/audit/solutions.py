@@ -1,6 +1,5 @@
 """Known solutions of the bench's tasks: by the world's own expert, else the task's gold actions."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,23 +22,6 @@ class Solution:
     transcript: Transcript
     effectful: tuple[bool, ...]
     end: State
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """When repeated trials stop, so that a slow world still gets an answer."""
-
-    at: float
-
-    @classmethod
-    def within(cls, seconds: float) -> "Deadline":
-        """That many seconds from now."""
-        return cls(time.monotonic() + seconds)
-
-    @property
-    def over(self) -> bool:
-        """Whether it has passed."""
-        return time.monotonic() > self.at
 
 
 def knows_solutions(bench: Bench) -> bool:

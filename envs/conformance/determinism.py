@@ -2,29 +2,60 @@
 another process.
 """
 
+import asyncio
 import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.conformance.fresh_process import Errand, Walk, walk_all
-from synth.envs.transcript import MAX_TURNS, Transcript, difference, perform, response_difference
+from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.transcript import (
+    MAX_TURNS,
+    Transcript,
+    difference,
+    perform,
+    play,
+    response_difference,
+)
+from synth.schemas.environment import Env
+from synth.schemas.task import Task
 
 RANDOM_TURNS = 20
 START_S = 30.0
 """Seconds that another interpreter may take to start and import the world, on top of the walks
 themselves.
 """
-_CHILD = "from synth.envs.conformance.fresh_process import main; main()"
+_CHILD = "from synth.envs.conformance.determinism import main; main()"
 
 
+@dataclass(frozen=True)
+class Walk:
+    """One episode to play: who plays which task, and for how long at most."""
+
+    task: Task
+    who: str
+    max_turns: int
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A world to open, tasks to make, and walks to play in it, all from one seed."""
+
+    open: Callable[[Mapping[str, Any]], Env]
+    make_tasks: Callable[[Mapping[str, Any], int, int], Sequence[Task]]
+    config: Mapping[str, Any]
+    seed: int
+    count: int
+    walks: Sequence[Walk]
+
+
+@part("deterministic")
 async def determinism(bench: Bench) -> Finding:
     """Plays with the expert and at random, then performs the same actions in fresh instances."""
-    name = "determinism"
-    if not bench.world.spec.deterministic:
-        return Finding(name, None, "the world does not claim determinism")
     errand = _errand(bench)
     turns = 0
     for walk, transcript in zip(errand.walks, await walk_all(errand), strict=True):
@@ -34,39 +65,35 @@ async def determinism(bench: Bench) -> Finding:
         await env.close()
         what = difference(transcript, again)
         if what is not None:
-            return Finding(name, False, f"task {walk.task.task_id} by {walk.who}: {what}")
+            return Finding(False, f"task {walk.task.task_id} by {walk.who}: {what}")
         turns += len(again.actions)
-    return Finding(name, True, f"{turns} turns done twice")
+    return Finding(True, f"{turns} turns done twice")
 
 
+@part("deterministic")
 async def fresh_process(bench: Bench) -> Finding:
     """Makes the tasks and plays them in another process, where hash seeds and whatever else a
     process draws are others.
     """
-    name = "fresh_process"
-    if not bench.world.spec.deterministic:
-        return Finding(name, None, "the world does not claim determinism")
     errand = _errand(bench)
     expected = await walk_all(errand)
     try:
         asked = pickle.dumps(errand)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        return Finding(
-            name, None, f"not tried: the world cannot be named in another process ({error})"
-        )
+        return Finding(None, f"not tried: the world cannot be named in another process ({error})")
     bench.note("the same episodes in another process")
     child = _other_process(asked, START_S + bench.call_limit_s)
     if child.returncode != 0:
         last = (child.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        return Finding(name, False, f"the other process failed: {last}"[:400])
+        return Finding(False, f"the other process failed: {last}"[:400])
     tasks, found = pickle.loads(child.stdout)
     if bench.claims("tasks") and not bench.given and tasks != list(bench.tasks):
-        return Finding(name, False, "another process makes other tasks from the same seed")
+        return Finding(False, "another process makes other tasks from the same seed")
     for walk, here, there in zip(errand.walks, expected, found, strict=True):
         what = _acts_otherwise(here, there) or difference(here, there)
         if what is not None:
-            return Finding(name, False, f"task {walk.task.task_id} by {walk.who}: {what}")
-    return Finding(name, True, f"{len(found)} episodes played again in another process")
+            return Finding(False, f"task {walk.task.task_id} by {walk.who}: {what}")
+    return Finding(True, f"{len(found)} episodes played again in another process")
 
 
 def _errand(bench: Bench) -> Errand:
@@ -121,3 +148,25 @@ def _other_process(asked: bytes, limit_s: float) -> "subprocess.CompletedProcess
 def _other_hash_seed() -> str:
     """A hash seed that this process does not have."""
     return "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+
+
+async def walk_all(errand: Errand) -> list[Transcript]:
+    """The transcripts of the walks, each in a fresh instance."""
+    transcripts = []
+    for walk in errand.walks:
+        env = errand.open(errand.config)
+        choose = players(env.spec)[walk.who]
+        transcripts.append(
+            await play(env, walk.task, choose, seed=errand.seed, max_turns=walk.max_turns)
+        )
+        await env.close()
+    return transcripts
+
+
+def main() -> None:
+    """The other process: one errand, from stdin to stdout. Both ends of the pipe are this program;
+    nothing from elsewhere is ever unpickled.
+    """
+    errand: Errand = pickle.load(sys.stdin.buffer)
+    tasks = list(errand.make_tasks(errand.config, errand.seed, errand.count))
+    sys.stdout.buffer.write(pickle.dumps((tasks, asyncio.run(walk_all(errand)))))

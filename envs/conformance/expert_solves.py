@@ -3,21 +3,17 @@ state alone.
 """
 
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench, Finding
-from synth.envs.transcript import play
+from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.transcript import MAX_TURNS, play
 
 
+@part("expert")
 async def expert_solves(bench: Bench) -> Finding:
     """Every task, by the expert without a misconception."""
-    name = "expert_solves"
-    if not bench.claims("expert"):
-        return Finding(name, None, "the world does not claim an expert")
     unsolved = []
     for task in bench.tasks:
-        env = bench.open()
         bench.note(f"the expert on task {task.task_id}")
-        transcript = await play(env, task, expert("correct"), seed=bench.seed)
-        await env.close()
+        transcript = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
         if not transcript.verdict.passed:
             failed = [
                 f"{part.name} ({'; '.join(part.evidence)})"
@@ -29,7 +25,6 @@ async def expert_solves(bench: Bench) -> Finding:
                 f"{len(transcript.actions)} turns"
             )
     return Finding(
-        name,
         not unsolved,
         f"{len(unsolved)} of {len(bench.tasks)} unsolved: {' | '.join(unsolved)}"[:1000]
         if unsolved
@@ -37,13 +32,11 @@ async def expert_solves(bench: Bench) -> Finding:
     )
 
 
+@part("expert")
 async def expert_profiles(bench: Bench) -> Finding:
     """The profiles `correct`, `mixed` and all that the spec names play, and the same seed plays the
     same.
     """
-    name = "expert_profiles"
-    if not bench.claims("expert"):
-        return Finding(name, None, "the world does not claim an expert")
     profiles = [(profile, bench.seed) for profile in ("correct", *bench.world.spec.profiles)] + [
         ("mixed", seed) for seed in range(4)
     ]
@@ -55,16 +48,14 @@ async def expert_profiles(bench: Bench) -> Finding:
         await env.close()
         if first.actions != again.actions:
             return Finding(
-                name, False, f"profile {profile} with seed {seed} plays the same task in two ways"
+                False, f"profile {profile} with seed {seed} plays the same task in two ways"
             )
-    return Finding(name, True, f"{len(profiles)} profiles and seeds")
+    return Finding(True, f"{len(profiles)} profiles and seeds")
 
 
+@part("expert")
 async def expert_plans_from_state(bench: Bench) -> Finding:
     """Asked twice it says the same; not asked until turn k, it says at k what it said before."""
-    name = "expert_plans_from_state"
-    if not bench.claims("expert"):
-        return Finding(name, None, "the world does not claim an expert")
     for task in bench.tasks:
         env = bench.open()
         transcript = await play(env, task, expert(), seed=bench.seed)
@@ -76,10 +67,9 @@ async def expert_plans_from_state(bench: Bench) -> Finding:
             first, second = await env.expert(None, bench.seed), await env.expert(None, bench.seed)
             if first != second or first != transcript.actions[turn]:
                 return Finding(
-                    name,
                     False,
                     f"task {task.task_id}, turn {turn}: {transcript.actions[turn]}, {first}, "
                     f"{second}"[:400],
                 )
         await env.close()
-    return Finding(name, True)
+    return Finding(True)

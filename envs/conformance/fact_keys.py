@@ -1,26 +1,22 @@
 """Facts are scalars under paths that the spec announces."""
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.fact_pattern import matches
 from synth.envs.transcript import play
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
 
 
+@part("facts")
 async def facts_match_patterns(bench: Bench) -> Finding:
     """Every path at the start and at the end fits a pattern of `spec.facts`; every kind is one of
     the four.
     """
-    name = "facts_match_patterns"
-    if not bench.claims("facts"):
-        return Finding(name, None, "the world does not claim facts")
     patterns = bench.world.spec.facts
     odd_kinds = set(patterns.values()) - KINDS
     if odd_kinds:
-        return Finding(
-            name, False, f"spec.facts has kinds {sorted(odd_kinds)}; allowed: {sorted(KINDS)}"
-        )
+        return Finding(False, f"spec.facts has kinds {sorted(odd_kinds)}; allowed: {sorted(KINDS)}")
     seen = 0
     for task in bench.tasks:
         env = bench.open()
@@ -37,7 +33,6 @@ async def facts_match_patterns(bench: Bench) -> Finding:
             ]
             if ghosts:
                 return Finding(
-                    name,
                     False,
                     f"task {task.task_id}: the verdict's facts are not the final ones: "
                     f"{ghosts[:3]}",
@@ -49,7 +44,6 @@ async def facts_match_patterns(bench: Bench) -> Finding:
         )
         if strays:
             return Finding(
-                name,
                 False,
                 f"task {task.task_id}: no pattern of spec.facts covers {', '.join(strays[:5])}",
             )
@@ -59,6 +53,6 @@ async def facts_match_patterns(bench: Bench) -> Finding:
             if not isinstance(value, str | int | float | bool | None)
         )
         if odd:
-            return Finding(name, False, f"task {task.task_id}: no scalars at {', '.join(odd[:5])}")
+            return Finding(False, f"task {task.task_id}: no scalars at {', '.join(odd[:5])}")
         seen += len(facts)
-    return Finding(name, True, f"{seen} facts")
+    return Finding(True, f"{seen} facts")

@@ -2,13 +2,13 @@
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Generic, TypeVar
 
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, Part
 
 Given = TypeVar("Given")
 
@@ -48,38 +48,28 @@ async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | B
         )
 
 
-async def on_thread(
-    name: str, check: Callable[[Bench], Awaitable[Finding]], bench: Bench, limit_s: float
-) -> Finding:
+async def on_thread(name: str, check: Part, bench: Bench, limit_s: float) -> Finding:
     """A check run on its own thread and event loop, so that a world which blocks for ever costs
     this check and not the suite.
 
     A loop inside C code that never gives the interpreter back cannot be left this way.
     """
-    found: list[Finding] = []
+    found: list[Answer[Finding] | Broke] = []
 
     def work() -> None:
         try:
-            outcome = asyncio.run(answered(check(bench), limit_s))
+            found.append(asyncio.run(answered(check(bench), limit_s)))
         except SystemExit as error:
-            outcome = Broke(f"raised SystemExit: {error}")
-        match outcome:
-            case Answer(finding):
-                found.append(finding)
-            case Broke(reason):
-                found.append(
-                    Finding(name, False, f"{reason}, at: {''.join(bench.doing) or 'the start'}")
-                )
+            found.append(Broke(f"raised SystemExit: {error}"))
 
     thread = Thread(target=work, name=f"conformance-{name}", daemon=True)
     thread.start()
     await asyncio.to_thread(thread.join, limit_s + 1)
-    return (
-        found[0]
-        if found
-        else Finding(
-            name,
-            False,
-            f"blocks for more than {limit_s:g} s, at: {''.join(bench.doing) or 'the start'}",
-        )
-    )
+    match found:
+        case [Answer(finding)]:
+            return finding
+        case [Broke(reason)]:
+            pass
+        case _:
+            reason = f"blocks for more than {limit_s:g} s"
+    return Finding(False, f"{reason}, at: {''.join(bench.doing) or 'the start'}", name)

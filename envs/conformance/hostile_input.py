@@ -4,8 +4,7 @@ episode goes on.
 
 import time
 
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.conformance.guard import Broke, answered
 from synth.envs.conformance.hostile_turns import Hostile, hostile_turns
 from synth.envs.transcript import play
@@ -16,13 +15,13 @@ LONGEST_OBSERVATION = 200_000
 SHOWN = 8
 
 
+@part()
 async def hostile_input(bench: Bench) -> Finding:
     """Each hostile turn on its own: an answer in time, errors marked as errors, and a valid step
     that works right after.
     """
-    name = "hostile_input"
     env = bench.open()
-    _, choose = next(iter(players(bench.world.spec).items()))
+    _, choose = bench.player
     first = (await play(env, bench.tasks[0], choose, seed=bench.seed, max_turns=1)).actions
     cases = hostile_turns((await env.reset(bench.tasks[0])).tools)
     problems = []
@@ -37,17 +36,17 @@ async def hostile_input(bench: Bench) -> Finding:
         if problems
         else f"{len(cases)} turns"
     )
-    return Finding(name, not problems, detail)
+    return Finding(not problems, detail)
 
 
+@part()
 async def steps_after_the_end(bench: Bench) -> Finding:
     """After the end every turn is answered by an error, and the episode stays ended."""
-    name = "steps_after_the_end"
-    _, choose = next(iter(players(bench.world.spec).items()))
+    _, choose = bench.player
     env = bench.open()
     ended = await play(env, bench.tasks[0], choose, seed=bench.seed)
     if not ended.responses or not ended.responses[-1].done:
-        return Finding(name, None, "no policy at hand reaches an end")
+        return Finding(None, "no policy at hand reaches an end")
     for case, turn in {
         "the first turn again": ended.actions[0],
         "the last turn again": ended.actions[-1],
@@ -56,16 +55,16 @@ async def steps_after_the_end(bench: Bench) -> Finding:
         bench.note(f"{case}, after the end")
         answer = await answered(env.step(turn), bench.call_limit_s)
         if isinstance(answer, Broke):
-            return Finding(name, False, f"{case}: {answer.reason}")
+            return Finding(False, f"{case}: {answer.reason}")
         if not answer.given.done:
-            return Finding(name, False, f"{case}: the episode is open again")
+            return Finding(False, f"{case}: the episode is open again")
         problem = unreadable(Hostile(case, turn, is_error=False), answer.given)
         if problem is not None:
-            return Finding(name, False, f"{case}: {problem}")
+            return Finding(False, f"{case}: {problem}")
         if not answer.given.observations or not all(o.error for o in answer.given.observations):
-            return Finding(name, False, f"{case}: answered without an error")
+            return Finding(False, f"{case}: answered without an error")
     await env.close()
-    return Finding(name, True)
+    return Finding(True)
 
 
 async def _problem(

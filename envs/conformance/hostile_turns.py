@@ -1,6 +1,6 @@
 """Turns as broken or malicious models write them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,13 @@ NASTY_TEXTS = {
     "odd unicode": "\u202e\u200d\ufeff\U000e0041 e\u0301 \ud7ff\ue000\uffff",
     "a regex's nightmare": "a" * 5000 + "!" + " " * 5000,
     "an empty text": "",
+}
+
+_NUMBERS = {
+    "of 400 digits": "1" + "0" * 400,
+    "of 9000 digits": "9" * 9000,
+    "1e308": "1e308",
+    "-0": "-0",
 }
 
 
@@ -42,7 +49,6 @@ def hostile_turns(tools: Sequence[ToolSchema]) -> list[Hostile]:
     ]
     for tool in tools:
         turns += _wrong_arguments(tool["function"])
-        turns += _nasty_arguments(tool["function"])
     if names:
         many = tuple(ToolCall.received("same", f"{names[0]}_not", "{}") for _ in range(300))
         turns.append(Hostile("300 calls with one id", AgentTurn(tool_calls=many), is_error=True))
@@ -98,72 +104,35 @@ def _not_json(tool: str) -> list[Hostile]:
     ]
 
 
-def _wrong_arguments(function: ToolSchema) -> list[Hostile]:
-    """Objects of the wrong shape: arguments missing, of the wrong type, of numbers out of all
-    range.
+def _wrong_arguments(function: ToolSchema) -> Iterator[Hostile]:
+    """Calls that are right but for one argument: missing, of the wrong type, a number out of all
+    range; then texts that are texts, and objects that are objects, yet not what anyone wants.
     """
-    name, properties, required = function["name"], *_parameters(function)
-    cases = [
-        Hostile(
-            f"{name} with {argument} missing",
-            _with(function, argument, leave_out=True),
-            is_error=True,
-        )
-        for argument in required
-    ]
+    name, (properties, required) = function["name"], _parameters(function)
+    right = _plausible(function)
+
+    def hostile(argument: str, how: str, value: Any, *, is_error: bool) -> Hostile:
+        text = msgspec.json.encode(right | {argument: value}).decode()
+        return Hostile(f"{name} with {how}", _calling(name, text), is_error)
+
+    for argument in required:
+        left = msgspec.json.encode({key: right[key] for key in right if key != argument}).decode()
+        yield Hostile(f"{name} with {argument} missing", _calling(name, left), is_error=True)
     for argument, schema in properties.items():
         for case, wrong in _of_other_types(schema):
-            cases.append(
-                Hostile(
-                    f"{name} with {argument} {case}",
-                    _with(function, argument, wrong),
-                    is_error=True,
-                )
-            )
-        for case, text in {
-            "of 400 digits": "1" + "0" * 400,
-            "of 9000 digits": "9" * 9000,
-            "1e308": "1e308",
-            "-0": "-0",
-        }.items():
-            is_error = schema.get("type") in {"string", "boolean", "array", "object"}
-            cases.append(
-                Hostile(
-                    f"{name} with {argument} a number {case}",
-                    _with_raw(function, argument, text),
-                    is_error,
-                )
-            )
-    return cases
-
-
-def _nasty_arguments(function: ToolSchema) -> list[Hostile]:
-    """Texts that are texts, and objects that are objects, yet not what anyone wants."""
-    name, (properties, _) = function["name"], _parameters(function)
-    cases = [
-        Hostile(
-            f"{name} with an unknown argument",
-            _with(function, "no_such_argument", ENORMOUS[:2000]),
-            is_error=False,
-        )
-    ]
+            yield hostile(argument, f"{argument} {case}", wrong, is_error=True)
+        is_error = schema.get("type") in {"string", "boolean", "array", "object"}
+        for case, number in _NUMBERS.items():
+            how = f"{argument} a number {case}"
+            yield hostile(argument, how, msgspec.Raw(number.encode()), is_error=is_error)
+    unknown = "no_such_argument"
+    yield hostile(unknown, "an unknown argument", ENORMOUS[:2000], is_error=False)
+    texts = NASTY_TEXTS | {"an escaped lone surrogate": msgspec.Raw(b'"\\ud800 and \\u0000"')}
     for argument, schema in properties.items():
-        if schema.get("type") != "string":
-            continue
-        for case, text in NASTY_TEXTS.items():
-            cases.append(
-                Hostile(
-                    f"{name} with {argument} of {case}",
-                    _with(function, argument, text),
-                    is_error=False,
-                )
-            )
-        escaped = _with_raw(function, argument, '"\\ud800 and \\u0000"')
-        cases.append(
-            Hostile(f"{name} with {argument} of an escaped lone surrogate", escaped, is_error=False)
-        )
-    nested = _with_raw(function, "no_such_argument", "[" * 400 + "]" * 400)
-    return [*cases, Hostile(f"{name} with an argument nested 400 deep", nested, is_error=False)]
+        for case, text in texts.items() if schema.get("type") == "string" else ():
+            yield hostile(argument, f"{argument} of {case}", text, is_error=False)
+    nested = msgspec.Raw(b"[" * 400 + b"]" * 400)
+    yield hostile(unknown, "an argument nested 400 deep", nested, is_error=False)
 
 
 def _of_other_types(schema: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -203,24 +172,6 @@ def _plausible(function: ToolSchema) -> dict[str, Any]:
         name: (properties[name].get("enum") or [of_type.get(properties[name].get("type"), "a")])[0]
         for name in required
     }
-
-
-def _with(
-    function: ToolSchema, argument: str, value: Any = None, *, leave_out: bool = False
-) -> AgentTurn:
-    """A call that is right but for one argument."""
-    arguments = _plausible(function) | {argument: value}
-    if leave_out:
-        del arguments[argument]
-    return _calling(function["name"], msgspec.json.encode(arguments).decode())
-
-
-def _with_raw(function: ToolSchema, argument: str, text: str) -> AgentTurn:
-    """A call that is right but for one argument, given as JSON text."""
-    return _calling(
-        function["name"],
-        msgspec.json.encode(_plausible(function) | {argument: msgspec.Raw(text.encode())}).decode(),
-    )
 
 
 def _calling(name: str, arguments: str) -> AgentTurn:

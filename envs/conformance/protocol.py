@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from synth.boundary import FaultError
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.schemas.environment import AgentTurn
@@ -18,9 +17,10 @@ from synth.schemas.trajectory import ToolCall, Turn
 MOST_TURNS = 60
 
 
+@part()
 async def answers_keep_to_the_protocol(bench: Bench) -> Finding:
     """An episode of each task, with odd turns in it, held to what a run holds every answer to."""
-    name, turns = "answers_keep_to_the_protocol", 0
+    turns = 0
     for task in bench.tasks:
         for odd_first in (False, True):
             given = Given(task)
@@ -28,14 +28,14 @@ async def answers_keep_to_the_protocol(bench: Bench) -> Finding:
                 turns += await _played(bench, given, odd_first=odd_first)
                 given.unchanged()
             except FaultError as fault:
-                return Finding(name, False, f"task {task.task_id}: {fault.detail}")
-    return Finding(name, True, f"{turns} turns answered by the rules")
+                return Finding(False, f"task {task.task_id}: {fault.detail}")
+    return Finding(True, f"{turns} turns answered by the rules")
 
 
 async def _played(bench: Bench, given: Given, *, odd_first: bool) -> int:
     """Turns taken. Raises `FaultError` for the first answer that a run would not take."""
     env = bench.open()
-    _, choose = next(iter(players(bench.world.spec).items()))
+    _, choose = bench.player
     policy = choose(Episode(env, None, 0, bench.seed))
     bench.note(f"reset for task {given.task.task_id}")
     opening = await given.opened(env)

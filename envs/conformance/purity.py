@@ -1,18 +1,19 @@
-"""Asking a world how things stand changes nothing, and can be done at any time."""
+"""Episodes know nothing of each other, and asking a world how things stand changes nothing: it can
+be done, and the world be closed, at any time.
+"""
 
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.transcript import perform, play, rest_difference
 from synth.schemas.environment import Response
 
 
+@part()
 async def check_has_no_side_effects(bench: Bench) -> Finding:
     """An episode with every question asked twice before every turn goes like the one without."""
-    name = "check_has_no_side_effects"
-    who, choose = next(iter(players(bench.world.spec).items()))
+    who, _ = bench.player
     for task in bench.tasks:
+        transcript = await bench.played(task)
         env = bench.open()
-        transcript = await play(env, task, choose, seed=bench.seed, max_turns=60)
         await env.reset(task)
         responses: list[Response] = []
         for turn, action in enumerate(transcript.actions):
@@ -21,20 +22,18 @@ async def check_has_no_side_effects(bench: Bench) -> Finding:
             first = await env.check()
             if await env.check() != first:
                 return Finding(
-                    name,
                     False,
                     f"task {task.task_id}: check before turn {turn} says another thing the second "
                     "time",
                 )
             if bench.claims("facts") and dict(await env.facts()) != facts:
                 return Finding(
-                    name, False, f"task {task.task_id}: check before turn {turn} changes the facts"
+                    False, f"task {task.task_id}: check before turn {turn} changes the facts"
                 )
             if bench.claims("affordances") and list(await env.affordances()) != list(
                 await env.affordances()
             ):
                 return Finding(
-                    name,
                     False,
                     f"task {task.task_id}: other affordances the second time, before turn {turn}",
                 )
@@ -47,15 +46,15 @@ async def check_has_no_side_effects(bench: Bench) -> Finding:
         await env.close()
         if what is not None:
             return Finding(
-                name, False, f"task {task.task_id}, with questions asked before every turn: {what}"
+                False, f"task {task.task_id}, with questions asked before every turn: {what}"
             )
-    return Finding(name, True)
+    return Finding(True)
 
 
+@part()
 async def check_at_any_time(bench: Bench) -> Finding:
     """Right after a reset, after the end, after further turns, and without a task."""
-    name = "check_at_any_time"
-    _, choose = next(iter(players(bench.world.spec).items()))
+    _, choose = bench.player
     env = bench.open()
     bench.note("check right after reset")
     await env.reset(bench.tasks[0])
@@ -65,34 +64,78 @@ async def check_at_any_time(bench: Bench) -> Finding:
     if ended.actions:
         await env.step(ended.actions[-1])
     if ended.responses and ended.responses[-1].done and await env.check() != ended.verdict:
-        return Finding(name, False, "a turn after the end changes the verdict")
+        return Finding(False, "a turn after the end changes the verdict")
     bench.note("reset without a task, then check")
     await env.reset(None)
     if (await env.check()).passed:
-        return Finding(name, False, "without a task the check passes")
+        return Finding(False, "without a task the check passes")
     await env.close()
-    return Finding(name, True)
+    return Finding(True)
 
 
+@part()
 async def reset_starts_anew(bench: Bench) -> Finding:
     """An instance that has played another task is, once reset, like a fresh one."""
-    name = "reset_starts_anew"
-    _, choose = next(iter(players(bench.world.spec).items()))
+    _, choose = bench.player
     used = bench.open()
     for task in bench.tasks:
         bench.note(f"reset to task {task.task_id} after another")
-        fresh = bench.open()
-        transcript = await play(fresh, task, choose, seed=bench.seed, max_turns=60)
-        await fresh.close()
+        transcript = await bench.played(task)
         await play(used, bench.tasks[-1], choose, seed=bench.seed, max_turns=3)
         again = await perform(used, task, transcript.actions)
         what = rest_difference(transcript.responses, again.responses)
         if what is not None or again.verdict != transcript.verdict:
             return Finding(
-                name,
                 False,
                 f"task {task.task_id}, after another in the same instance: "
                 f"{what or 'another verdict'}",
             )
     await used.close()
-    return Finding(name, True)
+    return Finding(True)
+
+
+@part()
+async def close_is_idempotent(bench: Bench) -> Finding:
+    """Closed before a reset, after one, and each time twice."""
+    unused = bench.open()
+    bench.note("close before any reset")
+    await unused.close()
+    bench.note("close a second time")
+    await unused.close()
+    env = bench.open()
+    await env.reset(bench.tasks[0])
+    bench.note("close after a reset")
+    await env.close()
+    bench.note("close a second time after a reset")
+    await env.close()
+    return Finding(True)
+
+
+@part("deterministic")
+async def instances_are_apart(bench: Bench) -> Finding:
+    """Two instances played turn by turn in alternation answer as each does alone."""
+    who, _ = bench.player
+    pairs = list(zip(bench.tasks, (*bench.tasks[1:], bench.tasks[0]), strict=True))
+    for pair in pairs:
+        bench.note(f"tasks {pair[0].task_id} and {pair[1].task_id} in alternation")
+        alone = [await bench.played(task) for task in pair]
+        envs = [bench.open(), bench.open()]
+        for env, task in zip(envs, pair, strict=True):
+            await env.reset(task)
+        responses: list[list[Response]] = [[], []]
+        for turn in range(max(len(transcript.actions) for transcript in alone)):
+            for side, transcript in enumerate(alone):
+                if turn < len(transcript.actions):
+                    responses[side].append(await envs[side].step(transcript.actions[turn]))
+        for side, transcript in enumerate(alone):
+            what = rest_difference(transcript.responses, responses[side])
+            if what is None and await envs[side].check() != transcript.verdict:
+                what = "the verdict is another"
+            if what is not None:
+                return Finding(
+                    False,
+                    f"task {pair[side].task_id} by {who}, with another episode live: {what}"[:400],
+                )
+        for env in envs:
+            await env.close()
+    return Finding(True, f"{len(pairs)} pairs of episodes in alternation")

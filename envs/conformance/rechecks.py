@@ -1,18 +1,16 @@
 """A recorded trajectory, checked again, gets the verdict that it had."""
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.transcript import Transcript, play
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory, Turn
 
 
+@part("recheck")
 async def recheck_repeats_the_verdict(bench: Bench) -> Finding:
     """The verdict of `recheck` on each policy's episode is that of `check` at its end."""
-    name = "recheck_repeats_the_verdict"
-    if not bench.claims("recheck"):
-        return Finding(name, None, "the world does not claim rechecks")
     for task in bench.tasks:
         for who, choose in players(bench.world.spec).items():
             env, other = bench.open(), bench.open()
@@ -23,11 +21,10 @@ async def recheck_repeats_the_verdict(bench: Bench) -> Finding:
             await other.close()
             if (again.passed, again.parts) != (transcript.verdict.passed, transcript.verdict.parts):
                 return Finding(
-                    name,
                     False,
                     f"task {task.task_id} by {who}: {transcript.verdict} then {again}"[:400],
                 )
-    return Finding(name, True)
+    return Finding(True)
 
 
 def _recorded(task: Task, transcript: Transcript) -> Trajectory:

@@ -1,7 +1,6 @@
 """Going on from a snapshot is the same as going on."""
 
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.transcript import Transcript, play, rest_difference
 from synth.schemas.environment import AgentTurn, Env, Response, Snapshot
 from synth.schemas.task import Task
@@ -9,18 +8,15 @@ from synth.schemas.task import Task
 LARGEST_SNAPSHOT_BYTES = 64 * 1024
 
 
+@part("snapshot")
 async def snapshot_equals_replay(bench: Bench) -> Finding:
     """At the start, after one turn, half way, before the last turn and after it: restored into a
     fresh and into a used instance.
     """
-    name = "snapshot_equals_replay"
-    if not bench.claims("snapshot"):
-        return Finding(name, None, "the world does not claim snapshots")
-    who, choose = next(iter(players(bench.world.spec).items()))
+    who, _ = bench.player
     restored = 0
     for task in bench.tasks:
-        env = bench.open()
-        transcript = await play(env, task, choose, seed=bench.seed, max_turns=60)
+        transcript = await bench.played(task)
         length = len(transcript.actions)
         for turn in sorted({0, 1, length // 2, length - 1, length} & set(range(length + 1))):
             bench.note(f"a snapshot before turn {turn}")
@@ -28,20 +24,15 @@ async def snapshot_equals_replay(bench: Bench) -> Finding:
                 bench, task, transcript, turn, asks_expert=who == "expert" and turn < length
             )
             if what is not None:
-                return Finding(
-                    name, False, f"task {task.task_id}, snapshot before turn {turn}: {what}"
-                )
+                return Finding(False, f"task {task.task_id}, snapshot before turn {turn}: {what}")
             restored += 1
-        await env.close()
-    return Finding(name, True, f"{restored} snapshots restored into a fresh and a used instance")
+    return Finding(True, f"{restored} snapshots restored into a fresh and a used instance")
 
 
+@part("snapshot")
 async def snapshot_size(bench: Bench) -> Finding:
     """A snapshot at the end of an episode takes at most 64 KiB: they are kept by the thousand."""
-    name = "snapshot_size"
-    if not bench.claims("snapshot"):
-        return Finding(name, None, "the world does not claim snapshots")
-    _, choose = next(iter(players(bench.world.spec).items()))
+    _, choose = bench.player
     largest = 0
     for task in bench.tasks:
         env = bench.open()
@@ -49,7 +40,6 @@ async def snapshot_size(bench: Bench) -> Finding:
         largest = max(largest, len((await env.snapshot()).blob))
         await env.close()
     return Finding(
-        name,
         largest <= LARGEST_SNAPSHOT_BYTES,
         f"{largest} of at most {LARGEST_SNAPSHOT_BYTES} bytes",
     )

@@ -1,6 +1,6 @@
 """All conformance checks of a world, one after the other, each on its own thread."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from synth.envs.conformance.bot_rates import (
@@ -8,7 +8,6 @@ from synth.envs.conformance.bot_rates import (
     random_affordance_fails,
     refuse_all_is_bounded,
 )
-from synth.envs.conformance.closing import close_is_idempotent
 from synth.envs.conformance.determinism import determinism, fresh_process
 from synth.envs.conformance.expert_solves import (
     expert_plans_from_state,
@@ -16,13 +15,14 @@ from synth.envs.conformance.expert_solves import (
     expert_solves,
 )
 from synth.envs.conformance.fact_keys import facts_match_patterns
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, Part
 from synth.envs.conformance.guard import on_thread
 from synth.envs.conformance.hostile_input import hostile_input, steps_after_the_end
 from synth.envs.conformance.protocol import answers_keep_to_the_protocol
 from synth.envs.conformance.purity import (
     check_at_any_time,
     check_has_no_side_effects,
+    close_is_idempotent,
     reset_starts_anew,
 )
 from synth.envs.conformance.rechecks import recheck_repeats_the_verdict
@@ -30,28 +30,31 @@ from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_si
 from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
 from synth.envs.world import World
 
-CHECKS: dict[str, Callable[[Bench], Awaitable[Finding]]] = {
-    "tasks_by_seed": tasks_by_seed,
-    "tasks_open_their_world": tasks_open_their_world,
-    "determinism": determinism,
-    "fresh_process": fresh_process,
-    "reset_starts_anew": reset_starts_anew,
-    "snapshot_equals_replay": snapshot_equals_replay,
-    "snapshot_size": snapshot_size,
-    "expert_solves": expert_solves,
-    "expert_profiles": expert_profiles,
-    "expert_plans_from_state": expert_plans_from_state,
-    "recheck_repeats_the_verdict": recheck_repeats_the_verdict,
-    "do_nothing_fails": do_nothing_fails,
-    "refuse_all_is_bounded": refuse_all_is_bounded,
-    "random_affordance_fails": random_affordance_fails,
-    "check_has_no_side_effects": check_has_no_side_effects,
-    "check_at_any_time": check_at_any_time,
-    "facts_match_patterns": facts_match_patterns,
-    "close_is_idempotent": close_is_idempotent,
-    "steps_after_the_end": steps_after_the_end,
-    "hostile_input": hostile_input,
-    "answers_keep_to_the_protocol": answers_keep_to_the_protocol,
+CHECKS: dict[str, Part] = {
+    check.__name__: check
+    for check in (
+        tasks_by_seed,
+        tasks_open_their_world,
+        determinism,
+        fresh_process,
+        reset_starts_anew,
+        snapshot_equals_replay,
+        snapshot_size,
+        expert_solves,
+        expert_profiles,
+        expert_plans_from_state,
+        recheck_repeats_the_verdict,
+        do_nothing_fails,
+        refuse_all_is_bounded,
+        random_affordance_fails,
+        check_has_no_side_effects,
+        check_at_any_time,
+        facts_match_patterns,
+        close_is_idempotent,
+        steps_after_the_end,
+        hostile_input,
+        answers_keep_to_the_protocol,
+    )
 }
 
 

@@ -4,24 +4,21 @@ world.
 
 import msgspec
 
-from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding
+from synth.envs.conformance.finding import Bench, Finding, part
 from synth.envs.transcript import difference, play
 from synth.schemas.canonical import canonical_json
 from synth.schemas.task import Task
 
 
+@part("tasks")
 async def tasks_by_seed(bench: Bench) -> Finding:
     """Made twice they are equal, another seed makes others, ids are unique hashes of the content
     that survive a file.
     """
-    name = "tasks_by_seed"
-    if not bench.claims("tasks"):
-        return Finding(name, None, "the world does not claim to make tasks")
     if not bench.given and (problem := _made_otherwise(bench)) is not None:
-        return Finding(name, False, problem)
+        return Finding(False, problem)
     if len({task.task_id for task in bench.tasks}) != len(bench.tasks):
-        return Finding(name, False, "two tasks have the same id")
+        return Finding(False, "two tasks have the same id")
     for task in bench.tasks:
         if (
             task.task_id
@@ -30,20 +27,18 @@ async def tasks_by_seed(bench: Bench) -> Finding:
             ).task_id
         ):
             return Finding(
-                name,
                 False,
                 f"the id {task.task_id} is not the hash of its task (use Task.identified)",
             )
         if canonical_json(_read_back(task)) != canonical_json(task):
-            return Finding(name, False, f"task {task.task_id} reads back from a file as another")
+            return Finding(False, f"task {task.task_id} reads back from a file as another")
         if task.env != bench.world.spec.name:
             return Finding(
-                name,
                 False,
                 f"task {task.task_id} is for {task.env}, the world is {bench.world.spec.name}",
             )
     derived = ", derived: whether a seed makes the same ones was not asked" if bench.given else ""
-    return Finding(name, True, f"{len(bench.tasks)} tasks{derived}")
+    return Finding(True, f"{len(bench.tasks)} tasks{derived}")
 
 
 def _made_otherwise(bench: Bench) -> str | None:
@@ -61,12 +56,12 @@ def _made_otherwise(bench: Bench) -> str | None:
     return None
 
 
+@part()
 async def tasks_open_their_world(bench: Bench) -> Finding:
     """A task read back from a file, in a world opened from its own `env_config` as rollouts open
     it, goes like the task as made.
     """
-    name = "tasks_open_their_world"
-    who, choose = next(iter(players(bench.world.spec).items()))
+    who, choose = bench.player
     for task in bench.tasks:
         bench.note(f"{who} in a world opened from env_config {dict(task.env_config)}")
         by_settings, by_task = bench.open(), bench.world.open(_read_back(task).env_config)
@@ -79,11 +74,10 @@ async def tasks_open_their_world(bench: Bench) -> Finding:
         )
         if what is not None:
             return Finding(
-                name,
                 False,
                 f"task {task.task_id}, read back and opened from its env_config: {what}",
             )
-    return Finding(name, True)
+    return Finding(True)
 
 
 def _read_back(task: Task) -> Task:

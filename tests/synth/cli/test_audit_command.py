@@ -9,8 +9,8 @@ import pytest
 from synth.cli.audit import audit
 from synth.cli.audit_page import page
 from synth.cli.audit_table import say_report
-from synth.envs.audit.report import Answer, Report, Table
-from synth.envs.conformance.finding import Finding
+from synth.envs.audit.report import Answer, Report
+from synth.envs.conformance.finding import Finding, Table
 from tests.envs.audit.holed_worlds import HOLES
 from tests.synth.cli.test_commands import refused, synth
 
@@ -55,12 +55,12 @@ def test_a_question_that_could_not_be_asked_says_why_once(
 ) -> None:
     why = "the world does not claim an expert"
     unasked = Answer(
-        "expert", "", tuple(Finding(f"part_{number}", None, why) for number in range(3)), (), 0.0
+        "expert", "", tuple(Finding(None, why, f"part_{number}") for number in range(3)), (), 0.0
     )
     partly = Answer(
         "upkeep",
         "",
-        (Finding("closes", True, "done"), Finding("facts", None, "the world does not claim facts")),
+        (Finding(True, "done", "closes"), Finding(None, "the world does not claim facts", "facts")),
         (),
         0.0,
     )
@@ -191,7 +191,7 @@ def test_the_page_names_the_command_that_gives_it_again(tmp_path: Path) -> None:
 def hostile_report() -> Report:
     """What a world may put into its answers."""
     finding = Finding(
-        "hostile_input", False, '<script>alert(1)</script> & "quotes" \x00\x1b[31m \ud800'
+        False, '<script>alert(1)</script> & "quotes" \x00\x1b[31m \ud800', "hostile_input"
     )
     table = Table(
         "<b>Errors</b>",
