@@ -122,8 +122,8 @@ def _proxy(url: str) -> str | None:
     proxy = named.get(parts.scheme) or named.get("all")
     if proxy is not None and urlsplit(proxy).scheme not in ("http", "https"):
         raise ConfigError(
-            f"{parts.scheme.upper()}_PROXY, ALL_PROXY: engine openai goes through http proxies only; "
-            "name such a one, or put the server into NO_PROXY"
+            f"{parts.scheme.upper()}_PROXY, ALL_PROXY: engine openai goes through http proxies "
+            "only; name such a one, or put the server into NO_PROXY"
         )
     return proxy
 
