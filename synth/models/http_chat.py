@@ -12,6 +12,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
@@ -69,7 +71,7 @@ class ServerForm(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
     """Request headers by the environment variable that holds their value."""
     proxies: bool = False
-    """Whether HTTPS_PROXY and its kin are obeyed, as clients of providers do."""
+    """Whether HTTPS_PROXY, NO_PROXY and their kin are obeyed, as clients of providers do."""
 
     def open(
         self,
@@ -94,12 +96,36 @@ class ServerForm(msgspec.Struct, frozen=True):
             if (value := os.environ.get(variable))
         }
         servers = [
-            HTTPServer(url, settings, key, now, headers=headers, proxies=self.proxies)
+            HTTPServer(
+                url,
+                settings,
+                key,
+                now,
+                headers=headers,
+                proxy=_proxy(url) if self.proxies else None,
+            )
             for url in urls
         ]
         transport = self.transport(servers, settings, pacing)
         also = self.also(settings)
         return ServerChat(transport, settings, secret(key), pacing, also, self.spelled)
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for a URL. Raises `ConfigError` for one of another kind.
+
+    aiohttp's own reading of the environment is not used: it takes credentials from .netrc as well.
+    """
+    parts, named = urlsplit(url), getproxies()
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    proxy = named.get(parts.scheme) or named.get("all")
+    if proxy is not None and urlsplit(proxy).scheme not in ("http", "https"):
+        raise ConfigError(
+            f"{parts.scheme.upper()}_PROXY, ALL_PROXY: engine openai goes through http proxies "
+            "only; name such a one, or put the server into NO_PROXY"
+        )
+    return proxy
 
 
 def _provider(settings: ModelSettings) -> Sequence[str]:

@@ -37,7 +37,7 @@ class HTTPServer:
         now: Callable[[], float] = time.time,
         *,
         headers: Mapping[str, str] | None = None,
-        proxies: bool = False,
+        proxy: str | None = None,
     ) -> None:
         self.url = url
         self._settings = settings
@@ -49,7 +49,7 @@ class HTTPServer:
             "Authorization": f"Bearer {key or NO_KEY}",
             **(headers or {}),
         }
-        self._proxies = proxies
+        self._proxy = proxy
         self._sessions: dict[str, aiohttp.ClientSession] = {}
         self.connecting: Callable[[], None] = lambda: None
 
@@ -88,7 +88,12 @@ class HTTPServer:
         try:
             async with asyncio.timeout(timeout_s):
                 async with self._opened(method).request(
-                    method, url, data=body, headers=self._headers, allow_redirects=False
+                    method,
+                    url,
+                    data=body,
+                    headers=self._headers,
+                    allow_redirects=False,
+                    proxy=self._proxy,
                 ) as answer:
                     content = await _read(answer)
                     if answer.status == 200:
@@ -125,7 +130,6 @@ class HTTPServer:
                     limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=to_post
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=self._proxies,
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=self._settings.connect_timeout_s
                 ),
