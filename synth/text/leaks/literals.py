@@ -17,8 +17,8 @@ _ONE_NAME = re.compile(rf"(?<=[a-zà-ÿ,;] )({_NAME})(?=[.,;:!?)]?(?: [a-zà-ÿ]
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 LEAST_NUMBER = 100
-"""Whole numbers below it stand everywhere, and name nothing (as in synth.text.provenance); nor does a
-year alone.
+"""Whole numbers below it stand everywhere, and name nothing (as in `synth.text.provenance`); nor
+does a year alone.
 """
 _NO_NAMES = (
     "monday tuesday wednesday thursday friday saturday sunday january february march april may "

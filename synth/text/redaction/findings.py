@@ -30,8 +30,8 @@ _TASK = msgspec.json.Decoder(Task)
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Where something stands: a place of `synth.text.redaction.places`, characters; `number` tells values of
-    a kind apart, from 1.
+    """Where something stands: a place of `synth.text.redaction.places`, characters; `number` tells
+    values of a kind apart, from 1.
     """
 
     place: str

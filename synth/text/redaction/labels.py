@@ -13,7 +13,7 @@ from synth.schemas.trajectory import (
     TurnedDown,
     Wording,
 )
-from synth.text.redaction.visiting import Part, Table, visited
+from synth.text.redaction.visiting import Table, TextField, visited
 
 _FIELDS: Mapping[type, str] = {
     Trajectory: "policy role model weights_id opening_state_key user_model source benchmark split "
@@ -25,7 +25,9 @@ _FIELDS: Mapping[type, str] = {
     TurnedDown: "deviations",
     Deviation: "kind what",
 }
-_LABELS: Table = {kind: [Part(name) for name in fields.split()] for kind, fields in _FIELDS.items()}
+_LABELS: Table = {
+    kind: [TextField(name) for name in fields.split()] for kind, fields in _FIELDS.items()
+}
 
 
 def labels(trajectory: Trajectory) -> list[str]:

@@ -21,7 +21,7 @@ from synth.schemas.trajectory import (
     Wording,
 )
 from synth.text.redaction.labels import labels, with_labels
-from synth.text.redaction.visiting import Change, Part, Table, in_json, visited
+from synth.text.redaction.visiting import Change, Table, TextField, in_json, visited
 
 IDENTIFIERS = (
     "trajectory_id",
@@ -38,27 +38,27 @@ _OURS = re.compile(r"[0-9a-f]{24}|[0-9a-f]{32}|[a-z_]{1,40}")
 _LABELS = msgspec.json.Decoder(list[str])
 _TEXTS: Table = {
     Trajectory: (
-        Part("turns", "turn"),
-        Part("system_prompt", "system"),
-        Part("tools", "tools", msgspec.json.Decoder(tuple[ToolSchema, ...]).decode),
-        Part("opening", "opening"),
-        Part("guidance", "guidance"),
-        Part("fault_detail", "fault"),
-        Part("check_result", "check", msgspec.json.Decoder(CheckResult).decode),
-        Part("sampling", "sampling", msgspec.json.Decoder(dict[str, Any]).decode),
+        TextField("turns", "turn"),
+        TextField("system_prompt", "system"),
+        TextField("tools", "tools", msgspec.json.Decoder(tuple[ToolSchema, ...]).decode),
+        TextField("opening", "opening"),
+        TextField("guidance", "guidance"),
+        TextField("fault_detail", "fault"),
+        TextField("check_result", "check", msgspec.json.Decoder(CheckResult).decode),
+        TextField("sampling", "sampling", msgspec.json.Decoder(dict[str, Any]).decode),
     ),
     Turn: (
-        Part("tool_calls", "call"),
-        Part("observations", "observation"),
-        Part("content", "content"),
-        Part("thought", "thought"),
-        Part("raw", "raw"),
+        TextField("tool_calls", "call"),
+        TextField("observations", "observation"),
+        TextField("content", "content"),
+        TextField("thought", "thought"),
+        TextField("raw", "raw"),
     ),
-    ToolCall: (Part("name", "name"), Part("arguments", "arguments")),
-    Observation: (Part("wording"), Part("planted", "planted"), Part("content")),
-    Wording: (Part("turned_down", "turned_down"), Part("scripted", "scripted")),
-    TurnedDown: (Part("text"),),
-    Planted: (Part("content"),),
+    ToolCall: (TextField("name", "name"), TextField("arguments", "arguments")),
+    Observation: (TextField("wording"), TextField("planted", "planted"), TextField("content")),
+    Wording: (TextField("turned_down", "turned_down"), TextField("scripted", "scripted")),
+    TurnedDown: (TextField("text"),),
+    Planted: (TextField("content"),),
 }
 """In the order of the places."""
 

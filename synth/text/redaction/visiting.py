@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from synth.schemas.errors import RowError
-from synth.schemas.trajectory import ToolCall
+from synth.schemas.trajectory import ToolCall, argument_error
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 Change = Callable[[str, str], str]
 """(place, text) -> what shall stand there."""
 
 
-class Part(NamedTuple):
+class TextField(NamedTuple):
     """A field of a struct, what its place is called, and a reader where it is visited as JSON."""
 
     field: str
@@ -22,7 +22,7 @@ class Part(NamedTuple):
     read: Callable[[bytes], Any] | None = None
 
 
-Table = Mapping[type, Sequence[Part]]
+Table = Mapping[type, Sequence[TextField]]
 
 
 def visited(struct: Struct, table: Table, change: Change, at: str = "") -> Struct:
@@ -38,7 +38,8 @@ def visited(struct: Struct, table: Table, change: Change, at: str = "") -> Struc
             changed[field] = new
     found = msgspec.structs.replace(struct, **changed) if changed else struct
     if isinstance(found, ToolCall) and "arguments" in changed:
-        return ToolCall.received(found.call_id, found.name, found.arguments)  # type: ignore[return-value]
+        wrong = argument_error(found.arguments)
+        return msgspec.structs.replace(found, parse_error=wrong)
     return found
 
 

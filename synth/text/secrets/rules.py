@@ -67,7 +67,8 @@ anyway.
 """
 _CASELESS = ("slack_token",)
 CREDENTIAL = "credential"
-"""The kind of what only its name, or a sentence about it, makes a secret (`synth.text.secrets.contexts.labelled`).
+"""The kind of what only its name, or a sentence about it, makes a secret
+(`synth.text.secrets.contexts.labelled`).
 """
 UNASKED = frozenset({"ip_address"})
 """Looked for only where it is named: version numbers look the same."""

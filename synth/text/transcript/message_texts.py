@@ -1,5 +1,5 @@
-"""The texts of messages that a template renders, visited by place and changed; `synth.text.redaction.places`
-names all texts of a trajectory.
+"""The texts of messages that a template renders, visited by place and changed;
+`synth.text.redaction.places` names all texts of a trajectory.
 """
 
 from collections.abc import Callable, Sequence
