@@ -72,6 +72,7 @@ FLOORS = (
     "synthesizers",
     "synth.importers",
     # what leaves
+    "synth.datasets",
     "synth.pairs",
     "synth.exporters",
     "synth.rl",
