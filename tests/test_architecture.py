@@ -63,6 +63,7 @@ FLOORS = (
     "synthesizers",
     "synth.importers",
     # what leaves
+    "synth.datasets",
     "synth.pairs",
     "synth.exporters",
     "synth.rl",

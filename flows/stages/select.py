@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from synth.datasets.release import CHATS, Lineage, may_leave
 from synth.engine.context import Run
 from synth.exporters.select_rl import rl_tasks
 from synth.exporters.taken_in import TakenIn
@@ -125,7 +125,7 @@ class SelectStage:
         takes = {"sft": self.sft_takes, "rl": self.rl_takes}
         return {
             **chosen_for,
-            "exports take in": {name: to_builtins(takes[name]) for name in chosen_for},
+            "exports take in": {name: takes[name].settings for name in chosen_for},
         }
 
     def inputs(self, run: Run) -> str:
@@ -159,7 +159,7 @@ class SelectStage:
         decisions = await self._sft(run) if self.config.sft is not None else []
         scores: list[Score] = []
         if self.config.rl is not None:
-            tasks = [task for task, _ in rl_tasks(run.ledger, self.rl_takes)]
+            tasks = [task for task, _ in rl_tasks(run.ledger, self.rl_takes.release)]
             for identity, found in sorted(
                 ranked(tasks, RlRule(**self.config.rl.model_dump())).items()
             ):
@@ -245,20 +245,20 @@ class SelectStage:
         assert self.config.sft is not None
         others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
         identity, side = trajectory.trajectory_id, came_back.sides.get(trajectory.trajectory_id)
-        if not is_candidate(
-            trajectory, others, tested=self.sft_takes.evidence and side is not None
-        ):
+        takes = self.sft_takes
+        tested = takes.release.include_evidence and side is not None
+        refusal = may_leave(Lineage(trajectory), others, CHATS, takes.release)
+        if not is_candidate(trajectory, tested=tested) or (refusal and refusal.by_filter):
             return None
+        if refusal is not None:
+            return refusal.counted
         masks = came_back.masks_of(identity)
         masked = bool(masks) or any(
             mask_reason(turn, index, trajectory.pivot_turn)
             for index, turn in enumerate(trajectory.turns)
         )
-        reason = self.sft_takes.refusal(
-            trajectory.benchmark, trajectory.held_out, trajectory.authorship, masked=masked
-        )
-        if reason is not None:
-            return reason
+        if masked and not takes.masked:
+            return "masked_turns"
         one = candidate(trajectory, measures, effectful_by_name, masks)
         if side is not None:
             one = replace(one, recovered=True, world_fault=side == ENVIRONMENT)
@@ -314,7 +314,7 @@ class SelectStage:
     def _rl_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
         parts = [
             (one.task_id, {**traits, "pass rate": band(one)})
-            for one, traits in rl_tasks(run.ledger, self.rl_takes)
+            for one, traits in rl_tasks(run.ledger, self.rl_takes.release)
             if one.task_id in verdicts
         ]
         before = composition((traits, 1) for _, traits in parts)

@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 from synth.api.opened import stored
 from synth.hub.client import require_name
 from synth.hub.licences import require_licence
-from synth.hub.publishing import Prepared, Wanted, prepare
+from synth.hub.publishing import Prepared, prepare
+from synth.hub.released import Wanted
 from synth.hub.sending import TOKEN, hub_of, send, write_token
 
 

@@ -123,7 +123,8 @@ def publish(
     from synth.cli.lost import say_lost
     from synth.hub.begun import noted
     from synth.hub.client import require_name
-    from synth.hub.publishing import Wanted, prepare, preview
+    from synth.hub.publishing import prepare, preview
+    from synth.hub.released import Wanted
     from synth.hub.sending import hub_of, write_token
     from synth.ledger.ledger import Ledger
     from synth.schemas.errors import ConfigError

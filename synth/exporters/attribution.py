@@ -2,13 +2,14 @@
 cause.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind
+from synth.datasets.release import CAUSES, Lineage
+from synth.exporters.kind import Form, Kind
 from synth.exporters.tally import Tally
 from synth.ledger.decided import decided
 from synth.ledger.flow_scan import FlowScan
@@ -17,7 +18,6 @@ from synth.ledger.redactions import found_values, with_redacted_tasks
 from synth.ledger.views import connect
 from synth.schemas.errors import RowError
 from synth.schemas.messages import to_messages
-from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
@@ -64,11 +64,11 @@ def attribution_rows(ledger: Ledger, tally: Tally) -> Iterator[AttributionRow]:
 
     def labelled() -> Iterator[Trajectory]:
         for trajectory, verdicts in decided(ledger, tally.aside):
-            if (
-                trajectory.trajectory_id in causes
-                and not tally.drops(verdicts)
-                and not tally.leaves(_refusal(trajectory, causes, tally))
-            ):
+            found = causes.get(trajectory.trajectory_id)
+            if found is None:
+                continue
+            lineage = Lineage(trajectory, weak=not any(cause.confirmed for cause in found))
+            if not tally.leaves(tally.refusal(lineage, verdicts)):
                 yield trajectory
 
     for trajectory, task in with_redacted_tasks(ledger, labelled(), tally.aside):
@@ -97,18 +97,6 @@ def _clean(trajectory: Trajectory, cause: Cause, values: QuotedValues) -> Cause:
         )
     detail = values.out_of(msgspec.json.encode(cause.detail).decode())
     return msgspec.structs.replace(cause, detail=_DETAIL.decode(detail))
-
-
-def _refusal(
-    trajectory: Trajectory, causes: Mapping[str, Sequence[Cause]], tally: Tally
-) -> str | None:
-    if trajectory.outcome is not Outcome.FAILURE:
-        return f"outcome:{trajectory.outcome.value}"
-    if not tally.settings.include_weak and not any(
-        cause.confirmed for cause in causes[trajectory.trajectory_id]
-    ):
-        return "weak"
-    return tally.unfit(trajectory)
 
 
 def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
@@ -162,6 +150,5 @@ ATTRIBUTION = Kind(
     texts=_texts,
     counts=_counts,
     content=lambda row: (row.trajectory.trajectory_id, row.cause.turn),
-    honours=DECISIONS_ON_TEXT - {"provenance"},
-    supervised=False,
+    rule=CAUSES,
 )

@@ -7,7 +7,8 @@ from functools import partial
 
 import msgspec
 
-from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
+from synth.datasets.release import LABELLED_TURNS
+from synth.exporters.kind import Form, Kind, UnsayableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
@@ -47,8 +48,7 @@ def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
             continue
         if row is not None:
             yield row
-    tally.left_out.update(report.left_out)
-    tally.aside.take(report.aside)
+    tally.take(report)
     tally.remarks += _remarks(report)
 
 
@@ -108,5 +108,5 @@ DPO = Kind(
     texts=_texts,
     counts=_counts,
     content=lambda row: row.pair.pair_id,
-    honours=DECISIONS_ON_TEXT,
+    rule=LABELLED_TURNS,
 )

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from synth.exporters.forms.columns import Column, schema
+from synth.exporters.forms.columns import Column
+from synth.exporters.forms.columns import schema
+from synth.datasets.release import CHATS
+from synth.datasets.release import KindRule
 from synth.exporters.settings import Arguments
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -17,23 +20,6 @@ if TYPE_CHECKING:
     from synth.exporters.tally import Tally
     from synth.ledger.ledger import Ledger
 
-DECISIONS_ON_TEXT = frozenset(
-    {
-        "secrets",
-        "control_tokens",
-        "duplicates",
-        "contamination",
-        "split",
-        "provenance",
-        "leaks",
-        "leak",
-        "likelihood_leak",
-    }
-)
-"""Filters whose decisions kinds honour that need no success: what may not leave, what stands there
-twice, what was known from elsewhere.
-"""
-
 
 class Row(Protocol):
     """Anything that a kind yields; `lineage` is what it descends from."""
@@ -43,15 +29,13 @@ class Row(Protocol):
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of data set: where its rows come from, and whose decisions it honours (None: every
-    filter's).
+    """One kind of data set: where its rows come from, and the rule by which they may leave.
 
     `one_row` says on the card what a row is; `counts` what is added up over the rows that were
     written, `content` what two rows share
     that are copies of each other. `texts` visits each text that a form writes of a row, and gives
     the row with what the visitor puts
-    there. `supervised`: a student learns to write what a row holds, so rows of scripts are left out
-    unasked.
+    there.
     """
 
     name: str
@@ -61,8 +45,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     rows: "Callable[[Ledger, Tally], Iterator[Any]]"
     counts: "Callable[[Any, Tally], Mapping[str, int]]" = lambda row, tally: {}
     content: Callable[[Any], object] = lambda row: None
-    honours: frozenset[str] | None = None
-    supervised: bool = True
+    rule: KindRule = CHATS
 
 
 class UnsayableError(Exception):

@@ -5,7 +5,8 @@ from functools import partial
 
 import msgspec
 
-from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
+from synth.datasets.release import LABELLED_TURNS
+from synth.exporters.kind import Form, Kind, UnsayableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
@@ -41,8 +42,7 @@ def kto_rows(ledger: Ledger, tally: Tally) -> Iterator[DesirabilityRow]:
             continue
         if row is not None:
             yield row
-    tally.left_out.update(report.left_out)
-    tally.aside.take(report.aside)
+    tally.take(report)
     if report.weights is not None:
         desirable, undesirable = report.weights
         tally.remarks.append(
@@ -85,5 +85,5 @@ KTO = Kind(
     texts=_texts,
     counts=_counts,
     content=lambda row: (row.trajectory.trajectory_id, row.label.turn),
-    honours=DECISIONS_ON_TEXT,
+    rule=LABELLED_TURNS,
 )

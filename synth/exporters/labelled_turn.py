@@ -13,6 +13,7 @@ from synth.exporters.unroll import joined_answers
 from synth.pairs.settings import HONOURED
 from synth.schemas.messages import to_messages, turn_messages
 from synth.schemas.model import Message
+from synth.schemas.release import Release
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.text.transcript.message_texts import TOOLS, Change
 
@@ -63,11 +64,4 @@ def label_settings(tally: Tally) -> dict[str, Any]:
     """What the reading of labels is told: `student` of the export is a template, not a policy, and
     stays here.
     """
-    settings = tally.settings
-    return {
-        "include_scripted": settings.include_scripted,
-        "allow_benchmark": settings.allow_benchmark,
-        "allow_held_out": settings.allow_held_out,
-        "include_statistical": settings.include_statistical,
-        "honours": HONOURED if settings.honour is None else settings.honour,
-    }
+    return tally.settings.model_dump(include={*Release.model_fields, "include_statistical"})

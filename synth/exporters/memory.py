@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from synth.datasets.release import COMPILED_TRACES, Lineage
 from synth.exporters.kind import Kind
 from synth.exporters.sft import chat_counts, chat_texts
 from synth.exporters.sft_rows import SftRow
@@ -14,9 +15,9 @@ from synth.exporters.tally import Tally
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
-from synth.loss_turns import EVIDENCE, mask_reason
+from synth.loss_turns import EVIDENCE
+from synth.loss_turns import mask_reason
 from synth.schemas.model import Message
-from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, Trajectory
 from synth.text.leaks.literals import literals
@@ -30,7 +31,7 @@ def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:
 
     def verified() -> Iterator[Trajectory]:
         for trajectory, verdicts in decided(ledger, tally.aside):
-            if not tally.drops(verdicts) and not tally.leaves(_refusal(trajectory, tally)):
+            if not tally.leaves(tally.refusal(Lineage(trajectory), verdicts)):
                 yield trajectory
 
     for trajectory, task in with_redacted_tasks(ledger, verified(), tally.aside):
@@ -40,14 +41,6 @@ def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:
             yield found
         else:
             tally.leaves(found)
-
-
-def _refusal(trajectory: Trajectory, tally: Tally) -> str | None:
-    if trajectory.synthesizer in EVIDENCE and not tally.settings.include_evidence:
-        return "evidence"
-    if trajectory.outcome is not Outcome.SUCCESS:
-        return f"outcome:{trajectory.outcome.value}"
-    return tally.unfit(trajectory)
 
 
 def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True) -> SftRow | str:
@@ -131,6 +124,7 @@ MEMORY = Kind(
     "`answer` what the agent answered. All that an answer names stands in the context or the "
     "question.",
     rows=memory_rows,
+    rule=COMPILED_TRACES,
     texts=chat_texts,
     counts=chat_counts,
     content=lambda row: row.messages,

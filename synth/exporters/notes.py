@@ -10,10 +10,10 @@ from synth.loss_turns import EVIDENCE
 
 _REMEDY = {
     "scripted": ("include_scripted", "{} takes them in"),
-    "evidence": ("include_evidence", "they were played to test an act; {} takes them in"),
+    "evidence_only": ("include_evidence", "they were played to test an act; {} takes them in"),
     "benchmark": ("allow_benchmark", "{} takes them in, with a warning in the card"),
     "held_out": ("allow_held_out", "{} takes them in, with a warning in the card"),
-    "weak": ("include_weak", "their test did not confirm them; {} takes them in"),
+    "weak_label": ("include_weak", "their test did not confirm them; {} takes them in"),
     "control_tokens": (
         "control_tokens=neutralise",
         "tokenizers would read their texts as turns, calls or thoughts; {} takes them in with "

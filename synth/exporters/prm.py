@@ -5,8 +5,9 @@ from functools import partial
 
 import msgspec
 
+from synth.datasets.release import LABELLED_TURNS
 from synth.exporters.json_columns import plain_text
-from synth.exporters.kind import DECISIONS_ON_TEXT, Form, Kind, UnsayableError
+from synth.exporters.kind import Form, Kind, UnsayableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
 from synth.exporters.tally import Tally
 from synth.ledger.ledger import Ledger
@@ -54,8 +55,7 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
             tally.leaves(row)
         elif row is not None:
             yield row
-    tally.left_out.update(report.left_out)
-    tally.aside.take(report.aside)
+    tally.take(report)
     if tally.settings.student is None:
         tally.remarks.append(
             "Prompts and steps are plain transcripts; with a student (`student`, --student) its "
@@ -146,5 +146,5 @@ PRM = Kind(
     texts=_texts,
     counts=_counts,
     content=lambda row: (row.prompt_text, row.step_text, row.label.source),
-    honours=DECISIONS_ON_TEXT,
+    rule=LABELLED_TURNS,
 )

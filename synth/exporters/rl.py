@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from synth.datasets.release import TASKS, Lineage
 from synth.exporters.kind import Form, Kind
 from synth.exporters.select_rl import CHUNK, rl_tasks
-from synth.exporters.taken_in import TakenIn
 from synth.exporters.tally import Tally
-from synth.ledger.decided import by_filter, decision_order
+from synth.ledger.decided import decision_order, verdicts_on
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect
@@ -18,7 +18,6 @@ from synth.schemas.messages import observation_message, turn_messages
 from synth.schemas.model import Message
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, ToolSchema, Trajectory
-from synth.schemas.verdict import Verdict
 from synth.selection.rl_tasks import RlTask
 from synth.set_aside import SetAside
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages
@@ -46,19 +45,13 @@ def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
     """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks
     are honoured.
     """
-    settings = tally.settings
-    standings = [
-        one
-        for one, _ in rl_tasks(
-            ledger, TakenIn(True, settings.allow_benchmark, settings.allow_held_out)
-        )
-    ]
+    standings = [one for one, _ in rl_tasks(ledger, tally.settings)]
+    order = decision_order(ledger)
     for at in range(0, len(standings), CHUNK):
         of_chunk = {one.task_id: one for one in standings[at : at + CHUNK]}
-        verdicts, shown_by = (
-            _verdicts(ledger, [*of_chunk]),
-            _shown(ledger, [*of_chunk], tally.aside),
-        )
+        shown_by = _shown(ledger, [*of_chunk], tally.aside)
+        with connect(ledger) as connection:
+            verdicts = verdicts_on(connection, [*of_chunk], order)
         tasks = tasks_without_findings(
             ledger, ledger.tasks(set(of_chunk)), tally.aside, played=True
         )
@@ -66,14 +59,9 @@ def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
             task = tasks.get(identity)
             if task is None or identity in tally.aside.errors:
                 continue
-            if tally.drops(verdicts.get(identity, {})) or tally.leaves(_refusal(task, tally)):
-                continue
-            yield _row(task, standing, shown_by.get(identity))
-
-
-def _refusal(task: Task, tally: Tally) -> str | None:
-    unfit = tally.unfit(task)
-    return "no_check" if unfit is None and task.check is None else unfit
+            refusal = tally.refusal(Lineage(task), verdicts[identity])
+            if not tally.leaves(refusal or (None if task.check else "no_check")):
+                yield _row(task, standing, shown_by.get(identity))
 
 
 def _row(task: Task, standing: RlTask, shown: Shown | None) -> RlRow:
@@ -92,20 +80,6 @@ def _shown_first(trial: Trajectory) -> list[Message]:
             break
         messages += turn_messages(turn)
     return messages
-
-
-def _verdicts(ledger: Ledger, tasks: list[str]) -> dict[str, dict[str, Verdict]]:
-    """Decisions on tasks, by task and by who took them."""
-    sql = (
-        "SELECT trajectory_id, stage, filter, keep, reason, score FROM decisions WHERE "
-        "trajectory_id IN (SELECT unnest(?))"
-    )
-    found: dict[str, list[tuple[str, str, Verdict]]] = {}
-    with connect(ledger) as connection:
-        for task, stage, name, keep, reason, score in connection.execute(sql, [tasks]).fetchall():
-            found.setdefault(task, []).append((stage, name, Verdict(keep, reason, score)))
-    order = decision_order(ledger)
-    return {task: by_filter(decisions, order) for task, decisions in found.items()}
 
 
 def _shown(ledger: Ledger, tasks: list[str], aside: SetAside) -> dict[str, Shown]:
@@ -158,5 +132,5 @@ RL = Kind(
     texts=_texts,
     counts=_counts,
     content=lambda row: row.task.task_id,
-    supervised=False,
+    rule=TASKS,
 )

@@ -4,9 +4,10 @@ what proves a task solvable, its graph.
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from synth.exporters.taken_in import TakenIn
+from synth.datasets.release import TASKS, Lineage, may_leave
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
+from synth.schemas.release import Release
 from synth.schemas.task import Task
 from synth.selection.rl_tasks import RlTask
 from synth.topology.graph import BASE
@@ -31,7 +32,7 @@ WHERE e.metric = 'error_branch_ratio' AND h.metric = 'strategic_heterogeneity' G
 """
 
 
-def rl_tasks(ledger: Ledger, taken_in: TakenIn) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
+def rl_tasks(ledger: Ledger, release: Release) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
     """The current flow's tasks in the order of their ids, each with what the composition is told
     by; some in memory at once.
     """
@@ -51,14 +52,14 @@ def rl_tasks(ledger: Ledger, taken_in: TakenIn) -> list[tuple[RlTask, Mapping[st
     found: list[tuple[RlTask, Mapping[str, Hashable]]] = []
     for identity, task in _tasks(ledger, every):
         n, successes = trials.get(identity, (0, 0))
+        refusal = may_leave(Lineage(task), {}, TASKS, release)
         one = RlTask(
             task_id=identity,
             trials=n,
             successes=successes,
             solvable=identity in solved or _solved_from_its_goal(task),
             branching=branching.get(identity),
-            refused=taken_in.refusal(task.benchmark, task.split not in (None, "train"))
-            or (None if task.check else "no_check"),
+            refused=refusal.counted if refusal else None if task.check else "no_check",
         )
         refuses = None if task.check is None else bool(task.check.refusals)
         found.append((one, {"env": task.env, "origin": task.origin.value, "refusal": refuses}))

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from synth.schemas.outcome import Outcome
+from synth.schemas.release import Release
 
 Arguments = Literal["json", "dict"]
 """Tool-call arguments as the JSON text that was received, or as an object."""
@@ -17,14 +17,10 @@ ControlTokenPolicy = Literal["drop", "neutralise", "keep"]
 """What becomes of rows whose texts hold control tokens."""
 
 
-class RowSettings(BaseModel):
+class RowSettings(Release):
     """What goes into a data set, and in which form. `form` left out: the first that the registry
     names for the kind.
 
-    `honour`: the filters whose decisions count, in place of the kind's own list (`[all]`: of every
-    filter). `include_evidence`: also
-    continuations that were played to test an act, many of one state. `include_weak`: also labels
-    whose test did not confirm them.
     `arguments`: left out, as the form's trainer wants them. `require_tools`: only trajectories with
     tool schemas, whether they call tools
     or not. `keep_masked`: take in rows with turns that must carry no loss, for trainers that read
@@ -43,18 +39,9 @@ class RowSettings(BaseModel):
     where the flow has none.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     form: str | None = None
-    outcomes: tuple[Outcome, ...] = (Outcome.SUCCESS,)
-    honour: tuple[str, ...] | None = None
-    include_scripted: bool = False
-    include_evidence: bool = False
-    include_weak: bool = False
     include_statistical: bool = False
     off_policy: bool = False
-    allow_benchmark: bool = False
-    allow_held_out: bool = False
     require_tools: bool = False
     keep_masked: bool = False
     arguments: Arguments | None = None
@@ -65,13 +52,6 @@ class RowSettings(BaseModel):
     student: str | None = None
     control_tokens: ControlTokenPolicy | None = None
     rows_per_shard: int = Field(default=1000, ge=1)
-
-    @field_validator("outcomes")
-    @classmethod
-    def _no_faults(cls, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
-        if Outcome.INVALID in outcomes:
-            raise ValueError("invalid records are never exported: a fault is no label")
-        return outcomes
 
     @model_validator(mode="after")
     def _knows_the_template(self) -> "RowSettings":

@@ -5,6 +5,8 @@ from functools import partial
 
 import msgspec
 
+from synth.datasets.left_out import counted
+from synth.datasets.release import Lineage, Refusal
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, write
 from synth.exporters.kind import Form, Kind
@@ -17,7 +19,8 @@ from synth.exporters.tally import Tally, masked_key
 from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.ledger.decided import decided
-from synth.loss_turns import EVIDENCE, turns_without_loss
+from synth.loss_turns import EVIDENCE
+from synth.loss_turns import turns_without_loss
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
@@ -34,8 +37,8 @@ from synth.text.transcript.message_texts import (
 def sft_rows(
     trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally
 ) -> Iterator[SftRow]:
-    """The rows that may be trained on, one at a time; the others are counted by their first reason,
-    filters before all else.
+    """The rows that may be trained on, one at a time; the others are counted by their first
+    reason.
     """
     for trajectory, verdicts in trajectories:
         row = tally.aside.tried(
@@ -53,13 +56,13 @@ def sft_rows(
 
 def _row(trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally) -> SftRow | None:
     """The row, None where filters or the settings leave it out."""
-    if tally.drops(verdicts):
-        return None
     masks = decided_masks(verdict.detail for verdict in verdicts.values())
-    refused = _refusal(trajectory, tally)
+    refused = _refusal(trajectory, verdicts, tally)
     if refused is not None:
         tally.leaves(refused)
-        tally.behind[refused].update(_behind(refused, trajectory, masks, tally))
+        if not isinstance(refused, Refusal) or not refused.by_filter:
+            name = counted(refused)
+            tally.behind[name].update(_behind(name, trajectory, verdicts, masks, tally))
         return None
     row = sft_row(
         trajectory,
@@ -77,7 +80,11 @@ def _row(trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally) 
 
 
 def _behind(
-    refused: str, trajectory: Trajectory, masks: Mapping[int, str], tally: Tally
+    refused: str,
+    trajectory: Trajectory,
+    verdicts: Mapping[str, Verdict],
+    masks: Mapping[int, str],
+    tally: Tally,
 ) -> Iterator[str]:
     """Why it would be left out next, and so on, where the setting that takes in such rows is set
     each time.
@@ -85,9 +92,10 @@ def _behind(
     reason: str | None = refused
     while reason is not None and (remedy := remedial_setting(reason)) is not None:
         tally = tally.with_setting(*remedy)
-        reason = _refusal(trajectory, tally) or _without_loss(
+        why = _refusal(trajectory, verdicts, tally) or _without_loss(
             trajectory, turns_without_loss(trajectory, masks), tally
         )
+        reason = None if why is None else counted(why)
         if reason is not None:
             yield reason
 
@@ -101,16 +109,13 @@ def _without_loss(trajectory: Trajectory, masked: Mapping[int, str], tally: Tall
     return None
 
 
-def _refusal(trajectory: Trajectory, tally: Tally) -> str | None:
-    settings = tally.settings
-    if trajectory.synthesizer in EVIDENCE and not settings.include_evidence:
-        return "evidence"
-    if trajectory.outcome not in settings.outcomes:
-        return f"outcome:{trajectory.outcome.value}"
-    unfit = tally.unfit(trajectory)
-    if unfit is not None:
-        return unfit
-    if settings.require_tools and not trajectory.tools:
+def _refusal(
+    trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally
+) -> Refusal | str | None:
+    refusal = tally.refusal(Lineage(trajectory), verdicts)
+    if refusal is not None:
+        return refusal
+    if tally.settings.require_tools and not trajectory.tools:
         return "no_tool_schemas"
     if not all(tally.form.holds(tool) for tool in trajectory.tools):
         return "inexact_tool_schemas"

@@ -7,27 +7,21 @@ import msgspec
 
 from synth.exporters.registry import FORMS, form_of, forms_of
 from synth.schemas.flow import Flow
-from synth.schemas.trajectory import Authorship
+from synth.schemas.release import Release
 
 
 class TakenIn(msgspec.Struct, frozen=True):
-    """What the flow's exports take in of what they leave out unasked: rows that scripts wrote,
-    public test sets, held-out splits, and
-    rows some of whose turns must carry no loss (where a form cannot say that, and no rows of one
-    turn each are asked for). `evidence`:
-    runs that were played to test an act.
+    """What the flow's exports let leave, all together, and whether any has a place for rows some of
+    whose turns must carry no loss.
     """
 
-    scripted: bool = True
-    benchmark: bool = False
-    held_out: bool = False
+    release: Release = Release(include_scripted=True)
     masked: bool = True
-    evidence: bool = False
 
     @classmethod
     def by(cls, flow: Flow, kind: str) -> Self:
-        """By the exports of a kind of dataset that the flow names, all together; without one,
-        scripts are left to a later export.
+        """By the exports of a kind of dataset that the flow names; without one, scripts are left to
+        a later export.
         """
         settings = [
             choice.settings if isinstance(choice.settings, dict) else {}
@@ -38,33 +32,19 @@ class TakenIn(msgspec.Struct, frozen=True):
         if not exports:
             return cls()
         allowances = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
-        scripted, benchmark, held_out, evidence = (
-            any(given.get(name) is True for given in exports) for name in allowances
-        )
-        return cls(
-            scripted,
-            benchmark,
-            held_out,
-            any(_keeps_masked(given, kind) for given in exports),
-            evidence,
-        )
+        given = {name: any(one.get(name) is True for one in exports) for name in allowances}
+        return cls(Release.model_validate(given), any(_keeps_masked(one, kind) for one in exports))
 
-    def refusal(
-        self,
-        benchmark: str | None,
-        held_out: bool,
-        authorship: str | None = None,
-        *,
-        masked: bool = False,
-    ) -> str | None:
-        """Why something is not taken in, by the names that exports use; None where it is."""
-        refused: Mapping[str, Any] = {
-            "scripted": authorship == Authorship.SCRIPTED and not self.scripted,
-            "benchmark": benchmark is not None and not self.benchmark,
-            "held_out": held_out and not self.held_out,
-            "masked_turns": masked and not self.masked,
+    @property
+    def settings(self) -> Mapping[str, bool]:
+        """For the key of the stage that goes by it."""
+        return {
+            "scripted": self.release.include_scripted,
+            "benchmark": self.release.allow_benchmark,
+            "held_out": self.release.allow_held_out,
+            "masked": self.masked,
+            "evidence": self.release.include_evidence,
         }
-        return next((reason for reason, holds in refused.items() if holds), None)
 
 
 def _keeps_masked(export: Mapping[str, Any], kind: str) -> bool:

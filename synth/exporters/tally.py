@@ -6,20 +6,20 @@ from typing import Any
 
 import msgspec
 
+from synth.datasets.left_out import LeftOut
+from synth.datasets.release import Lineage, Refusal, held_out, may_leave
 from synth.exporters.kind import Form, Kind, Row
 from synth.exporters.settings import ControlTokenPolicy, RowSettings
 from synth.exporters.spelling import Spelling, as_key
-from synth.pairs.settings import ALL
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
-from synth.set_aside import PREFIX, SetAside
+from synth.set_aside import PREFIX
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
 _MASKED = "masked:"
 
 
-class Tally:
+class Tally(LeftOut):
     """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
     loss each.
     """
@@ -33,6 +33,7 @@ class Tally:
         *,
         per_turn: bool = False,
     ) -> None:
+        super().__init__()
         self.kind = kind
         self.settings = settings
         self.form = form
@@ -40,8 +41,6 @@ class Tally:
         self.per_turn = per_turn
         self.rows = 0
         self.counts: Counter[str] = Counter()
-        self.filtered: Counter[str] = Counter()
-        self.left_out: Counter[str] = Counter()
         self.behind: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """By reason of what is left out: the reasons that such rows would be left out for next,
         once a setting takes them in.
@@ -55,8 +54,6 @@ class Tally:
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
         self.unfinished: str | None = None
         """What of the run is not through, where it is not."""
-        self.aside = SetAside()
-        """Rows that cannot be handled; they count among those that are left out."""
         self.remarks: list[str] = []
         """What the kind has to say beside its counts."""
         self.beside: dict[str, Callable[[], bytes]] = {}
@@ -79,49 +76,12 @@ class Tally:
         """What becomes of rows with control tokens."""
         return self.settings.control_tokens or "drop"
 
-    def drops(self, verdicts: Mapping[str, Verdict]) -> bool:
-        """Whether a filter whose decisions the kind honours dropped it; counted by the first that
-        did.
-        """
-        dropped = next(
-            (
-                f"{name}:{verdict.reason}"
-                for name, verdict in verdicts.items()
-                if verdict.keep is False and self._honours(name)
-            ),
-            None,
-        )
-        if dropped is not None:
-            self.filtered[dropped] += 1
-        return dropped is not None
-
-    def _honours(self, name: str) -> bool:
-        if self.settings.honour is not None:
-            return ALL in self.settings.honour or name in self.settings.honour
-        return self.kind.honours is None or name in self.kind.honours
-
-    def unfit(self, lineage: Trajectory | Task) -> str | None:
-        """Why nothing that descends from it may be trained on unasked: scripts, public benchmarks,
-        held-out tasks.
-        """
-        settings = self.settings
-        by_script = isinstance(lineage, Trajectory) and lineage.authorship is Authorship.SCRIPTED
-        if self.kind.supervised and by_script and not settings.include_scripted:
-            return "scripted"
-        if lineage.benchmark is not None and not settings.allow_benchmark:
-            return "benchmark"
-        if held_out(lineage) and not settings.allow_held_out:
-            return "held_out"
-        return None
-
-    def leaves(self, reason: str | None) -> bool:
-        """Counts a reason, if there is one."""
-        if reason is not None:
-            self.left_out[reason] += 1
-        return reason is not None
+    def refusal(self, lineage: Lineage, verdicts: Mapping[str, Verdict]) -> Refusal | None:
+        """Why the release rule keeps here what descends from it; nothing is counted."""
+        return may_leave(lineage, verdicts, self.kind.rule, self.settings)
 
     def settle(self) -> None:
-        """Counts the rows that were set aside, once all rows were looked at."""
+        """Counts the rows that were set aside among those left out, once all were looked at."""
         self.left_out = Counter(
             {reason: n for reason, n in self.left_out.items() if not reason.startswith(PREFIX)}
         )
@@ -180,11 +140,6 @@ class Tally:
                 else {}
             ),
         }
-
-
-def held_out(lineage: Trajectory | Task) -> bool:
-    """Whether its task is kept for measuring."""
-    return lineage.split not in (None, "train")
 
 
 def masked_key(reason: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.hub.publishing import Wanted
+from synth.hub.released import Wanted
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
 from synth.schemas.canonical import content_hash

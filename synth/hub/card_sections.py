@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from synth.datasets.release import binding
 from synth.engine.cost import cost
 from synth.engine.funnel import funnel_markdown
+from synth.exporters.registry import kind_of
 from synth.hub.methods import METHODS
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -114,13 +116,10 @@ def verified(ledger: Ledger, configs: Sequence[Config]) -> str:
 
 
 def _honoured(config: Config) -> str:
-    from synth.exporters.registry import kind_of
-
-    chosen = config.settings.get("honour")
-    names = frozenset(chosen) if chosen is not None else kind_of(config.kind).honours
+    names = binding(kind_of(config.kind).rule, config.release)
     return (
         "every filter"
-        if names is None or "all" in names
+        if names is None
         else ", ".join(f"`{name}`" for name in sorted(names)) or "no filter"
     )
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import msgspec
 
+from synth.ledger.decided import seen_by
+from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError
 from synth.text.redaction.findings import REDACTED, found_in
 from synth.text.secrets.finder import GROUPS, Finder
-
-FILTER = "secrets"
-_KEYS = ("find", "ignore", "allow", "patterns")
 
 
 class Searched(msgspec.Struct, frozen=True):
@@ -38,16 +37,7 @@ class Searched(msgspec.Struct, frozen=True):
 
 def searched(ledger: Ledger) -> Searched:
     """Asks the ledger."""
-    lines = [
-        line for line in ledger.state.stages.values() if "find" in (line.settings.get(FILTER) or ())
-    ]
-    settings = {key: lines[-1].settings[FILTER][key] for key in _KEYS} if lines else None
-    with connect(ledger) as connection:
-        sql = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
-          FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
-          LEFT JOIN (SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?) AS d USING (trajectory_id)"""
-        ((total, unseen, redacted),) = connection.execute(sql, [REDACTED, FILTER]).fetchall()
-    return Searched(total, unseen, redacted, settings)
+    return Searched(*seen_by(ledger, SECRETS, REDACTED), FlowScan(ledger).settings)
 
 
 class Outgoing:

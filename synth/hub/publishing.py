@@ -16,6 +16,7 @@ from synth.hub.licences import metadata
 from synth.hub.outgoing import Outgoing, searched
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.readback import Sent
+from synth.hub.released import Wanted, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.hub.traces import traces
@@ -35,23 +36,6 @@ _BODY = "\n---\n"
 """Ends the metadata of a card."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What the user asked for; `kinds` empty means all of them. Kept on this machine until it is
-    done, so that it can be gone on with.
-    """
-
-    repo: str
-    licence: str
-    kinds: tuple[str, ...] = ()
-    public: bool = False
-    traces: int = 20
-    allow_benchmark: bool = False
-    allow_held_out: bool = False
-    overwrite: bool = False
-    licence_name: str | None = None
-    licence_link: str | None = None
-
-
 class Prepared(msgspec.Struct, frozen=True):
     """A publication, how each configuration must be read back, and what is not in it."""
 
@@ -68,8 +52,8 @@ def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = Non
     by = searched(ledger)
     outgoing = Outgoing(by, token)
     facts = {config.name: row_facts(config, outgoing) for config in datasets.configs}
-    for name, one in facts.items():
-        _require_asked(name, one, wanted)
+    for config in datasets.configs:
+        require_released(ledger, config, facts[config.name], wanted)
     unshown = SetAside()
     shown = traces(ledger, _shown(facts), wanted.traces, unshown)
     for path, blob in shown.items():
@@ -145,25 +129,7 @@ def _text(file: File) -> str:
 
 def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
     """Trajectories that rows stand on: of the first configuration that names any."""
-    return next((list(one.identities) for one in facts.values() if one.identities), [])
-
-
-def _require_asked(name: str, facts: RowFacts, wanted: Wanted) -> None:
-    for rows, asked, flag, what in (
-        (
-            facts.benchmarks,
-            wanted.allow_benchmark,
-            "--allow-benchmark",
-            "attempts at public benchmarks",
-        ),
-        (facts.held_out, wanted.allow_held_out, "--allow-held-out", "attempts at held-out tasks"),
-    ):
-        if rows and not asked:
-            names = ", ".join(sorted(rows))
-            raise ConfigError(
-                f"{name}: {rows.total()} of {facts.rows} rows are {what} ({names}); {flag} "
-                "publishes them, with a warning"
-            )
+    return next((one.identities for one in facts.values() if one.identities), [])
 
 
 def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> None:

@@ -15,12 +15,14 @@ from synth.hub.source import Config
 
 _ROWS_AT_ONCE = 200
 _AUTHORS = ("authorship", "chosen_authorship", "rejected_authorship")
+_STANDS_ON = ("trajectory_id", "chosen_id", "rejected_id")
+"""Columns that name trajectories; rows of tasks name none, only their task."""
 COUNTED = ("synthesizer", "method", "policy", "model", "outcome", "benchmark", "split")
 
 
 class RowFacts:
-    """Counts over the rows of one configuration. `identities` are the trajectories that its rows
-    stand on, in the order of the rows.
+    """Counts over the rows of one configuration. `stands_on`: how many rows stand on the same
+    trajectories, or, of tasks, on the same task; in the order of the rows.
     """
 
     def __init__(self) -> None:
@@ -31,8 +33,13 @@ class RowFacts:
         self.benchmarks: Counter[str] = Counter()
         self.held_out: Counter[str] = Counter()
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COUNTED}
-        self.identities: dict[str, None] = {}
+        self.stands_on: Counter[tuple[str, ...]] = Counter()
         self.schema = pa.schema([])
+
+    @property
+    def identities(self) -> list[str]:
+        """Each trajectory or task once, as the rows come to them."""
+        return list(dict.fromkeys(identity for of_row in self.stands_on for identity in of_row))
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Adds a batch of rows."""
@@ -55,12 +62,10 @@ class RowFacts:
             if column in names:
                 for entry in pc.value_counts(batch[column]).to_pylist():
                     self.composition[column][str(entry["values"] or "none")] += entry["counts"]
-        if "trajectory_id" in names:
-            self.identities.update(
-                dict.fromkeys(
-                    identity for identity in batch["trajectory_id"].to_pylist() if identity
-                )
-            )
+        columns = [name for name in _STANDS_ON if name in names] or ["task_id"]
+        if names.issuperset(columns):
+            of_rows = zip(*(batch[name].to_pylist() for name in columns), strict=True)
+            self.stands_on.update(tuple(filter(None, of_row)) for of_row in of_rows)
         self.benchmarks = Counter(
             {name: n for name, n in self.composition["benchmark"].items() if name != "none"}
         )

@@ -9,9 +9,10 @@ from huggingface_hub import get_token
 
 from synth.hub import begun
 from synth.hub.client import Hub
-from synth.hub.publishing import Prepared, Wanted
+from synth.hub.publishing import Prepared
 from synth.hub.push import Pushed, push
 from synth.hub.readback import require_equal
+from synth.hub.released import Wanted
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 

@@ -19,6 +19,7 @@ from synth.ledger.written import dataset_fault
 from synth.report.funnel_section import reports
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError
+from synth.schemas.release import Release
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -36,6 +37,11 @@ class Config(msgspec.Struct, frozen=True):
     report: Mapping[str, Any]
     settings: Mapping[str, Any]
     skills: Path | None = None
+
+    @property
+    def release(self) -> Release:
+        """The release settings that the export had."""
+        return Release(**{k: v for k, v in self.settings.items() if k in Release.model_fields})
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from synth.exporters.registry import form_of
 from synth.exporters.sft_rows import sft_row
+from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
-from synth.ledger.redactions import without_findings
 from synth.schemas.canonical import content_hash
 from synth.set_aside import SetAside
 
@@ -25,7 +25,7 @@ def traces(
     drawn = set(sorted(known, key=lambda identity: content_hash(["trace", identity]))[:most])
     if not drawn:
         return {}
-    clean = without_findings(ledger, ledger.trajectories(drawn), aside)
+    clean = (trajectory for trajectory, _ in decided(ledger, aside, drawn))
     written = list(
         aside.each(
             clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))

@@ -1,6 +1,7 @@
 """Trajectories beside the verdicts that stand on them, a few hundred in memory at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -16,24 +17,22 @@ CHUNK = 500
 Order = Callable[[str, str], tuple[int, int, str]]
 
 
-def decided(ledger: Ledger, aside: SetAside) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
+def decided(
+    ledger: Ledger, aside: SetAside, among: Collection[str] | None = None
+) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
     """The current flow's valid trajectories in ledger order, redacted where a filter found secrets,
-    each with its verdicts by filter.
+    each with its verdicts by filter; `among`: of these only.
 
     Of the verdicts' details those are given that name turns without loss. What cannot be redacted
     is noted in `aside`, and not given.
     """
-    identities = ledger.state.current_valid()
-    wanted = set(identities)
+    valid = set(ledger.state.current_valid())
+    wanted = valid if among is None else valid.intersection(among)
     order = decision_order(ledger)
     with connect(ledger) as connection:
-        chunk: list[Trajectory] = []
-        for trajectory in ledger.trajectories(wanted):
-            chunk.append(trajectory)
-            if len(chunk) == CHUNK:
-                yield from _with_verdicts(connection, chunk, order, aside)
-                chunk = []
-        yield from _with_verdicts(connection, chunk, order, aside)
+        waiting = iter(ledger.trajectories(wanted))
+        while chunk := list(islice(waiting, CHUNK)):
+            yield from with_verdicts(connection, chunk, order, aside)
 
 
 def decision_order(ledger: Ledger) -> Order:
@@ -73,9 +72,13 @@ def by_filter(decisions: Iterable[tuple[str, str, Verdict]], order: Order) -> di
     return found
 
 
-def _with_verdicts(
-    connection: LedgerConnection, chunk: list[Trajectory], order: Order, aside: SetAside
-) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
+def verdicts_on(
+    connection: LedgerConnection, identities: Sequence[str], order: Order
+) -> dict[str, dict[str, Verdict]]:
+    """The current flow's verdicts by trajectory or task, then by filter; none where there are none.
+
+    Of their details those are given that name turns without loss.
+    """
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
     masks = f"json_extract_string(detail, '$.{MASKS}')"
     sql = (
@@ -83,9 +86,35 @@ def _with_verdicts(
         "WHERE trajectory_id IN (SELECT unnest(?))"
     )
     for identity, stage, name, keep, reason, score, masked in connection.execute(
-        sql, [[t.trajectory_id for t in chunk]]
+        sql, [list(identities)]
     ).fetchall():
         detail = {} if masked is None else {MASKS: msgspec.json.decode(masked)}
         found.setdefault(identity, []).append((stage, name, Verdict(keep, reason, score, detail)))
+    return {identity: by_filter(found.get(identity, ()), order) for identity in identities}
+
+
+def with_verdicts(
+    connection: LedgerConnection, chunk: Sequence[Trajectory], order: Order, aside: SetAside
+) -> Iterator[tuple[Trajectory, dict[str, Verdict]]]:
+    """Trajectories that are in memory, redacted, each with its verdicts by filter."""
+    verdicts = verdicts_on(connection, [one.trajectory_id for one in chunk], order)
     for trajectory in of_chunk(connection, chunk, aside):
-        yield trajectory, by_filter(found.get(trajectory.trajectory_id, ()), order)
+        yield trajectory, verdicts[trajectory.trajectory_id]
+
+
+def has_decided(connection: LedgerConnection, name: str) -> bool:
+    """Whether a filter has decided on anything in the current flow."""
+    sql = "SELECT count(*) FROM decisions WHERE filter = ?"
+    return connection.execute(sql, [name]).fetchone() != (0,)
+
+
+def seen_by(ledger: Ledger, name: str, reason: str) -> tuple[int, int, int]:
+    """The current flow's valid trajectories, those of them that a filter has not decided on, and
+    its decisions for one reason.
+    """
+    sql = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
+      FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
+      LEFT JOIN (SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?) AS d USING (trajectory_id)"""
+    with connect(ledger) as connection:
+        ((total, unseen, found),) = connection.execute(sql, [reason, name]).fetchall()
+    return total, unseen, found

@@ -8,6 +8,9 @@ from typing import Any
 from synth.ledger.ledger import Ledger
 from synth.text.redaction.findings import Scan
 from synth.text.secrets.finder import Finder
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
 
 SECRETS = "secrets"
 
@@ -24,6 +27,7 @@ class FlowScan:
             if "find" in (line.settings.get(SECRETS) or ())
         ]
         settings: Mapping[str, Any] | None = lines[-1] if lines else None
+        self.settings = settings
         self.drops = settings is not None and settings.get("action") == "drop"
         self.finder = (
             None
@@ -36,3 +40,18 @@ class FlowScan:
             )
         )
         self.scan = None if self.finder is None else Scan(self.finder)
+
+    def verdict(self, trajectory: Trajectory, task: Task | None) -> tuple[Trajectory, Verdict]:
+        """The trajectory without what was found, and what the filter would have said; a drop where
+        its settings are not known. Raises `RowError` where it cannot be taken out.
+        """
+        if self.scan is None:
+            return trajectory, Verdict(False, "not_looked_for")
+        found = self.scan.findings(trajectory, task.goal if task is not None else "")
+        if not found:
+            return trajectory, Verdict(True, "clean", 0.0)
+        if self.drops:
+            return trajectory, Verdict(False, found[0].kind, float(len(found)))
+        clean = redacted(trajectory, found)
+        require_lawful(trajectory, clean)
+        return clean, Verdict(True, REDACTED, float(len(found)))

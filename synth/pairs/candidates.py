@@ -7,8 +7,12 @@ from functools import partial
 
 import msgspec
 
+from synth.datasets.release import LABELLED_TURNS
+from synth.datasets.release import Lineage
+from synth.datasets.release import Refusal
+from synth.datasets.release import first
+from synth.datasets.release import may_leave
 from synth.ledger.ledger import Ledger
-from synth.pairs.admission import refusal, scripted
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REFLECTION, REPAIR, Experiment
 from synth.pairs.likelihood_bar import bar
 from synth.pairs.report import PairReport
@@ -59,9 +63,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 def candidates(ledger: Ledger, settings: PairSettings, report: PairReport) -> Iterator[PairRow]:
-    """All pairs with evidence, counted in `report.candidates`; what is no pair is counted in
-    `report.left_out`.
-    """
+    """All pairs with evidence, counted in `report.candidates`; what is no pair is counted too."""
     for scene in scenes(ledger, _METRICS, report.aside):
         identity = scene.state.trajectory_id
         for found in report.aside.all_of(identity, partial(_drawn, scene)):
@@ -70,14 +72,14 @@ def candidates(ledger: Ledger, settings: PairSettings, report: PairReport) -> It
                 if isinstance(found, str)
                 else report.aside.tried(identity, partial(_made, found, scene, settings))
             )
-            if isinstance(made, str):
-                report.left_out[made] += 1
-            elif made is not None:
+            if isinstance(made, PairRow):
                 report.candidates[made.pair.family.value] += 1
                 yield made
+            else:
+                report.leaves(made)
 
 
-def _made(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow | str:
+def _made(found: Drawn, scene: Scene, settings: PairSettings) -> PairRow | Refusal | str:
     return _refused(found, scene, settings) or _row(found, scene, settings)
 
 
@@ -152,16 +154,22 @@ def _pivotal(scene: Scene, own: Trajectory, retry_id: str, tests: list[Experimen
     return Drawn(PairFamily.PIVOT, own, chosen, _own_side(own, turn), row)
 
 
-def _refused(found: Drawn, scene: Scene, settings: PairSettings) -> str | None:
+def _refused(found: Drawn, scene: Scene, settings: PairSettings) -> Refusal | str | None:
     """Why it is no pair, the weightiest reason first."""
     chosen, rejected = found.chosen, found.rejected
-    for one in (found.prompt, chosen.trajectory, rejected.trajectory):
-        verdicts = scene.verdicts.get(one.trajectory_id, {})
-        reason = refusal(one, verdicts, settings, continuation=one is not found.prompt)
-        if reason is not None:
-            return reason
-    if scripted((chosen.authorship, rejected.authorship), settings):
-        return "scripted"
+    sides = (chosen.authorship, rejected.authorship)
+    behind = (found.prompt, chosen.trajectory, rejected.trajectory)
+    refusal = first(
+        may_leave(
+            Lineage(one, sides, continuation=one is not found.prompt),
+            scene.verdicts[one.trajectory_id],
+            LABELLED_TURNS,
+            settings,
+        )
+        for one in behind
+    )
+    if refusal is not None:
+        return refusal
     good, bad = chosen.trajectory.turns[chosen.turn], rejected.trajectory.turns[rejected.turn]
     if (reason := unlearnable(good) or unlearnable(bad)) is not None:
         return reason

@@ -12,8 +12,11 @@ from functools import partial
 
 import msgspec
 
+from synth.datasets.release import LABELLED_TURNS
+from synth.datasets.release import Lineage
+from synth.datasets.release import Refusal
+from synth.datasets.release import may_leave
 from synth.ledger.ledger import Ledger
-from synth.pairs.admission import refusal, scripted
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
 from synth.pairs.likelihood_bar import bar
 from synth.pairs.report import KtoReport
@@ -139,15 +142,15 @@ def _labels(
             made = report.aside.tried(
                 own.trajectory_id, partial(_made, found, own, scene, settings, known)
             )
-            if isinstance(made, str):
-                report.left_out[made] += 1
-            elif made is not None:
+            if isinstance(made, tuple):
                 yield made
+            else:
+                report.leaves(made)
 
 
 def _made(
     found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
-) -> tuple[Act, KtoRow] | str:
+) -> tuple[Act, KtoRow] | Refusal | str:
     reason = _refused(found, own, scene, settings, known)
     if reason is not None:
         return reason
@@ -214,15 +217,12 @@ def _enough(n: int, method: str, settings: LabelSettings) -> bool:
 
 def _refused(
     found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
-) -> str | None:
+) -> Refusal | str | None:
     one, turn = found.trajectory, found.trajectory.turns[found.turn]
-    reason = refusal(
-        one, scene.verdicts.get(one.trajectory_id, {}), settings, continuation=one is not own
-    )
-    if reason is not None:
-        return reason
-    if scripted((found.authorship,), settings):
-        return "scripted"
+    lineage = Lineage(one, (found.authorship,), continuation=one is not own)
+    refusal = may_leave(lineage, scene.verdicts[one.trajectory_id], LABELLED_TURNS, settings)
+    if refusal is not None:
+        return refusal
     if (reason := unlearnable(turn)) is not None:
         return reason
     if found.desirable:

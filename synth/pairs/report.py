@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from synth.datasets.left_out import LeftOut
 from synth.schemas.pairs import Tier
 from synth.set_aside import SetAside
 from synth.text.authorship import Style
@@ -29,18 +30,15 @@ class LengthBalance(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class PairReport:
+class PairReport(LeftOut):
     """Filled by `preference_pairs` before it gives its first row.
 
-    `candidates` by family, `left_out` by reason, `aside` what cannot be handled, `policies` =
-    (prefix, chosen, rejected) -> pairs,
+    `candidates` by family, `policies` = (prefix, chosen, rejected) -> pairs,
     `off_policy` by reason. `lengths` and `styles` by `family`, `all`, and the same after
     `off_policy/`.
     """
 
     candidates: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    aside: SetAside = field(default_factory=SetAside)
     policies: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     families: Counter[str] = field(default_factory=Counter)
     off_policy: Counter[str] = field(default_factory=Counter)
@@ -55,15 +53,13 @@ class PairReport:
 
 
 @dataclass(slots=True)
-class KtoReport:
+class KtoReport(LeftOut):
     """Filled by `kto_labels` before it gives its first row. `matched`: negatives by what they share
     with a positive.
     """
 
     desirable: int = 0
     undesirable: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    aside: SetAside = field(default_factory=SetAside)
     matched: Counter[str] = field(default_factory=Counter)
     strata: Counter[str] = field(default_factory=Counter)
 
@@ -83,12 +79,8 @@ class KtoReport:
 
 
 @dataclass(slots=True)
-class StepReport:
-    """Filled while `step_labels` is read: labels by tier, by (tier, label), and what was left
-    out.
-    """
+class StepReport(LeftOut):
+    """Filled while `step_labels` is read: labels by tier and by (tier, label)."""
 
     tiers: Counter[Tier] = field(default_factory=Counter)
     labels: Counter[tuple[Tier, bool | None]] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    aside: SetAside = field(default_factory=SetAside)

@@ -1,17 +1,11 @@
 """What goes into pairs and step labels."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-HONOURED = ("secrets", "control_tokens", "duplicates", "contamination", "leak", "leaks")
-"""Filters whose drop keeps a trajectory out of pairs and labels; provenance is asked of the very
-turn that is to be learnt.
-"""
-
-ALL = "all"
-"""In place of a filter's name: every one."""
+from synth.schemas.release import Release
 
 
-class LabelSettings(BaseModel):
+class LabelSettings(Release):
     """What KTO rows and step labels share with pairs.
 
     `student`: the policy to be trained; left out, each label's own (`on_policy_for`). `fewest`:
@@ -20,14 +14,8 @@ class LabelSettings(BaseModel):
     too.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     student: str | None = None
-    include_scripted: bool = False
-    allow_benchmark: bool = False
-    allow_held_out: bool = False
     include_statistical: bool = False
-    honours: tuple[str, ...] = HONOURED
     fewest: int = Field(default=4, ge=1, le=8)
 
 

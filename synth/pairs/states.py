@@ -6,14 +6,13 @@ from itertools import islice
 
 import msgspec
 
-from synth.ledger.decided import Order, by_filter, decision_order
+from synth.ledger.decided import decision_order, has_decided, with_verdicts
+from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
-from synth.ledger.redactions import of_chunk
 from synth.ledger.task_places import TaskPlaces
 from synth.ledger.views import LedgerConnection, connect
 from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experiment, State, states
 from synth.pairs.likelihood_bar import Surprisals, surprisals
-from synth.pairs.looked_through import SECRETS, LookedThrough
 from synth.pairs.turns import policy_name
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
@@ -81,30 +80,25 @@ def scenes(ledger: Ledger, metrics: Sequence[str], aside: SetAside) -> Iterator[
     """
     given = (ledger.state.flow or {}).get("models") or {}
     models = {name: str(role["model"]) for name, role in given.items() if role.get("model")}
-    places, looked, order = TaskPlaces(ledger), LookedThrough(ledger), decision_order(ledger)
+    places, flow, order = TaskPlaces(ledger), FlowScan(ledger), decision_order(ledger)
     with connect(ledger) as connection:
-        scanned = connection.execute(
-            "SELECT count(*) FROM decisions WHERE filter = ?", [SECRETS]
-        ).fetchone() != (0,)
+        scanned = has_decided(connection, SECRETS)
         waiting = states(ledger, connection, metrics, aside)
         while chunk := list(islice(waiting, CHUNK)):
             wanted = {identity for state in chunk for identity in _named(state)}
             read = list(ledger.trajectories(wanted, every=True))
             tasks = places.tasks({one.task_id for one in read})
-            found = {one.trajectory_id: one for one in of_chunk(connection, read, aside)}
-            verdicts = _verdicts(connection, list(found), order)
-            for identity, one in list(found.items()) if scanned else ():
-                if SECRETS not in verdicts.setdefault(identity, {}):
-                    if looked.known:
-                        judged = aside.tried(
-                            identity, partial(looked.verdict, one, tasks.get(one.task_id))
-                        )
-                        if judged is None:
-                            del found[identity]
-                        else:
-                            found[identity], verdicts[identity][SECRETS] = judged
-                    else:
-                        verdicts[identity][SECRETS] = Verdict(False, "not_looked_for")
+            found: dict[str, Trajectory] = {}
+            verdicts: dict[str, dict[str, Verdict]] = {}
+            for one, decided in with_verdicts(connection, read, order, aside):
+                identity = one.trajectory_id
+                if scanned and SECRETS not in decided:  # no trial, so the filter never saw it
+                    task = tasks.get(one.task_id)
+                    judged = aside.tried(identity, partial(flow.verdict, one, task))
+                    if judged is None:
+                        continue
+                    one, decided[SECRETS] = judged
+                found[identity], verdicts[identity] = one, decided
             tags = _tags(connection, list(found))
             injected = [
                 identity for state in chunk if state.of(INJECTION) for identity in _named(state)
@@ -136,16 +130,3 @@ def _tags(connection: LedgerConnection, identities: list[str]) -> dict[str, floa
         "subject_id IN (SELECT unnest(?))"
     )
     return dict(connection.execute(sql, [OFF_POLICY, identities]).fetchall())
-
-
-def _verdicts(
-    connection: LedgerConnection, identities: list[str], order: Order
-) -> dict[str, dict[str, Verdict]]:
-    found: dict[str, list[tuple[str, str, Verdict]]] = {}
-    sql = (
-        "SELECT trajectory_id, stage, filter, keep, reason FROM decisions WHERE trajectory_id "
-        "IN (SELECT unnest(?))"
-    )
-    for identity, stage, name, keep, reason in connection.execute(sql, [identities]).fetchall():
-        found.setdefault(identity, []).append((stage, name, Verdict(keep, reason)))
-    return {identity: by_filter(decisions, order) for identity, decisions in found.items()}

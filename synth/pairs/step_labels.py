@@ -7,11 +7,13 @@ from functools import partial
 
 import msgspec
 
+from synth.datasets.release import LABELLED_TURNS
+from synth.datasets.release import Lineage
+from synth.datasets.release import may_leave
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.loss_turns import EVIDENCE
-from synth.pairs.admission import refusal
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
 from synth.pairs.gold_rules import blamed
 from synth.pairs.report import StepReport
@@ -65,16 +67,15 @@ def _every(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Itera
         for trajectory, verdicts in decided(ledger, report.aside):
             if trajectory.synthesizer in EVIDENCE:
                 continue  # up to eight of one state: their breaches are one label many times
-            reason = refusal(trajectory, verdicts, settings)
+            refusal = may_leave(Lineage(trajectory), verdicts, LABELLED_TURNS, settings)
             gold = report.aside.all_of(trajectory.trajectory_id, partial(_gold, trajectory, report))
             found = [
                 *gold,
                 *(_statistical(connection, trajectory) if settings.include_statistical else ()),
             ]
-            if reason is not None and found:
-                report.left_out[reason] += len(found)
-                continue
-            yield from (StepRow(label, trajectory) for label in found)
+            for label in found:
+                if not report.leaves(refusal):
+                    yield StepRow(label, trajectory)
 
 
 def _interventional(
@@ -89,19 +90,12 @@ def _interventional(
         for act in report.aside.all_of(own.trajectory_id, partial(_acts, scene, own)):
             digest = act_digest(act.trajectory.turns[act.turn])
             one = act.trajectory
-            reason = refusal(
-                one,
-                scene.verdicts.get(one.trajectory_id, {}),
-                settings,
-                continuation=one is not own,
-            )
-            if reason is None and digest in seen:
-                reason = "duplicate"
-            if reason is not None:
-                report.left_out[reason] += 1
-                continue
-            seen.add(digest)
-            yield StepRow(_label(act), one)
+            lineage = Lineage(one, (act.authorship,), continuation=one is not own)
+            verdicts = scene.verdicts[one.trajectory_id]
+            refusal = may_leave(lineage, verdicts, LABELLED_TURNS, settings)
+            if not report.leaves(refusal or ("duplicate" if digest in seen else None)):
+                seen.add(digest)
+                yield StepRow(_label(act), one)
 
 
 def _acts(scene: Scene, own: Trajectory) -> Iterator[Act]:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from synth.loss_turns import EVIDENCE, characters, mask_reason
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
 from synth.selection.choosing import Candidate
 from synth.text.provenance.linter import provenance
 from synth.topology.trajectory_measures import strategy
@@ -21,18 +20,9 @@ PASSES = 2
 """Of them that make a success proven (rigor.md 9)."""
 
 
-def is_candidate(
-    trajectory: Trajectory, verdicts: Mapping[str, Verdict], *, tested: bool = False
-) -> bool:
-    """A success that no filter dropped, and, unless `tested` ones are taken in, that was not played
-    to test an act.
-    """
-    played_to_learn = tested or trajectory.synthesizer not in EVIDENCE
-    return (
-        trajectory.outcome == "success"
-        and played_to_learn
-        and all(verdict.keep is not False for verdict in verdicts.values())
-    )
+def is_candidate(trajectory: Trajectory, *, tested: bool = False) -> bool:
+    """A success that, unless `tested` ones are taken in, was not played to test an act."""
+    return trajectory.outcome == "success" and (tested or trajectory.synthesizer not in EVIDENCE)
 
 
 def candidate(

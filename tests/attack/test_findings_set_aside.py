@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth.flows.curate import curate
-from synth.hub.publishing import Wanted, prepare
+from synth.hub.publishing import prepare
+from synth.hub.released import Wanted
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.schemas.check import Check, CheckResult, RowPredicate, ToldFact
 from synth.schemas.outcome import Outcome

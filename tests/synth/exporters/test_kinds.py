@@ -202,7 +202,7 @@ def test_labels_that_no_test_confirmed_are_left_out_unless_asked_for_and_the_ear
     assert (row["trajectory_id"], row["mistake_step"], report.left_out) == (
         two.trajectory_id,
         "3",
-        {"weak": 1},
+        {"weak_label": 1},
     )
     rows, _ = rows_of(tmp_path / "all", "attribution", ledger, include_weak=True)
     assert {row["trajectory_id"]: row["label_status"] for row in rows} == {

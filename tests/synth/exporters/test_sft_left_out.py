@@ -45,6 +45,7 @@ def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Pat
             trajectory("v", tools=(), benchmark="b"),
             {"solved": kept, "secrets": Verdict(False, "email")},
         ),
+        (trajectory("w", tools=()), {"solved": kept, "secrets": Verdict(False, "email")}),
         (trajectory("n", tools=()), {}),
         (trajectory("q", tools=(), turns=(Turn(index=0, content="Hi"),)), {}),
         (trajectory("x", tools=({"maximum": 10**30},)), {}),
@@ -68,9 +69,9 @@ def test_each_trajectory_that_is_left_out_is_counted_by_its_reason(tmp_path: Pat
         "outcome:failure": 1,
         "outcome:unknown": 1,
         "outcome:truncated": 1,
-        "outcome:invalid": 1,
+        "fault": 1,
         "scripted": 1,
-        "benchmark": 1,
+        "benchmark": 2,
         "held_out": 2,
         "no_tool_schemas": 2,
         "inexact_tool_schemas": 1,
@@ -99,12 +100,12 @@ def test_continuations_that_were_played_to_test_an_act_are_evidence_and_no_rows_
         (trajectory("lost", synthesizer="critical_step", outcome=Outcome.FAILURE, reward=0.0), {})
     )
     report = export_sft(pairs, DatasetFolder(tmp_path / "out"))
-    assert report.left_out == {"evidence": 3}
+    assert report.left_out == {"evidence_only": 2, "outcome:failure": 1}
     assert [row["trajectory_id"] for row in load(tmp_path / "out", tmp_path / "cache")] == list(
         methods[:4]
     )
     assert any(
-        note.startswith("Left out: 3 as evidence")
+        note.startswith("Left out: 2 as evidence_only")
         and "include_evidence: true takes them in" in note
         for note in report.notes
     )

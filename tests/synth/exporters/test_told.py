@@ -15,7 +15,6 @@ from synth.exporters.registry import form_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, export_sft, sft_rows
 from synth.exporters.spelling import as_flag, as_key
-from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
 from synth.schemas.verdict import Verdict
 from synth.selection.candidates import loss_characters
@@ -39,10 +38,9 @@ def test_reasons_that_hide_behind_each_other_are_told_in_one_line(tmp_path: Path
         for at in range(3)
     ]
     assert told(tmp_path / "out", *both).empty == (
-        "3 of 3 trajectories left out as scripted; --include-scripted takes them in; then 3 as "
-        "benchmark; --allow-benchmark takes them in, "
-        "with a warning in the card; then 3 as held_out; --allow-held-out takes them in, with a "
-        "warning in the card"
+        "3 of 3 trajectories left out as benchmark; --allow-benchmark takes them in, with a "
+        "warning in the card; then 3 as held_out; --allow-held-out takes them in, with a warning "
+        "in the card; then 3 as scripted; --include-scripted takes them in"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -87,7 +85,7 @@ def test_what_stands_behind_a_reason_is_told_with_it_in_the_words_of_the_place(
         folder = tmp_path / say.__name__
         line = left_out(export_sft(pairs, DatasetFolder(folder), RowSettings(), say))
         assert line == (
-            f"Left out: 1 as evidence; they were played to test an act; {evidence} takes them in; "
+            f"Left out: 1 as evidence_only; they were played to test an act; {evidence} takes them in; "
             "then 1 as "
             "masked_turns:before_pivot+injected; the form cannot say that a turn carries no "
             f"loss; {per_turn} gives one row per turn "
@@ -108,7 +106,7 @@ def test_where_nothing_stands_behind_it_nothing_more_is_told(
     note = left_out(told(tmp_path / "out", trajectory(), injected("i"), **settings))
     assert (
         note
-        == "Left out: 1 as evidence; they were played to test an act; --include-evidence takes "
+        == "Left out: 1 as evidence_only; they were played to test an act; --include-evidence takes "
         "them in."
     )
 
@@ -118,18 +116,15 @@ def test_every_reason_behind_the_first_is_told_and_one_that_no_setting_clears_is
 ) -> None:
     hidden = (
         injected("s", authorship=Authorship.SCRIPTED),
-        injected("f", outcome=Outcome.FAILURE, reward=0.0),
+        injected("f", authorship=Authorship.SCRIPTED, tools=({"maximum": 10**30},)),
     )
     note = left_out(told(tmp_path / "out", trajectory(), *hidden))
-    assert note.startswith("Left out: 2 as evidence; ")
+    assert note.startswith("Left out: 2 as scripted; --include-scripted takes them in; ")
     assert [one.partition(";")[0] for one in note.split("; then ")[1:]] == [
+        "2 as evidence_only",
+        "1 as inexact_tool_schemas",
         "1 as masked_turns:before_pivot+injected",
-        "1 as outcome:failure",
-        "1 as scripted",
     ]
-    assert note.endswith(
-        "; then 1 as outcome:failure; then 1 as scripted; --include-scripted takes them in."
-    )
 
 
 def test_what_llamafactory_cannot_alternate_is_named_as_the_table_names_it_with_its_remedy_first(

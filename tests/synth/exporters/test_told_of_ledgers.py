@@ -91,4 +91,4 @@ def test_all_filters_are_honoured_by_labels_too_where_that_is_asked_for(tmp_path
     )
     assert export("prm", ledger, DatasetFolder(tmp_path / "own"), RowSettings()).rows > 0
     report = export("prm", ledger, DatasetFolder(tmp_path / "every"), RowSettings(honour=("all",)))
-    assert (report.rows, {reason for reason in report.left_out}) == (0, {"filter:signals:loop"})
+    assert (report.rows, set(report.filtered)) == (0, {"signals:loop"})

@@ -1,7 +1,8 @@
 """What a dry run shows: whose repository, and how the card begins, cut between words."""
 
 from synth.hub.publication import CARD, File, Publication
-from synth.hub.publishing import SHOWN_WIDE, Prepared, Wanted, preview
+from synth.hub.publishing import SHOWN_WIDE, Prepared, preview
+from synth.hub.released import Wanted
 
 
 def shown(repo: str, body: str) -> list[str]:

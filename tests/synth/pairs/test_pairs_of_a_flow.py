@@ -90,7 +90,7 @@ def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positi
 def test_steps_have_counted_values_and_the_check_blames_turns_of_the_policy(
     storefront: Ledger,
 ) -> None:
-    rows = list(step_labels(storefront))
+    rows = list(step_labels(storefront, LabelSettings(include_scripted=True)))
     counted = [row.label for row in rows if row.label.tier is Tier.INTERVENTIONAL]
     assert counted
     assert all(
@@ -116,10 +116,11 @@ def test_an_act_whose_argument_stands_nowhere_is_not_to_be_learnt_even_where_it_
     report = PairReport()
     assert list(preference_pairs(Ledger(url), PairSettings(include_scripted=True), report)) == []
     assert report.left_out["chosen_unjustified_argument"] == 6
-    with_labels = [row.label for row in step_labels(Ledger(url)) if row.label.label is not None]
+    steps = list(step_labels(Ledger(url), LabelSettings(include_scripted=True)))
+    with_labels = [row.label for row in steps if row.label.label is not None]
     assert {
         (msgspec.json.decode(row.step.tool_calls[0].arguments)["way"], row.label.label)
-        for row in step_labels(Ledger(url))
+        for row in steps
         if row.label.label is not None
     } == {("right", True), ("left", False)}
     assert len(with_labels) == 12

@@ -84,14 +84,12 @@ def test_a_dropped_secret_and_one_that_nobody_looked_for_keep_a_pair_out(tmp_pat
     _, report = pairs(
         planted(tmp_path, [base, good, second], scores, decisions=found, apart=[apart])
     )
-    assert report.left_out == {"filter:secrets:api_key": 1, "filter:secrets:not_looked_for": 1}
+    assert report.filtered == {"secrets:api_key": 1, "secrets:not_looked_for": 1}
 
 
-@pytest.mark.parametrize(
-    ("action", "left_out"), [("redact", {}), ("drop", {"filter:secrets:ticket": 1})]
-)
+@pytest.mark.parametrize(("action", "filtered"), [("redact", {}), ("drop", {"secrets:ticket": 1})])
 def test_a_continuation_that_no_filter_saw_is_looked_through_with_the_filters_settings(
-    tmp_path: Path, action: str, left_out: dict[str, int]
+    tmp_path: Path, action: str, filtered: dict[str, int]
 ) -> None:
     base, apart = fork("a")
     said = msgspec.structs.replace(apart.turns[1], content="As in T-77123.")
@@ -107,9 +105,9 @@ def test_a_continuation_that_no_filter_saw_is_looked_through_with_the_filters_se
     }
     ledger.begin_stage(StageLine("filter", "filter", {"secrets": searched}, ""))
     rows, report = pairs(ledger)
-    assert report.left_out == left_out
+    assert report.filtered == filtered
     assert [row.chosen.content for row in rows] == (
-        [] if left_out else ["As in [REDACTED:ticket:1]."]
+        [] if filtered else ["As in [REDACTED:ticket:1]."]
     )
 
 

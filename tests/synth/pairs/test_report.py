@@ -18,7 +18,7 @@ from synth.pairs import KtoReport
 def test_suggested_weights_bring_the_classes_between_one_and_four_thirds(
     desirable: int, undesirable: int, weights: tuple[float, float] | None
 ) -> None:
-    report = KtoReport(desirable, undesirable)
+    report = KtoReport(desirable=desirable, undesirable=undesirable)
     assert report.weights == weights
     if weights is not None:
         assert 1 <= weights[0] * desirable / (weights[1] * undesirable) <= 4 / 3

@@ -8,7 +8,6 @@ import pytest
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from synth.selection.candidates import (
     candidate,
     evidence,
@@ -88,27 +87,18 @@ def test_what_is_proven_is_better_than_what_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "verdicts", "expected"),
+    ("changes", "tested", "expected"),
     [
-        ({}, {}, True),
-        ({}, {"solved": Verdict(True, "solved"), "judge": Verdict(None, "no_reply")}, True),
-        ({}, {"leaks": Verdict(False, "quoted")}, False),
-        ({"synthesizer": "critical_step"}, {}, False),
-        ({"outcome": Outcome.FAILURE, "reward": 0.0}, {}, False),
+        ({}, False, True),
+        ({"synthesizer": "critical_step"}, False, False),
+        ({"synthesizer": "failure_injection"}, True, True),
+        ({"outcome": Outcome.FAILURE, "reward": 0.0}, False, False),
     ],
 )
-def test_a_candidate_is_a_success_that_no_filter_dropped_and_that_was_played_to_be_learnt(
-    changes: dict[str, Any], verdicts: dict[str, Verdict], expected: bool
+def test_a_candidate_is_a_success_that_was_played_to_be_learnt_or_is_asked_for(
+    changes: dict[str, Any], tested: bool, expected: bool
 ) -> None:
-    assert is_candidate(make_trajectory(**changes), verdicts) is expected
-
-
-def test_an_injected_run_is_one_where_an_export_takes_such_runs_in_and_no_filter_dropped_it() -> (
-    None
-):
-    injected = make_trajectory(synthesizer="failure_injection")
-    assert is_candidate(injected, {}, tested=True)
-    assert not is_candidate(injected, {"leaks": Verdict(False, "quoted")}, tested=True)
+    assert is_candidate(make_trajectory(**changes), tested=tested) is expected
 
 
 def test_loss_is_counted_by_tool_where_turns_carry_any() -> None:

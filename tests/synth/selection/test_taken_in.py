@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from synth.datasets.release import CHATS, Lineage, may_leave
 from synth.exporters.taken_in import TakenIn
 from synth.schemas.flow import Flow
+from synth.schemas.trajectory import Authorship
+from tests.trajectories import make_trajectory
 
 
 def flow(*exports: dict[str, Any]) -> Flow:
@@ -25,33 +28,38 @@ def flow(*exports: dict[str, Any]) -> Flow:
 def test_a_success_is_refused_for_the_reason_of_the_exports(
     exports: list[dict[str, Any]], scripted: str | None, benchmark: str | None, held_out: str | None
 ) -> None:
-    takes = TakenIn.by(flow(*exports), "sft")
-    assert takes.refusal(None, False, "scripted") == scripted
-    assert takes.refusal("tau-bench/test", False, "model") == benchmark
-    assert takes.refusal(None, True, "model") == held_out
-    assert takes.refusal(None, False, "model") is None
+    release = TakenIn.by(flow(*exports), "sft").release
+
+    def refusal(**fields: Any) -> str | None:
+        found = may_leave(Lineage(make_trajectory(**fields)), {}, CHATS, release)
+        return None if found is None else found.counted
+
+    assert refusal(authorship=Authorship.SCRIPTED) == scripted
+    assert refusal(benchmark="tau-bench/test") == benchmark
+    assert refusal(split="test") == held_out
+    assert refusal() is None
 
 
 @pytest.mark.parametrize(
-    ("export", "reason"),
+    ("export", "place"),
     [
-        ({}, "masked_turns"),
-        ({"as": "trl"}, "masked_turns"),
-        ({"unroll": "per_turn"}, None),
-        ({"keep_masked": True}, None),
-        ({"as": "axolotl"}, None),
+        ({}, False),
+        ({"as": "trl"}, False),
+        ({"unroll": "per_turn"}, True),
+        ({"keep_masked": True}, True),
+        ({"as": "axolotl"}, True),
     ],
 )
-def test_a_row_with_turns_without_loss_is_refused_where_no_export_has_a_place_for_it(
-    export: dict[str, Any], reason: str | None
+def test_a_row_with_turns_without_loss_is_taken_in_where_an_export_has_a_place_for_it(
+    export: dict[str, Any], place: bool
 ) -> None:
-    assert TakenIn.by(flow(export), "sft").refusal(None, False, "model", masked=True) == reason
+    assert TakenIn.by(flow(export), "sft").masked is place
 
 
 def test_runs_that_tested_an_act_are_taken_in_where_an_export_says_so() -> None:
-    assert not TakenIn.by(flow({}), "sft").evidence
-    assert TakenIn.by(flow({}, {"include_evidence": True}), "sft").evidence
+    assert not TakenIn.by(flow({}), "sft").release.include_evidence
+    assert TakenIn.by(flow({}, {"include_evidence": True}), "sft").release.include_evidence
 
 
 def test_without_an_export_in_the_flow_masked_rows_are_left_to_a_later_one() -> None:
-    assert TakenIn.by(flow(), "sft").refusal(None, False, "model", masked=True) is None
+    assert TakenIn.by(flow(), "sft").masked

@@ -1,0 +1,1 @@
+"""Datasets: what may leave a ledger."""

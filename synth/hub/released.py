@@ -1,0 +1,90 @@
+"""The release rule once more, before rows go to the Hub: what the user asked for, and whether each
+row may leave under it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import islice
+
+import msgspec
+
+from synth.datasets.release import Lineage, Reason, Refusal, first, may_leave
+from synth.exporters.registry import kind_of
+from synth.hub.row_facts import RowFacts
+from synth.hub.source import Config
+from synth.ledger.decided import CHUNK, decision_order, verdicts_on, with_verdicts
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+from synth.schemas.errors import ConfigError
+from synth.set_aside import SetAside
+
+_TOLD = {
+    "allow_benchmark": "attempts at public benchmarks",
+    "allow_held_out": "attempts at held-out tasks",
+}
+"""Settings that a publication has, too, by what they let out."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the user asked for; `kinds` empty means all of them. Kept on this machine until it is
+    done, so that it can be gone on with.
+    """
+
+    repo: str
+    licence: str
+    kinds: tuple[str, ...] = ()
+    public: bool = False
+    traces: int = 20
+    allow_benchmark: bool = False
+    allow_held_out: bool = False
+    overwrite: bool = False
+    licence_name: str | None = None
+    licence_link: str | None = None
+
+
+def require_released(ledger: Ledger, config: Config, facts: RowFacts, wanted: Wanted) -> None:
+    """Raises `ConfigError` where rows descend from what may not leave: under the export's settings,
+    but benchmarks and held-out tasks only where the publication was told so itself.
+    """
+    refused = _refused(ledger, config, facts.identities, wanted)
+    rows: Counter[tuple[Reason, str | None]] = Counter()
+    details: defaultdict[tuple[Reason, str | None], set[str]] = defaultdict(set)
+    for of_row, count in facts.stands_on.items():
+        refusal = first(map(refused.get, of_row))
+        if refusal is not None:
+            rows[refusal.reason, refusal.setting] += count
+            details[refusal.reason, refusal.setting].add(refusal.detail)
+    for (reason, setting), count in rows.items():
+        what = _TOLD.get(setting or "", f"kept here as {reason}")
+        remedy = (
+            f"--{setting.replace('_', '-')} publishes them, with a warning"
+            if setting in _TOLD
+            else "run the flow again, which writes it anew, then publish"
+        )
+        raise ConfigError(
+            f"{config.name}: {count} of {facts.rows} rows are {what} "
+            f"({', '.join(sorted(details[reason, setting]))}); {remedy}"
+        )
+
+
+def _refused(
+    ledger: Ledger, config: Config, identities: Sequence[str], wanted: Wanted
+) -> dict[str, Refusal]:
+    """By trajectory or task. Who wrote a labelled turn is the export's to know, not asked here."""
+    kind = kind_of(config.kind).rule
+    allowed = {"allow_benchmark": wanted.allow_benchmark, "allow_held_out": wanted.allow_held_out}
+    release = config.release.model_copy(update=allowed)
+    valid, order = frozenset(ledger.state.current_valid()), decision_order(ledger)
+    found: dict[str, Refusal | None] = {}
+    with connect(ledger) as connection:
+        waiting = iter(ledger.trajectories(set(identities), every=True))
+        while chunk := list(islice(waiting, CHUNK)):
+            for one, verdicts in with_verdicts(connection, chunk, order, SetAside()):
+                identity = one.trajectory_id
+                authors = () if kind.on_evidence else None
+                lineage = Lineage(one, authors, continuation=identity not in valid)
+                found[identity] = may_leave(lineage, verdicts, kind, release)
+        tasks = ledger.tasks(set(identities))
+        for identity, verdicts in verdicts_on(connection, list(tasks), order).items():
+            found[identity] = may_leave(Lineage(tasks[identity]), verdicts, kind, release)
+    return {identity: refusal for identity, refusal in found.items() if refusal is not None}
