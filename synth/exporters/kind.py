@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from synth.exporters.forms.columns import Column
-from synth.exporters.forms.columns import schema
-from synth.datasets.release import CHATS
-from synth.datasets.release import KindRule
+from synth.datasets.release import CHATS, KindRule
+from synth.exporters.forms.columns import Column, schema
 from synth.exporters.settings import Arguments
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -10,7 +10,6 @@ from synth.exporters.kind import Form, UnsayableError
 from synth.exporters.sft_rows import with_objects
 from synth.exporters.tally import Tally
 from synth.exporters.unroll import joined_answers
-from synth.pairs.settings import HONOURED
 from synth.schemas.messages import to_messages, turn_messages
 from synth.schemas.model import Message
 from synth.schemas.release import Release

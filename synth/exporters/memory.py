@@ -15,7 +15,6 @@ from synth.exporters.tally import Tally
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
-from synth.loss_turns import EVIDENCE
 from synth.loss_turns import mask_reason
 from synth.schemas.model import Message
 from synth.schemas.task import Task

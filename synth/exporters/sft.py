@@ -19,7 +19,6 @@ from synth.exporters.tally import Tally, masked_key
 from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.ledger.decided import decided
-from synth.loss_turns import EVIDENCE
 from synth.loss_turns import turns_without_loss
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory

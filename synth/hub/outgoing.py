@@ -11,7 +11,6 @@ import msgspec
 from synth.ledger.decided import seen_by
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError
 from synth.text.redaction.findings import REDACTED, found_in
 from synth.text.secrets.finder import GROUPS, Finder

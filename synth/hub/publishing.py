@@ -22,7 +22,6 @@ from synth.hub.source import found
 from synth.hub.traces import traces
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
-from synth.schemas.errors import ConfigError
 from synth.set_aside import SetAside
 from synth.text.redaction.edits import Mark, without
 from synth.text.redaction.findings import found_in

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.ledger.ledger import Ledger
-from synth.text.redaction.findings import Scan
-from synth.text.secrets.finder import Finder
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
+from synth.text.redaction.findings import REDACTED, Scan, redacted
+from synth.text.redaction.lawful import require_lawful
+from synth.text.secrets.finder import Finder
 
 SECRETS = "secrets"
 

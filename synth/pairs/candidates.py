@@ -7,11 +7,7 @@ from functools import partial
 
 import msgspec
 
-from synth.datasets.release import LABELLED_TURNS
-from synth.datasets.release import Lineage
-from synth.datasets.release import Refusal
-from synth.datasets.release import first
-from synth.datasets.release import may_leave
+from synth.datasets.release import LABELLED_TURNS, Lineage, Refusal, first, may_leave
 from synth.ledger.ledger import Ledger
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REFLECTION, REPAIR, Experiment
 from synth.pairs.likelihood_bar import bar

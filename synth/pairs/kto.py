@@ -12,10 +12,7 @@ from functools import partial
 
 import msgspec
 
-from synth.datasets.release import LABELLED_TURNS
-from synth.datasets.release import Lineage
-from synth.datasets.release import Refusal
-from synth.datasets.release import may_leave
+from synth.datasets.release import LABELLED_TURNS, Lineage, Refusal, may_leave
 from synth.ledger.ledger import Ledger
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
 from synth.pairs.likelihood_bar import bar

@@ -9,7 +9,6 @@ import msgspec
 
 from synth.datasets.left_out import LeftOut
 from synth.schemas.pairs import Tier
-from synth.set_aside import SetAside
 from synth.text.authorship import Style
 
 

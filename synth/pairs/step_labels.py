@@ -7,9 +7,7 @@ from functools import partial
 
 import msgspec
 
-from synth.datasets.release import LABELLED_TURNS
-from synth.datasets.release import Lineage
-from synth.datasets.release import may_leave
+from synth.datasets.release import LABELLED_TURNS, Lineage, may_leave
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
