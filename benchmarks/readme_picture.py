@@ -24,7 +24,7 @@ def main() -> None:
         _, reports = asyncio.run(synthesize(flow, f"{folder}/run", progress_for(quiet=True)))
     console = Console(record=True, width=112, highlight=False, file=io.StringIO())
     console.print("$ synth run configs/quickstart.yaml", style="bold")
-    console.print(funnel_table(reports))
+    console.print(funnel_table(reports).grid())
     for stage, said in funnel_notes(reports):
         console.print(f"{stage}: {said}", markup=False, style="dim")
     names = sorted(reports["export"]["datasets"])

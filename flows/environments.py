@@ -97,8 +97,12 @@ def files_by_name(written: Sequence[str]) -> dict[str, str]:
     return files
 
 
-def said_by_files(files: Mapping[str, Path | str]) -> dict[str, Said]:
-    """What files of the user's own bind, by the names that data uses. Raises `ConfigError`."""
+def said_by_files(files: Mapping[str, Path | str] | Sequence[str]) -> dict[str, Said]:
+    """What files of the user's own bind, by the names that data uses, or as `NAME=FILE`. Raises
+    `ConfigError`.
+    """
+    if not isinstance(files, Mapping):
+        files = files_by_name(files)
     return {name: said_in_file(Path(file), name)[1] for name, file in files.items()}
 
 

@@ -3,7 +3,7 @@
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,11 @@ from synth.flows.own_flow import refuse_what_a_run_says
 from synth.flows.yaml_file import flow_of, read_content
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
+
+Settings = Mapping[str, Any] | Sequence[str]
+"""In place of a flow's own: values by name (`{"env.tasks": 5}`), or as on the command line
+(`"env.tasks=5"`).
+"""
 
 
 def flow_path(written: str | Path) -> Path:
@@ -29,9 +34,9 @@ def flow_path(written: str | Path) -> Path:
     return installed if installed.is_file() else path
 
 
-def given_flow(given: Flow | Path | str, settings: Mapping[str, Any]) -> tuple[Flow, str]:
-    """The flow with `settings` (`{"env.tasks": 5}`) in place of its own, and how it is called in
-    messages. Raises `ConfigError`.
+def given_flow(given: Flow | Path | str, settings: Settings) -> tuple[Flow, str]:
+    """The flow with `settings` in place of its own, and how it is called in messages. Raises
+    `ConfigError`.
     """
     if isinstance(given, Flow):
         if not settings:
@@ -41,9 +46,10 @@ def given_flow(given: Flow | Path | str, settings: Mapping[str, Any]) -> tuple[F
         path = flow_path(given)
         refuse_what_a_run_says(path)
         content, where = read_content(path), str(path)
-    for name, value in settings.items():
+    written = () if isinstance(settings, Mapping) else tuple(settings)
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
         put(content, str(name), deepcopy(value), f"set {name!r}")
-    return flow_of(content, (), where), where
+    return flow_of(content, written, where), where
 
 
 def _content_of(flow: Flow) -> dict[str, Any]:

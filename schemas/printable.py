@@ -7,6 +7,7 @@ outside of this module escapes for any of them.
 """
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
@@ -85,6 +86,14 @@ def _is_seen(found: re.Match[str]) -> bool:
 
 def _escaped(sign: str) -> str:
     return sign.encode("unicode_escape").decode()
+
+
+def between_words(line: str, width: int) -> str:
+    """The line in as many as a terminal of `width` needs; a path that is longer than that stays in
+    one piece.
+    """
+    lines = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) or line
 
 
 def ascii_json(text: str | bytes) -> str:

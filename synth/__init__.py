@@ -7,27 +7,44 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from synth.api.audits import AuditAnswer as AuditAnswer
+    from synth.api.audits import AuditReport as AuditReport
     from synth.api.audits import audit as audit
+    from synth.api.audits import list_environments as list_environments
     from synth.api.comparisons import diff as diff
+    from synth.api.comparisons import drawn_graph as drawn_graph
+    from synth.api.comparisons import explain_nodes as explain_nodes
     from synth.api.comparisons import graph as graph
     from synth.api.datasets import check_export as check_export
     from synth.api.datasets import export as export
+    from synth.api.deployments import deploy as deploy
     from synth.api.imports import import_trajectories as import_trajectories
+    from synth.api.machine import check_machine as check_machine
+    from synth.api.machine import installed_extras as installed_extras
+    from synth.api.machine import probe_server as probe_server
     from synth.api.opened import Ledger as Ledger
     from synth.api.opened import open_ledger as open_ledger
     from synth.api.pages import write_report as write_report
     from synth.api.publications import PublicationReport as PublicationReport
     from synth.api.publications import publish as publish
+    from synth.api.rankings import rank as rank
     from synth.api.replays import recheck as recheck
     from synth.api.replays import replay as replay
+    from synth.api.runs import FlowCheck as FlowCheck
     from synth.api.runs import RunResult as RunResult
     from synth.api.runs import WorkReport as WorkReport
+    from synth.api.runs import check_flow as check_flow
     from synth.api.runs import curate as curate
     from synth.api.runs import run as run
     from synth.api.runs import work as work
+    from synth.api.verification import VerifyReport as VerifyReport
+    from synth.api.verification import verify as verify
+    from synth.api.workers import WorkStatus as WorkStatus
+    from synth.api.workers import status as status
     from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.replaying import RecheckTally as RecheckTally
     from synth.engine.replaying import ReplayTally as ReplayTally
+    from synth.engine.table import Table as Table
     from synth.envs.tool_env import Call as Call
     from synth.envs.tool_env import ToolEnv as ToolEnv
     from synth.envs.tool_env import ToolError as ToolError
@@ -36,7 +53,11 @@ if TYPE_CHECKING:
     from synth.exporters.export import ExportReport as ExportReport
     from synth.exporters.proof.check import Proof as Proof
     from synth.exporters.settings import RowSettings as RowSettings
+    from synth.filters.rank_surprisal.sources import Interval as Interval
+    from synth.filters.rank_surprisal.sources import Ranking as Ranking
     from synth.importers.tally import ImportTally as ImportTally
+    from synth.models.probing.probes import Finding as Finding
+    from synth.report.audit_page import audit_page as audit_page
     from synth.schemas.check import Check as Check
     from synth.schemas.check import CheckResult as CheckResult
     from synth.schemas.check import Require as Require
@@ -50,7 +71,9 @@ if TYPE_CHECKING:
     from synth.schemas.environment import Response as Response
     from synth.schemas.environment import Snapshot as Snapshot
     from synth.schemas.errors import ConfigError as ConfigError
+    from synth.schemas.errors import DamagedError as DamagedError
     from synth.schemas.errors import SynthError as SynthError
+    from synth.schemas.errors import UnboundError as UnboundError
     from synth.schemas.filter import Case as Case
     from synth.schemas.filter import Cases as Cases
     from synth.schemas.filter import Filter as Filter
@@ -83,27 +106,36 @@ if TYPE_CHECKING:
     from synth.text.transcript.divergence import Divergence as Divergence
 
 _WHERE = {
-    "synth.api.audits": "audit",
-    "synth.api.comparisons": "diff graph",
+    "synth.api.audits": "AuditAnswer AuditReport audit list_environments",
+    "synth.api.comparisons": "diff drawn_graph explain_nodes graph",
     "synth.api.datasets": "check_export export",
+    "synth.api.deployments": "deploy",
     "synth.api.imports": "import_trajectories",
+    "synth.api.machine": "check_machine installed_extras probe_server",
     "synth.api.opened": "Ledger open_ledger",
     "synth.api.pages": "write_report",
     "synth.api.publications": "PublicationReport publish",
+    "synth.api.rankings": "rank",
     "synth.api.replays": "recheck replay",
-    "synth.api.runs": "RunResult WorkReport curate run work",
     "synth.text.transcript.divergence": "Divergence",
+    "synth.api.runs": "FlowCheck RunResult WorkReport check_flow curate run work",
+    "synth.api.verification": "VerifyReport verify",
+    "synth.api.workers": "WorkStatus status",
     "synth.engine.context": "Synthesizer",
     "synth.engine.replaying": "RecheckTally ReplayTally",
+    "synth.engine.table": "Table",
     "synth.envs.tool_env": "Call ToolEnv ToolError tool",
     "synth.envs.world": "World",
     "synth.exporters.export": "ExportReport",
     "synth.exporters.proof.check": "Proof",
     "synth.exporters.settings": "RowSettings",
+    "synth.filters.rank_surprisal.sources": "Interval Ranking",
     "synth.importers.tally": "ImportTally",
+    "synth.models.probing.probes": "Finding",
+    "synth.report.audit_page": "audit_page",
     "synth.schemas.check": "Check CheckResult Require RowPredicate SubVerdict ToldFact",
     "synth.schemas.environment": "AgentTurn Env EnvSpec Opening Response Snapshot",
-    "synth.schemas.errors": "ConfigError SynthError",
+    "synth.schemas.errors": "ConfigError DamagedError SynthError UnboundError",
     "synth.schemas.filter": "Case Cases Filter Findings Measure",
     "synth.schemas.filter_function": "filter",
     "synth.schemas.flow": "Flow",

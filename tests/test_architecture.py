@@ -255,9 +255,7 @@ def test_text_for_people_is_escaped_in_one_module_only() -> None:
         found[name] = [sign for sign in TO_PEOPLE if sign in text] + re.findall(
             r"def _?(?:escape|cell|printable)\(", text
         )
-    assert {name: signs for name, signs in found.items() if signs} == {
-        "synth/report/html.py": ["def _cell("]
-    }
+    assert {name: signs for name, signs in found.items() if signs} == {}
 
 
 def test_nothing_prints_markup_of_rich_or_yaml_of_its_own() -> None:
@@ -270,13 +268,34 @@ def test_nothing_prints_markup_of_rich_or_yaml_of_its_own() -> None:
 
 
 def test_what_is_printed_by_rich_is_no_markup() -> None:
-    """Every `console.print` of a text says `markup=False`; what else is printed is a table of
-    `Text`s.
-    """
+    """Every `.print` of a text says `markup=False`; what else is printed is a table of `Text`s."""
     for path in sources():
         for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("console.print"):
-                tabled = isinstance(node.args[0], ast.Name) or "table" in ast.unparse(node.args[0])
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".print"):
+                printed = ast.unparse(node.args[0])
+                tabled = printed == "grid" or ".grid(" in printed
                 assert tabled or any(word.arg == "markup" for word in node.keywords), (
                     f"{path}:{node.lineno}"
                 )
+
+
+OF_COMMANDS = {"synth.schemas.errors", "synth.schemas.printable", "synth.keys.looks"}
+"""What a command may import beside the public names and other commands: errors, escaping, and what
+takes keys out of them.
+"""
+
+
+def test_commands_stand_on_the_public_names_alone() -> None:
+    """`from synth import ...` only; a name that begins with an underscore is none."""
+    import synth
+
+    for path in sorted((ROOT / "synth" / "cli").glob("*.py")):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Import):
+                assert not any(top_of(alias.name) for alias in node.names), path
+            elif isinstance(node, ast.ImportFrom) and top_of(node.module or ""):
+                if node.module == "synth":
+                    names = {alias.name for alias in node.names}
+                    assert names <= {*synth.__all__}, f"{path}:{node.lineno}"
+                elif not (node.module or "").startswith("synth.cli"):
+                    assert node.module in OF_COMMANDS, f"{path}:{node.lineno}: {node.module}"

@@ -4,25 +4,30 @@ more.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from synth.api.bound import bindings_for
+from synth.api.bound import Files, bindings_for
 from synth.api.opened import Ledger, stored
 from synth.api.waiting import waited
 from synth.engine.progress import progress_for
 from synth.envs.audit.audit import audit as asked
 from synth.envs.audit.questions import QUESTIONS, Question
 from synth.envs.audit.report import Answer, Limits, Report
+from synth.envs.registry import ENVS
 from synth.envs.world import World
 from synth.flows.audited import audited
 from synth.flows.bindings import Bindings
 from synth.flows.environments import bindings_of, said_by_files
+from synth.flows.flow_file import Settings
+from synth.flows.parts import world
+from synth.flows.yaml_file import read_settings
 from synth.keys import refuse_literals
 from synth.ledger.ledger import Ledger as StoredLedger
+from synth.schemas.environment import EnvSpec
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
 
-DEFAULT = Limits()
+AuditAnswer = Answer
+AuditReport = Report
 
 
 def audit(
@@ -30,11 +35,13 @@ def audit(
     *,
     tasks: int = 20,
     seed: int = 7,
-    settings: Mapping[str, Any] = {},
+    settings: Settings = (),
     only: Collection[str] = (),
     ledger: Ledger | Path | str | None = None,
-    environments: Mapping[str, Path | str] = {},
-    limits: Limits = DEFAULT,
+    environments: Files = (),
+    call_ms: float = 250,
+    episode_mb: float = 64,
+    limit_s: float = 120,
     quiet: bool = False,
     told: Callable[[Answer], str | None] = lambda answer: None,
 ) -> Report:
@@ -49,13 +56,14 @@ def audit(
     """
     questions = _questions(only)
     if not -(2**63) <= seed < 2**63:
-        raise ConfigError(f"seed {seed}: a seed has at most 64 bits")
-    refuse_literals(dict(settings), "settings: ")
+        raise ConfigError(f"--seed {seed}: a seed has at most 64 bits")
+    chosen = dict(settings) if isinstance(settings, Mapping) else read_settings(settings)
+    refuse_literals(chosen, "settings: ")
     run = None if ledger is None else stored(ledger)
     name = env if isinstance(env, str) else env.spec.name
     given = [] if run is None else _tasks_of(run, name, tasks)
     bindings = _bindings(run, environments)
-    found, config = audited(env, settings, given[0].env_config if given else {}, bindings)
+    found, config = audited(env, chosen, given[0].env_config if given else {}, bindings)
     progress = progress_for(quiet=quiet)
     progress.start(f"audit {name}", len(questions), "questions")
 
@@ -72,7 +80,9 @@ def audit(
                 config,
                 seed=seed,
                 tasks=tasks,
-                limits=limits,
+                limits=Limits(
+                    call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s
+                ),
                 questions=questions,
                 say=say,
                 given=given,
@@ -82,15 +92,27 @@ def audit(
         progress.stop()
 
 
+def list_environments() -> dict[str, EnvSpec | ConfigError]:
+    """The environments that synth has, by name: what each can do, or why it is not available."""
+
+    def spec(name: str) -> EnvSpec | ConfigError:
+        try:
+            return world(name).spec
+        except ConfigError as error:
+            return error
+
+    return {name: spec(name) for name in sorted(ENVS)}
+
+
 def _questions(only: Collection[str]) -> Sequence[Question]:
     known = [question.name for question in QUESTIONS]
     unknown = [name for name in only if name not in known]
     if unknown:
-        raise ConfigError(f"only {unknown[0]}: not a question; known: {', '.join(known)}")
+        raise ConfigError(f"--only {unknown[0]}: not a question; known: {', '.join(known)}")
     return [question for question in QUESTIONS if not only or question.name in only]
 
 
-def _bindings(run: StoredLedger | None, environments: Mapping[str, Path | str]) -> Bindings:
+def _bindings(run: StoredLedger | None, environments: Files) -> Bindings:
     if run is not None:
         return bindings_for(run, environments)
     return bindings_of(said_by_files(environments), named_in="the audit")

@@ -1,6 +1,6 @@
 """The environments of a run, as its user has them started."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from synth.flows.bindings import Bindings
@@ -8,8 +8,11 @@ from synth.flows.environments import bindings_of, said_by_files
 from synth.flows.run_record import said_of_run
 from synth.ledger.ledger import Ledger
 
+Files = Mapping[str, Path | str] | Sequence[str]
+"""A file of the user's own by name of an environment, or `NAME=FILE` as on the command line."""
 
-def bindings_for(ledger: Ledger, environments: Mapping[str, Path | str]) -> Bindings:
+
+def bindings_for(ledger: Ledger, environments: Files) -> Bindings:
     """What the user's files say, then how a run was made that was made here; nothing that lies in
     the run.
 

@@ -1,9 +1,12 @@
 """Two trajectories set side by side, and the trials of a task as one graph."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from synth.api.opened import Ledger, stored
+from synth.ledger.ledger import Ledger as StoredLedger
+from synth.schemas.errors import ConfigError
 from synth.text.transcript.divergence import Divergence, first_divergence
 
 if TYPE_CHECKING:
@@ -32,3 +35,82 @@ def graph(
 
     rows = graph_rows(stored(ledger), task_id, population)
     return networkx_of(rows.nodes, rows.edges, rows.said)
+
+
+def drawn_graph(
+    ledger: Ledger | Path | str,
+    task_id: str,
+    *,
+    form: Literal["graphml", "svg", "json"] = "svg",
+    population: str | None = None,
+    told: Callable[[str], None] = lambda line: None,
+) -> bytes:
+    """The same graph as a file; `told` is given the other populations of the task, if there are
+    any.
+    """
+    from synth.topology.graph_file import as_json, graphml
+    from synth.topology.stored_graph import graph_rows
+
+    rows = graph_rows(stored(ledger), task_id, population)
+    if rows.others:
+        more = ", ".join(f"{name} ({trials} trials)" for name, trials in rows.others)
+        told(
+            f"population {rows.nodes[0].population}; this task has others, take one with "
+            f"--population: {more}"
+        )
+    if form == "svg":
+        from synth.report.graph_svg import STYLE, picture
+        from synth.report.style import STYLE as PAGE
+
+        head, body = picture(rows.nodes, rows.edges, rows.said).split(">", 1)
+        opened = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        style = f"<style>{PAGE}{STYLE}.graph {{ background: var(--page); }}</style>"
+        return f"{opened}>{style}{body}\n".encode()
+    return (as_json if form == "json" else graphml)(rows.nodes, rows.edges, rows.said)
+
+
+def explain_nodes(ledger: Ledger | Path | str, one: str, other: str) -> list[str]:
+    """Why two turns, each as `ID:TURN`, are one node or are not: their keys side by side, as the
+    last run of `topology` masked them, and the semantic merge if there is one.
+    """
+    from synth.flows.stages.topology import masking_of
+    from synth.topology.keys import explained, trajectory_keys
+
+    run, keys, merges = stored(ledger), [], list[str]()
+    for place in (one, other):
+        identity, _, turn = place.rpartition(":")
+        if not identity or not turn.isdigit():
+            raise ConfigError(
+                f"--why {place!r}: give a trajectory and a turn of it, for instance 91bc:2"
+            )
+        trajectory = run.trajectory(identity)
+        own = [one.index for one in trajectory.turns if one.sampled_by != "canned"]
+        if int(turn) not in own:
+            raise ConfigError(
+                f"--why {place!r}: the agent took no turn {turn} there; `synth show` lists its "
+                "turns"
+            )
+        found = trajectory_keys(trajectory, masking_of(run, trajectory.task_id))
+        keys.append(found[own.index(int(turn))])
+        merges += _merges(run, trajectory.trajectory_id, int(turn))
+    return [*explained(*keys), *merges]
+
+
+def _merges(ledger: StoredLedger, identity: str, turn: int) -> list[str]:
+    import msgspec
+
+    from synth.ledger.views import connect
+
+    sql = "SELECT value, detail FROM scores WHERE metric = 'merged' AND subject_id = ? AND turn = ?"
+    with connect(ledger) as connection:
+        rows = connection.execute(sql, [identity, turn]).fetchall()
+    lines = []
+    for value, detail in rows:
+        told = msgspec.json.decode(detail)
+        with_ = f"{told['with']['trajectory_id']}:{told['with']['turn']}"
+        lines.append(
+            f"semantic: {identity}:{turn} is in node {told['node']} with {with_}, similarity "
+            f"{value:.4f} (at least {told['threshold']}; "
+            f"the least between any two of the node {told['least']:.4f})"
+        )
+    return lines

@@ -2,23 +2,27 @@
 meant.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from synth.api.opened import Ledger, stored
+from synth.engine.funnel import funnel_table
+from synth.engine.table import Table
 from synth.engine.unfinished import unfinished_line
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.dataset_folder import DatasetFolder, Replace
 from synth.exporters.export import ExportReport
 from synth.exporters.export import export as exported
 from synth.exporters.in_run import dataset_in, folder_in
 from synth.exporters.proof.check import Proof, prove
 from synth.exporters.registry import require
 from synth.exporters.settings import RowSettings
-from synth.exporters.spelling import Spelling, as_key
-from synth.ledger.ledger import Ledger as StoredLedger
+from synth.exporters.spelling import as_flag, as_key
+from synth.flows.stages.export import summary
 from synth.schemas.errors import SynthError
 
 PLAIN = RowSettings()
+Told = Callable[[Table, Sequence[str]], None]
+"""Told the funnel of a dataset, and what a person must know of it, before it stands."""
 
 
 def export(
@@ -29,19 +33,34 @@ def export(
     as_: str | None = None,
     settings: RowSettings = PLAIN,
     overwrite: bool = False,
+    flags: bool = False,
+    told: Told = lambda funnel, lines: None,
 ) -> ExportReport:
     """Writes a dataset (sft, dpo, kto, prm, rl, attribution, memory) to a folder that
     `datasets.load_dataset` reads.
 
     `as_`: whose form the rows have (trl, llamafactory, axolotl, verl, ...), the kind's own without
     it. `settings`: what
-    else is taken in. The decisions of filters are honoured, and what is left out is counted. Raises
-    `ConfigError`, and
+    else is taken in. The decisions of filters are honoured, and what is left out is counted. With
+    `flags` messages name settings as options of the command line. Raises `ConfigError`, and
     `SynthError` where there are no rows: then nothing is written.
     """
-    require(kind, as_, "kind", "as_")
+    chosen, say = _chosen(kind, as_, settings, flags=flags), as_flag if flags else as_key
     run = stored(ledger)
-    report = write_dataset(run, kind, str(to), in_form(settings, as_), overwrite=overwrite)
+    unfinished = unfinished_line(run, "exported")
+
+    def announce(report: ExportReport) -> None:
+        notes = report.notes if report.empty is None else report.notes[:1] if unfinished else ()
+        told(_funnel(report, kind, str(to)), notes)
+
+    inside = folder_in(run, str(to))
+    replace: Replace = "edited" if overwrite else "nothing"
+    folder = (
+        DatasetFolder(str(to), replace=replace, say=say)
+        if inside is None
+        else dataset_in(run, inside, replace=replace, say=say)
+    )
+    report = exported(kind, run, folder, chosen, say, announce, unfinished)
     if report.empty is not None:
         raise SynthError(f"{kind}: no rows, so {to} was not written: {report.empty}")
     return report
@@ -54,50 +73,35 @@ def check_export(
     as_: str | None = None,
     student: str | None = None,
     settings: RowSettings = PLAIN,
+    flags: bool = False,
+    told: Told = lambda funnel, lines: None,
 ) -> Proof:
     """Proves the rows on their consumer's own loader, and with the chat template of a `student`;
     nothing is written.
 
     What is wrong stands in `failed` of what it gives. Raises `SynthError` where there are no rows.
     """
-    require(kind, as_, "kind", "as_")
-    chosen = in_form(settings, as_)
+    chosen, say = _chosen(kind, as_, settings, flags=flags), as_flag if flags else as_key
     if student is not None:
         chosen = chosen.model_copy(update={"student": student})
-    proof = prove_dataset(stored(ledger), kind, chosen)
+    run = stored(ledger)
+    proof = prove(kind, run, chosen, say, unfinished_line(run, "exported"))
+    told(_funnel(proof.report, kind, ""), (*proof.report.notes, *proof.lines()))
     if proof.report.empty is not None:
         raise SynthError(f"{kind}: no rows to prove anything of: {proof.report.empty}")
     return proof
 
 
-def write_dataset(
-    run: StoredLedger,
-    kind: str,
-    to: str,
-    settings: RowSettings,
-    *,
-    overwrite: bool = False,
-    say: Spelling = as_key,
-    announce: Callable[[ExportReport], None] = lambda report: None,
-) -> ExportReport:
-    """The same in the words of whoever asks (`say`), who is told by `announce` what it comes to
-    before any of it stands.
+def _chosen(kind: str, form: str | None, settings: RowSettings, *, flags: bool) -> RowSettings:
+    """The settings with another form, where one is named. Raises `ConfigError` for a form that the
+    kind does not have.
     """
-    inside = folder_in(run, to)
-    if inside is None:
-        folder = DatasetFolder(to, replace="edited" if overwrite else "nothing", say=say)
-    else:
-        folder = dataset_in(run, inside, replace="edited" if overwrite else "nothing", say=say)
-    return exported(kind, run, folder, settings, say, announce, unfinished_line(run, "exported"))
+    form = settings.form if form is None else form
+    require(kind, form, "--kind" if flags else "kind", "--as" if flags else "as_")
+    return settings.model_copy(update={"form": form})
 
 
-def prove_dataset(
-    run: StoredLedger, kind: str, settings: RowSettings, *, say: Spelling = as_key
-) -> Proof:
-    """The proof of a dataset in the words of whoever asks, also of one without rows."""
-    return prove(kind, run, settings, say, unfinished_line(run, "exported"))
-
-
-def in_form(settings: RowSettings, form: str | None) -> RowSettings:
-    """The settings with another form, where one is named."""
-    return settings if form is None else settings.model_copy(update={"form": form})
+def _funnel(report: ExportReport, kind: str, to: str) -> Table:
+    said_by_error = {"empty": None}
+    counts = {**summary(report, kind, to), **said_by_error}
+    return funnel_table({"export": {"kind": "export", "datasets": {kind: counts}}})

@@ -32,7 +32,7 @@ def import_trajectories(
     the run as it was; the tally says what was looked at. Raises `ConfigError`.
     """
     if not isfinite(reward_threshold):
-        raise ConfigError(f"reward threshold {reward_threshold}: must be a number")
+        raise ConfigError(f"--reward-threshold {reward_threshold}: must be a number")
     if not 1 <= max_record_mb <= 1 << 20:
         raise ConfigError(f"max_record_mb {max_record_mb}: must be from 1 to {1 << 20:,}")
     refuse_foreign(str(into), option="--into")

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synth.ledger.ledger import Ledger as StoredLedger
 from synth.schemas.errors import ConfigError
@@ -56,6 +56,19 @@ class Ledger:
         from synth.ledger.views import relation
 
         return relation(self._stored, query)
+
+    def rows(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """The same answer as names of columns, and rows, a thousand in memory at a time."""
+        from synth.ledger.question import answered
+        from synth.ledger.views import query as ask
+
+        answer = ask(self._stored, query)
+
+        def fetched() -> Iterator[tuple[Any, ...]]:
+            while rows := answered(answer, lambda: answer.fetchmany(1000)):
+                yield from rows
+
+        return [column[0] for column in answer.description or []], fetched()
 
     def trajectories(
         self, *, outcome: str | None = None, synthesizer: str | None = None

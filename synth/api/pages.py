@@ -1,10 +1,9 @@
 """What a run holds, as one page to read in a browser."""
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 
-from synth.api.bound import bindings_for
+from synth.api.bound import Files, bindings_for
 from synth.api.opened import stored
 from synth.engine.progress import progress_for
 from synth.report.build import MEGABYTES, pieces
@@ -18,7 +17,7 @@ def write_report(
     *,
     to: Path | str | None = None,
     megabytes: float = MEGABYTES,
-    environments: Mapping[str, Path | str] = {},
+    environments: Files = (),
     quiet: bool = False,
 ) -> str:
     """Writes the page to the file `to`, to `report.html` in the run without it; gives its place.

@@ -1,9 +1,8 @@
 """Recorded trajectories executed again, and verdicts given again."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from synth.api.bound import bindings_for
+from synth.api.bound import Files, bindings_for
 from synth.api.opened import Ledger, stored
 from synth.api.waiting import waited
 from synth.engine.progress import progress_for
@@ -13,7 +12,7 @@ from synth.engine.replaying import RecheckTally, ReplayTally, recheck_all, repla
 def replay(
     ledger: Ledger | Path | str,
     *ids: str,
-    environments: Mapping[str, Path | str] = {},
+    environments: Files = (),
     quiet: bool = False,
 ) -> ReplayTally:
     """Executes trajectories again, those named or all valid ones, and compares every observation.
@@ -30,7 +29,7 @@ def replay(
 def recheck(
     ledger: Ledger | Path | str,
     *,
-    environments: Mapping[str, Path | str] = {},
+    environments: Files = (),
     quiet: bool = False,
 ) -> RecheckTally:
     """Gives new verdicts by today's checks from stored facts; the old ones are kept, exports honour

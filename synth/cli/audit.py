@@ -1,36 +1,55 @@
-"""`synth audit`: the same questions, asked of any world."""
+"""`synth audit`: the same questions, asked of any world; `synth envs`: the worlds."""
 
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from synth.cli.environment_option import env_option
-from synth.schemas.printable import ascii_json
+from synth.cli.options import (
+    console,
+    env_option,
+    json_option,
+    quiet_option,
+    tell,
+    write_file,
+)
+from synth.schemas.errors import ConfigError
+from synth.schemas.printable import ascii_json, printable
+
+if TYPE_CHECKING:
+    from synth import AuditAnswer, AuditReport
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_TASKS = 100_000
 MOST = 1_000_000
-AMOUNTS: Mapping[str, float] = {"--call-ms": 250, "--episode-mb": 64, "--limit-s": 120}
+AMOUNTS: Mapping[str, tuple[float, str]] = {
+    "--call-ms": (250, "Longest reset, step or check (p99)."),
+    "--episode-mb": (64, "Memory of a live episode where the spec states none (MiB)."),
+    "--limit-s": (120, "Longest time per part of a question."),
+}
 """Options that take a positive number, at most `MOST`, with their defaults."""
+WORDS = {True: "passed", False: "FAILED", None: "not asked"}
+_STYLES = {"passed": "green", "FAILED": "bold red", "not asked": "dim"}
+LONGEST_RESULT = 400
 
 
-def _amount(name: str, what: str) -> Callable[[F], F]:
-    """One of `AMOUNTS` as an option."""
+def _number(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if math.isnan(value):  # it lies in every range
+        raise click.BadParameter("nan is no number.")
+    return value
 
-    def number(context: click.Context, parameter: click.Parameter, value: float) -> float:
-        if math.isnan(value):  # it lies in every range
-            raise click.BadParameter("nan is no number.")
-        return value
 
+def _amounts(command: F) -> F:
     kind = click.FloatRange(0, MOST, min_open=True)
-    return click.option(
-        name, default=AMOUNTS[name], show_default=True, type=kind, callback=number, help=what
-    )
+    for name, (default, what) in reversed([*AMOUNTS.items()]):
+        command = click.option(
+            name, default=default, show_default=True, type=kind, callback=_number, help=what
+        )(command)
+    return command
 
 
 @click.command()
@@ -63,17 +82,15 @@ def _amount(name: str, what: str) -> Callable[[F], F]:
     metavar="QUESTION",
     help="Ask only this question; may be given several times.",
 )
-@_amount("--call-ms", "Longest reset, step or check (p99).")
-@_amount("--episode-mb", "Memory of a live episode where the spec states none (MiB).")
-@_amount("--limit-s", "Longest time per part of a question.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@_amounts
+@json_option
 @click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Also write the report as one HTML page.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="No progress; the report and errors only.")
+@quiet_option
 def audit(
     env: str,
     tasks: int,
@@ -82,12 +99,10 @@ def audit(
     seed: int,
     settings: tuple[str, ...],
     only: tuple[str, ...],
-    call_ms: float,
-    episode_mb: float,
-    limit_s: float,
     as_json: bool,
     html: Path | None,
     quiet: bool,
+    **amounts: float,
 ) -> None:
     """Say whether a world is sound: ENV is a name from `synth envs`, or your own as
     package.module:attribute.
@@ -101,49 +116,38 @@ def audit(
               synth audit mcp --from runs/imported --env mcp=shop.yaml
     """
     from synth import audit as asked
-    from synth.cli.audit_page import page
-    from synth.cli.audit_table import say_report, word
-    from synth.envs.audit.questions import QUESTIONS
-    from synth.envs.audit.report import Answer, Limits
-    from synth.flows.environments import files_by_name
-    from synth.flows.yaml_file import read_settings
-    from synth.schemas.errors import ConfigError
+    from synth import audit_page
 
-    known = [question.name for question in QUESTIONS]
-    unknown = [name for name in only if name not in known]
-    if unknown:
-        raise ConfigError(f"--only {unknown[0]}: not a question; known: {', '.join(known)}")
     if html is not None and not html.parent.is_dir():
         raise ConfigError(f"--html {html}: there is no folder {html.parent}")
-    if not -(2**63) <= seed < 2**63:
-        raise ConfigError(f"--seed {seed}: a seed has at most 64 bits")
 
-    def told(answer: Answer) -> str:
-        return f"audit {env}: {answer.name:<13} {word(answer.passed):<10} {answer.seconds:.1f} s"
+    def told(answer: "AuditAnswer") -> str:
+        word = WORDS[answer.passed]
+        return f"audit {env}: {answer.name:<13} {word:<10} {answer.seconds:.1f} s"
 
-    amounts = {"--call-ms": call_ms, "--episode-mb": episode_mb, "--limit-s": limit_s}
     report = asked(
         env,
         tasks=tasks,
         seed=seed,
-        settings=read_settings(settings),
+        settings=settings,
         only=only,
         ledger=run,
-        environments=files_by_name(environments),
-        limits=Limits(call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s),
+        environments=environments,
         quiet=quiet,
         told=told,
+        **amounts,
     )
     if html is not None:
-        try:
-            html.write_text(
-                page(
-                    report, _command(env, tasks, run, environments, seed, settings, only, amounts)
-                ),
-                encoding="utf-8",
-            )
-        except OSError as error:
-            raise ConfigError(f"--html {html}: cannot be written: {error.strerror}") from error
+        command = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
+        command += ["--from", run] if run is not None else []
+        several = {"--env": environments, "--set": settings, "--only": only}
+        command += [
+            word for name, given in several.items() for one in given for word in (name, one)
+        ]
+        for name, (default, _) in AMOUNTS.items():
+            value = amounts[name.strip("-").replace("-", "_")]
+            command += [name, repr(value).removesuffix(".0")] if value != default else []
+        write_file("--html", html, audit_page(report, shlex.join(command)).encode())
     if as_json:
         click.echo(ascii_json(json.dumps(report.as_json(), indent=2)))
     else:
@@ -152,26 +156,51 @@ def audit(
         raise SystemExit(1)
 
 
-def _command(
-    env: str,
-    tasks: int,
-    run: str | None,
-    environments: Sequence[str],
-    seed: int,
-    settings: Sequence[str],
-    only: Sequence[str],
-    amounts: Mapping[str, float],
-) -> str:
-    """The command that gives the same report."""
-    words = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
-    words += ["--from", run] if run is not None else []
-    words += [word for environment in environments for word in ("--env", environment)]
-    words += [word for setting in settings for word in ("--set", setting)]
-    words += [word for question in only for word in ("--only", question)]
-    words += [
-        word
-        for name, value in amounts.items()
-        if value != AMOUNTS[name]
-        for word in (name, repr(value).removesuffix(".0"))
-    ]
-    return shlex.join(words)
+def say_report(report: "AuditReport", html: Path | None) -> None:
+    """The questions with their results, what failed in full, and the verdict last."""
+    from synth import Table
+
+    out = console()
+    heading = f"{report.world} {report.version}, {report.tasks} tasks from seed {report.seed}"
+    rows = [(answer.name, WORDS[answer.passed], _short(answer.result)) for answer in report.answers]
+    if out.is_terminal:
+        table = Table(f"Audit of {heading}", ("question", "answer", "result"), rows)
+        out.print(table.grid(_STYLES))
+    else:
+        tell(f"audit of {heading}")
+        for name, word, result in rows:
+            tell(f"{name:<13} {word:<10} {result}")
+    for answer in report.answers:
+        for finding in answer.findings:
+            if (
+                finding.passed is None and answer.passed is not None
+            ):  # else the question's own line has said it
+                tell(f"{answer.name}.{finding.name} not asked: {_short(finding.detail)}")
+    verdict = "bold red" if report.failed else "green"
+    out.print(printable(report.verdict), markup=False, soft_wrap=True, style=verdict)
+    if html is not None:
+        tell(f"page     {html}")
+
+
+def _short(text: str) -> str:
+    """A result on one line, cut where it is long."""
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]} …"
+
+
+@click.command()
+def envs() -> None:
+    """List the worlds, with what each can do.
+
+    \b
+    Example:  synth envs
+    """
+    from synth import list_environments
+
+    for name, spec in list_environments().items():
+        if isinstance(spec, ConfigError):
+            tell(f"{name:<12} not available: {spec}")
+            continue
+        profiles = f"; profiles: {', '.join(spec.profiles)}" if spec.profiles else ""
+        tell(f"{name:<12} {spec.version:<8} {', '.join(sorted(spec.capabilities))}{profiles}")
+    tell("your own: name it in a flow as package.module:attribute (a synth.World)")

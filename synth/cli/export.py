@@ -1,18 +1,23 @@
 """`synth export`: a dataset for a trainer, from any ledger, or the proof of one."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.schemas.outcome import Outcome
-from synth.schemas.printable import printable
+from synth.cli.options import console, flags, open_run, run_argument, tell
+from synth.schemas.errors import ConfigError, SynthError
 
-_OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not Outcome.INVALID])
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from synth import Table
+
+_OUTCOMES = click.Choice(["success", "failure", "truncated", "unknown"])
 """A fault is no label: invalid records cannot be asked for."""
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@run_argument
 @click.option(
     "--kind",
     default="sft",
@@ -28,11 +33,11 @@ _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not
 @click.option(
     "--out", metavar="DIR", help="Folder to write, a path or a URL; datasets.load_dataset reads it."
 )
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Write nothing that stays: prove the rows on the consumer's own loader, and say what was "
-    "not.",
+@flags(
+    {
+        "--check": "Write nothing that stays: prove the rows on the consumer's own loader, and say what was "
+        "not."
+    }
 )
 @click.option(
     "--student",
@@ -68,58 +73,25 @@ _OUTCOMES = click.Choice([outcome.value for outcome in Outcome if outcome is not
     help="Rows in whose texts a tokenizer would read turns or calls.  [as the flow's filter says, "
     "else drop]",
 )
-@click.option(
-    "--include-scripted",
-    is_flag=True,
-    help="Rows written by scripts too; said in the card's first line.",
-)
-@click.option(
-    "--include-evidence",
-    is_flag=True,
-    help="Continuations that were played to test an act too (critical steps, injections).",
-)
-@click.option(
-    "--include-weak", is_flag=True, help="Labels that no test confirmed too (column label_status)."
-)
-@click.option(
-    "--allow-benchmark",
-    is_flag=True,
-    help="Attempts at public benchmarks too; said in the card's first line.",
-)
-@click.option(
-    "--allow-held-out",
-    is_flag=True,
-    help="Attempts at tasks of a held-out split too; said in the card's first line.",
-)
-@click.option(
-    "--require-tools",
-    is_flag=True,
-    help="Only rows with tool schemas, whether they call tools or not.",
-)
-@click.option(
-    "--keep-masked",
-    is_flag=True,
-    help="Rows with turns that must carry no loss too (column masked_turns).",
-)
-@click.option(
-    "--include-statistical",
-    is_flag=True,
-    help="Step labels that stand on statistics too (tier E3).",
-)
-@click.option(
-    "--off-policy",
-    is_flag=True,
-    help="Pairs whose prefix the policy to be trained did not sample, and only these.",
-)
-@click.option(
-    "--join-answers",
-    is_flag=True,
-    help="Put what users say after a tool answered into that answer (strict alternation).",
-)
-@click.option(
-    "--overwrite",
-    is_flag=True,
-    help="Replace a dataset that synth wrote to this folder, and a card that was edited since.",
+@flags(
+    {
+        "--include-scripted": "Rows written by scripts too; said in the card's first line.",
+        "--include-evidence": "Continuations that were played to test an act too (critical "
+        "steps, injections).",
+        "--include-weak": "Labels that no test confirmed too (column label_status).",
+        "--allow-benchmark": "Attempts at public benchmarks too; said in the card's first line.",
+        "--allow-held-out": "Attempts at tasks of a held-out split too; said in the card's "
+        "first line.",
+        "--require-tools": "Only rows with tool schemas, whether they call tools or not.",
+        "--keep-masked": "Rows with turns that must carry no loss too (column masked_turns).",
+        "--include-statistical": "Step labels that stand on statistics too (tier E3).",
+        "--off-policy": "Pairs whose prefix the policy to be trained did not sample, and "
+        "only these.",
+        "--join-answers": "Put what users say after a tool answered into that answer "
+        "(strict alternation).",
+        "--overwrite": "Replace a dataset that synth wrote to this folder, and a card that "
+        "was edited since.",
+    }
 )
 def export(
     run: str,
@@ -141,13 +113,10 @@ def export(
     """
     from pydantic import ValidationError
 
-    from synth.api.opened import stored
-    from synth.cli.lost import open_run
-    from synth.exporters.registry import require
-    from synth.exporters.settings import RowSettings
-    from synth.schemas.errors import ConfigError
+    from synth import Outcome, RowSettings
+    from synth import check_export as proved
+    from synth import export as written
 
-    require(kind, form, "--kind", "--as")
     if (out is None) != check:
         raise ConfigError(
             "synth export writes to --out DIR, or proves without writing with --check: give one "
@@ -161,76 +130,19 @@ def export(
         raise ConfigError(
             f"--unroll {chosen['unroll']}: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
         ) from error
-    ledger = stored(open_run(run))
+    ledger, out_to = open_run(run), console()
+
+    def told(funnel: "Table", lines: "Sequence[str]") -> None:
+        out_to.print(funnel.grid())
+        for line in lines:
+            tell(line)
+
     if out is None:
-        _prove(ledger, kind, settings)
+        found = proved(ledger, kind, settings=settings, flags=True, told=told)
+        if found.failed:
+            raise SynthError(
+                f"{kind}: {len(found.failed)} of the checks failed; nothing was written"
+            )
     else:
-        _write(ledger, kind, out, settings, overwrite=overwrite)
-
-
-def _write(ledger: Any, kind: str, out: str, settings: Any, *, overwrite: bool) -> None:
-    from synth.api.datasets import write_dataset
-    from synth.engine.unfinished import unfinished_line
-    from synth.exporters.spelling import as_flag
-    from synth.schemas.errors import SynthError
-
-    unfinished = unfinished_line(ledger, "exported")
-    console = _console()
-
-    def announce(report: Any) -> None:
-        _print_funnel(console, report, kind, out)
-        for note in (
-            report.notes
-            if report.empty is None
-            else report.notes[:1]
-            if unfinished is not None
-            else ()
-        ):
-            console.print(printable(note), markup=False, soft_wrap=True)
-
-    report = write_dataset(
-        ledger, kind, out, settings, overwrite=overwrite, say=as_flag, announce=announce
-    )
-    if report.empty is not None:
-        raise SynthError(f"{kind}: no rows, so {out} was not written: {report.empty}")
-    console.print(printable(f"{kind}  {out}"), markup=False, soft_wrap=True)
-
-
-def _prove(ledger: Any, kind: str, settings: Any) -> None:
-    from synth.api.datasets import prove_dataset
-    from synth.exporters.spelling import as_flag
-    from synth.schemas.errors import SynthError
-
-    proof = prove_dataset(ledger, kind, settings, say=as_flag)
-    console = _console()
-    _print_funnel(console, proof.report, kind, "")
-    for line in (*proof.report.notes, *proof.lines()):
-        console.print(printable(line), markup=False, soft_wrap=True)
-    if proof.report.empty is not None:
-        raise SynthError(f"{kind}: no rows to prove anything of: {proof.report.empty}")
-    if proof.failed:
-        raise SynthError(f"{kind}: {len(proof.failed)} of the checks failed; nothing was written")
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
-
-
-def _print_funnel(console: Any, report: Any, kind: str, out: str) -> None:
-    from synth.engine.funnel import funnel_table
-    from synth.flows.stages.export import summary
-
-    said_below = {"empty": None}  # as the error, in one line
-    console.print(
-        funnel_table(
-            {
-                "export": {
-                    "kind": "export",
-                    "datasets": {kind: {**summary(report, kind, out), **said_below}},
-                }
-            }
-        )
-    )
+        written(ledger, kind, to=out, settings=settings, overwrite=overwrite, flags=True, told=told)
+        tell(f"{kind}  {out}")

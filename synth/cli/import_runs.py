@@ -1,11 +1,20 @@
 """`synth import`: trajectories of other tools into a ledger."""
 
-from math import isfinite
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from synth.cli.options import console, flags, quiet_option, tell, write_file
+from synth.schemas.errors import SynthError
 from synth.schemas.printable import printable
+
+if TYPE_CHECKING:
+    from synth import ImportTally, Table
+
+_EXAMPLES = 3
 
 
 @click.command("import")
@@ -21,7 +30,6 @@ from synth.schemas.printable import printable
 )
 @click.option(
     "--format",
-    "form",
     default="auto",
     show_default=True,
     help="Format of the sources; auto looks at their content.",
@@ -48,19 +56,10 @@ from synth.schemas.printable import printable
     type=click.Path(path_type=Path),
     help="Writes the rejections (at most 100,000), one JSON object per line.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Reads everything and prints the tables; writes nothing."
-)
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@flags({"--dry-run": "Reads everything and prints the tables; writes nothing."})
+@quiet_option
 def import_runs(
-    sources: tuple[Path, ...],
-    run: str,
-    form: str,
-    reward_threshold: float,
-    max_record_mb: int,
-    listing: Path | None,
-    dry_run: bool,
-    quiet: bool,
+    sources: tuple[Path, ...], run: str, listing: Path | None, dry_run: bool, **chosen: Any
 ) -> None:
     """Read trajectories of other tools into a ledger; what cannot be used is counted by reason,
     nothing is dropped silently.
@@ -68,49 +67,89 @@ def import_runs(
     \b
     Example:  synth import results.json.gz logs/ --into runs/mine
     """
-    from rich.console import Console
+    import msgspec
 
     from synth import import_trajectories
-    from synth.cli.import_tables import came_in, left_out, notes, write_listing
-    from synth.engine.numbers import counted_noun
-    from synth.flows.run_folder import refuse_foreign
-    from synth.schemas.errors import ConfigError, SynthError
 
-    if not isfinite(reward_threshold):
-        raise ConfigError(f"--reward-threshold {reward_threshold}: must be a number")
-    refuse_foreign(run, option="--into")
-    if listing is not None:
-        write_listing(
-            listing, ()
-        )  # a file that cannot be written is told before the import, not after it
-    tally = import_trajectories(
-        *sources,
-        into=run,
-        format=form,
-        reward_threshold=reward_threshold,
-        max_record_mb=max_record_mb,
-        dry_run=dry_run,
-        quiet=quiet,
-    )
-    if listing is not None:
-        write_listing(listing, tally.rejections)
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=160)
-    for table in (came_in(tally), left_out(tally)):
-        if table is not None:
-            console.print(table)
-    for line in notes(tally, dry_run=dry_run):
-        console.print(printable(line), markup=False, soft_wrap=True)
+    def listed(rejections: Sequence[Any]) -> None:
+        if listing is not None:
+            lines = (msgspec.json.encode(rejection) + b"\n" for rejection in rejections)
+            write_file("--rejections", listing, b"".join(lines))
+
+    listed(())  # a file that cannot be written is told before the import, not after it
+    tally = import_trajectories(*sources, into=run, dry_run=dry_run, **chosen)
+    listed(tally.rejections)
+    out = console()
+    for table in _tables(tally):
+        out.print(table.grid())
+    for line in _notes(tally, dry_run=dry_run):
+        tell(line)
     if not tally.total(["trajectories", "present"]):
-        whole = ", ".join(str(source) for source in sources[:3]) + (
-            ", ..." if len(sources) > 3 else ""
+        whole = ", ".join(map(str, sources[:3])) + (", ..." if len(sources) > 3 else "")
+        files = "1 file" if tally.files == 1 else f"{tally.files:,} files"
+        raise SynthError(f"{whole}: nothing to import in {files}; {run} was left as it was")
+    tell("dry run: nothing was written" if dry_run else f"ledger   {run}")
+
+
+def _tables(tally: "ImportTally") -> "Iterator[Table]":
+    """By format and outcome, with their sum; and what did not come in, by reason, with the first
+    places that it stands for.
+    """
+    from synth import Outcome, Table
+
+    columns = ["trajectories", *(one.value for one in Outcome), "turns", "tool_calls", "present"]
+    shown = [{"present": "already here"}.get(name, name.replace("_", " ")) for name in columns]
+    rows = [
+        (name, *(_number(counts[column]) for column in columns))
+        for name, counts in sorted(tally.formats.items())
+    ]
+    if len(rows) > 1:
+        rows.append(("all", *(_number(tally.total([column])) for column in columns)))
+    if rows:
+        yield Table("Imported", ("format", *shown), rows)
+    reasons = []
+    for reason, count in Counter(tally.reasons).most_common():
+        places = [
+            f"{one.file}{_within(one.locator)}" + (f": {one.detail}" if one.detail else "")
+            for one in tally.rejections
+            if one.reason == reason
+        ]
+        more = [f"... and {count - _EXAMPLES:,} more"] if count > _EXAMPLES else []
+        lines = [printable(line) for line in (*places[:_EXAMPLES], *more)]
+        reasons.append((reason, f"{count:,}", "\n".join(lines)))
+    if reasons:
+        yield Table("Rejected", ("reason", "count", "where"), reasons)
+
+
+def _notes(tally: "ImportTally", *, dry_run: bool) -> Iterator[str]:
+    """What a person must know beside the tables."""
+    if tally.marks:
+        become = "would become" if dry_run else "are"
+        yield f"{tally.marks:,} labels and notes of the sources {become} rows of the table scores"
+    if present := tally.total(["present"]):
+        yield (
+            f"{present:,} were in the ledger already, and stay as they were imported then, "
+            "outcomes included"
         )
-        raise SynthError(
-            f"{whole}: nothing to import in {counted_noun(tally.files, 'file')}; {run} was left "
-            "as it was"
+    if tally.reasons["duplicate_file"]:
+        yield "files with the same content are imported once"
+    if tally.replaced:
+        first, records = tally.replaced[0], sum(one.records for one in tally.replaced)
+        yield (
+            f"{records:,} record{'' if records == 1 else 's'} had characters that no text can hold "
+            "(lone surrogates): U+FFFD stands in their place, "
+            f"first in {first.file}{_within(first.locator)}"
         )
-    console.print(
-        "dry run: nothing was written" if dry_run else printable(f"ledger   {run}"),
-        markup=False,
-        soft_wrap=True,
-    )
+    if tally.benchmarks:
+        yield (
+            f"benchmark data: {', '.join(sorted(tally.benchmarks))}; exports leave it out unless "
+            "--allow-benchmark is given"
+        )
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else "-"
+
+
+def _within(locator: str) -> str:
+    return "" if locator in ("file", "folder") else f" {locator}"

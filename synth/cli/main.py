@@ -31,16 +31,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Read trajectories of other tools into a ledger.",
     ),
     "curate": (
-        "synth.cli.curate:curate",
+        "synth.cli.run:curate",
         "Run the filters and exports of a flow on trajectories that are there.",
     ),
     "verify": ("synth.cli.verify:verify", "Compare every byte of a run with what was committed."),
     "sql": ("synth.cli.sql:sql", "Ask the ledger in SQL."),
     "show": ("synth.cli.show:show", "Read one trajectory."),
-    "diff": ("synth.cli.diff:diff", "Compare two trajectories, the divergence marked."),
+    "diff": ("synth.cli.show:diff", "Compare two trajectories, the divergence marked."),
     "replay": ("synth.cli.replay:replay", "Execute trajectories again and compare."),
     "recheck": (
-        "synth.cli.recheck:recheck",
+        "synth.cli.replay:recheck",
         "Give new verdicts from stored facts, without executing anything.",
     ),
     "rank": (
@@ -66,7 +66,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "synth.cli.status:status",
         "Show runs and schedules: who is at work, how far, what has died; close what was killed.",
     ),
-    "envs": ("synth.cli.envs:envs", "List the worlds."),
+    "envs": ("synth.cli.audit:envs", "List the worlds."),
     "doctor": (
         "synth.cli.doctor:doctor",
         "Say what works on this machine, or on a model's server, and how to get the rest.",
@@ -77,8 +77,6 @@ INTERRUPTED = (
     "interrupted; what was committed and every reply that came in are kept: the same command "
     "goes on where this one stopped"
 )
-
-"""Our packages have plain names: another distribution may have brought its own."""
 
 
 class Commands(click.Group):

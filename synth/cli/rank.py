@@ -1,22 +1,32 @@
 """`synth rank`: which teacher, method or policy a student would learn most from."""
 
 import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.schemas.printable import ascii_json, printable
+from synth.cli.options import json_option, open_run, run_argument, tell
+from synth.schemas.printable import ascii_json
 
-BY = ("model", "synthesizer", "policy", "role", "source")
+if TYPE_CHECKING:
+    from synth import Interval, Ranking
+
+HEAD = ("RSR", "95 %", "of decisions", "trajectories", "tasks", "tokens", "above the first")
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@run_argument
 @click.option(
-    "--by", default="model", show_default=True, type=click.Choice(BY), help="What is ranked."
+    "--by",
+    default="model",
+    show_default=True,
+    type=click.Choice(("model", "synthesizer", "policy", "role", "source")),
+    help="What is ranked.",
 )
 @click.option("--student", metavar="MODEL", help="Where several students were measured: which one.")
 @click.option("--seed", default=0, show_default=True, help="Of the intervals.")
-@click.option("--json", "as_json", is_flag=True, help="The ranking as JSON.")
+@json_option
 def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> None:
     """Rank sources by the rank-surprisal ratio that the filter rank_surprisal has measured: lower
     suits the student better.
@@ -26,30 +36,67 @@ def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> No
     """
     import msgspec
 
-    from synth.cli.lost import say_lost
-    from synth.cli.rank_table import lines
-    from synth.filters.rank_surprisal.read_scores import scored_rows
-    from synth.filters.rank_surprisal.sources import ranking
-    from synth.ledger.ledger import Ledger
+    from synth import rank as ranked
 
-    ledger = Ledger(run)
-    say_lost(ledger)
-    who, rows = scored_rows(ledger, by, student)
-    found = ranking(rows, seed)
+    found, who = ranked(open_run(run), by=by, student=student, seed=seed)
     if as_json:
-        click.echo(
-            ascii_json(
-                json.dumps(
-                    {
-                        "student": who,
-                        "by": by,
-                        **msgspec.to_builtins(found),
-                        "proxies": found.proxies,
-                    },
-                    indent=2,
-                )
-            )
-        )
+        said = {"student": who, "by": by, **msgspec.to_builtins(found), "proxies": found.proxies}
+        click.echo(ascii_json(json.dumps(said, indent=2)))
         return
-    for line in lines(who, by, found):
-        click.echo(printable(line))
+    for line in _lines(who, by, found):
+        tell(line)
+
+
+def _lines(student: tuple[str, str | None, str, int], by: str, found: "Ranking") -> Iterator[str]:
+    """Student, table, what was not scored, and what the ratio may stand for."""
+    model, weights, template, cap = student
+    yield (
+        f"rank-surprisal ratio under {model} (weights {weights}, template {template[:12]}, "
+        f"ranks to {cap}); lower suits it better"
+    )
+    cells = [(by, *HEAD), *(_cells(source, at) for at, source in enumerate(found.sources))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for name, *rest in cells:
+        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join([name.ljust(widths[0]), *numbers])
+    for source in found.sources:
+        if source.not_scored:
+            reasons = sorted(source.not_scored.items())
+            said = ", ".join(f"{count:,} {why}" for why, count in reasons)
+            yield f"{source.name}: not scored: {said}"
+    known = [
+        f"{name} {'unknown' if rho is None else f'{rho:+.2f}'}"
+        for name, rho in found.correlations.items()
+    ]
+    yield f"rank correlation of RSR over trajectories: {', '.join(known)}"
+    if found.proxies:
+        yield (
+            f"RSR is a length proxy here: it goes with {' and '.join(found.proxies)}; compare "
+            "sources of like length, or by decisions"
+        )
+
+
+def _cells(source: Any, at: int) -> tuple[str, ...]:
+    return (
+        source.name,
+        "none" if source.ratio is None else f"{source.ratio.value:.3f}",
+        _span(source.ratio),
+        "none" if source.decision is None else f"{source.decision:.3f}",
+        *(f"{count:,}" for count in (source.trajectories, source.tasks, source.tokens)),
+        _above(source.above_first, source.shared_tasks) if at else "",
+    )
+
+
+def _span(interval: "Interval | None") -> str:
+    if interval is None or interval.low is None or interval.high is None:
+        return "unknown"
+    return f"{interval.low:.3f} to {interval.high:.3f}"
+
+
+def _above(value: "Interval | None", tasks: int) -> str:
+    if value is None:
+        return "no shared task"
+    if value.low is None:
+        return f"{value.value:+.3f} (1 shared task)"
+    verdict = "" if value.low > 0 else ", not shown"
+    return f"{value.value:+.3f} [{value.low:+.3f}, {value.high:+.3f}] on {tasks:,} tasks{verdict}"

@@ -1,16 +1,21 @@
-"""`synth replay`: recorded trajectories executed again, every observation compared."""
+"""`synth replay` and `synth recheck`: trajectories executed again; verdicts given again."""
+
+from typing import TYPE_CHECKING
 
 import click
 
-from synth.cli.environment_option import env_option
-from synth.schemas.printable import printable
+from synth.cli.options import env_option, open_run, quiet_option, run_argument, tell
+from synth.schemas.errors import UnboundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@run_argument
 @click.argument("identities", metavar="[ID]...", nargs=-1)
 @env_option
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@quiet_option
 def replay(
     run: str, identities: tuple[str, ...], environments: tuple[str, ...], quiet: bool
 ) -> None:
@@ -26,18 +31,40 @@ def replay(
               synth replay runs/imported --env mcp=shop.yaml
     """
     from synth import replay as again
-    from synth.cli.lost import open_run
-    from synth.flows.environments import files_by_name
-    from synth.schemas.errors import UnboundError
 
-    ledger = open_run(run)
-    tally = again(ledger, *identities, environments=files_by_name(environments), quiet=quiet)
-    for line in tally.differences:
-        click.echo(printable(line))
-    for reason, count in sorted(tally.left_out.items()):
-        click.echo(f"{count} not replayed: {printable(reason)}")
-    click.echo(f"{tally.same} the same, {len(tally.differences)} different")
+    tally = again(open_run(run), *identities, environments=environments, quiet=quiet)
+    _say(tally.differences, "not replayed", tally.left_out)
+    tell(f"{tally.same} the same, {len(tally.differences)} different")
     if tally.unbound is not None:
         raise UnboundError(tally.unbound)
     if tally.differences:
         raise SystemExit(1)
+
+
+@click.command()
+@run_argument
+@env_option
+@quiet_option
+def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
+    """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports
+    honour the new ones.
+
+    \b
+    Example:  synth recheck runs/quickstart
+              synth recheck runs/imported --env mcp=shop.yaml
+    """
+    from synth import recheck as again
+
+    tally = again(open_run(run), environments=environments, quiet=quiet)
+    _say(tally.changed, "not rechecked", tally.left_out)
+    tell(f"{tally.stayed} verdicts stay, {len(tally.changed)} change")
+    if tally.unbound is not None:
+        raise UnboundError(tally.unbound)
+
+
+def _say(lines: list[str], not_done: str, left_out: "Mapping[str, int]") -> None:
+    for line in (
+        *lines,
+        *(f"{count} {not_done}: {why}" for why, count in sorted(left_out.items())),
+    ):
+        tell(line)

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import click
 
-from synth.cli.environment_option import env_option
-from synth.schemas.printable import printable
+from synth.cli.options import env_option, quiet_option, run_argument, tell
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@run_argument
 @env_option
 @click.option(
     "--out",
@@ -23,7 +22,7 @@ from synth.schemas.printable import printable
     show_default=True,
     help="Size that the page keeps to.",
 )
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@quiet_option
 def report(
     run: str, environments: tuple[str, ...], out: Path | None, megabytes: float, quiet: bool
 ) -> None:
@@ -41,16 +40,5 @@ def report(
               synth report runs/imported --env mcp=shop.yaml
     """
     from synth import write_report
-    from synth.flows.environments import files_by_name
 
-    click.echo(
-        printable(
-            write_report(
-                run,
-                to=out,
-                megabytes=megabytes,
-                environments=files_by_name(environments),
-                quiet=quiet,
-            )
-        )
-    )
+    tell(write_report(run, to=out, megabytes=megabytes, environments=environments, quiet=quiet))

@@ -1,24 +1,37 @@
 """`synth run`: a flow from start to end, or from where it was interrupted."""
 
-import os
-from functools import partial
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from synth.cli.environment_option import env_option
-from synth.cli.flow_file import FlowFile
+from synth.cli.options import (
+    console,
+    env_option,
+    flags,
+    flow_argument,
+    from_here,
+    own_name,
+    quiet_option,
+    set_option,
+    tell,
+    warn,
+)
+from synth.schemas.printable import between_words, printable
+
+if TYPE_CHECKING:
+    from synth import FlowCheck, RunResult
+
+prefect_option = click.option(
+    "--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set)."
+)
+dry_run_option = flags({"--dry-run": "Only check the flow and say what it would do."})
 
 
 @click.command()
-@click.argument("flow_file", metavar="FLOW.yaml", type=FlowFile())
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="A.B=VALUE",
-    help="Override a setting, e.g. --set env.tasks=5 or --set stages.rollout.trials=2.",
-)
+@flow_argument
+@set_option
 @env_option
 @click.option(
     "--run-dir",
@@ -26,19 +39,17 @@ from synth.cli.flow_file import FlowFile
     help="Where the ledger lies: a path or a URL such as s3://bucket/run [default: runs/<flow "
     "name>].",
 )
-@click.option(
-    "--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set)."
-)
+@prefect_option
 @click.option(
     "--runner",
     type=click.Choice(["here", "ray"]),
     default="here",
     help="With --prefect: who does the episodes; docs/scale.md.",
 )
-@click.option("--dry-run", is_flag=True, help="Only check the flow and say what it would do.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
+@dry_run_option
+@quiet_option
 def run(
-    flow_file: Path,
+    flow: str,
     overrides: tuple[str, ...],
     environments: tuple[str, ...],
     run_dir: str | None,
@@ -53,52 +64,105 @@ def run(
     Example:  synth run configs/quickstart.yaml --set env.tasks=10
               synth run shop.yaml --run-dir runs/imported --env mcp=shop.yaml
     """
-    from synth.cli.carry_out import carry_out
-    from synth.engine.idle_stages import idle_stages
-    from synth.engine.loud_settings import loud_settings
-    from synth.engine.progress import progress_for
-    from synth.flows.environments import said_by_options
-    from synth.flows.flow_file import in_file
-    from synth.flows.own_flow import own_flow
-    from synth.flows.resolve import resolve
-    from synth.flows.run_folder import refuse_foreign, refuse_their_datasets_at
-    from synth.flows.synthesize import bindings_of_flow, synthesize
-    from synth.schemas.errors import ConfigError
+    from synth import check_flow
+    from synth import run as carry_out
 
-    if runner == "ray" and not prefect and not os.environ.get("PREFECT_API_URL"):
-        raise ConfigError(
-            "--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set "
-            "PREFECT_API_URL"
-        )
-    flow = own_flow(flow_file, overrides)
-    said = said_by_options(environments)
-    url = f"runs/{flow.name}" if run_dir is None else run_dir
-    refuse_foreign(url)
-    progress = progress_for(quiet=quiet)
     if dry_run:
-        with in_file(flow_file):
-            _, stages = resolve(flow, bindings_of_flow(flow, url, said))
-        refuse_their_datasets_at(url, flow.name, stages)
-        for line in (*loud_settings(flow), *idle_stages(flow)):
-            progress.say(line)
-        click.echo(
-            f"{flow_file}: valid; into {url}: "
-            + (", ".join(stage.name for stage in stages) or "no stages, nothing to do")
-        )
-        if flow.env is not None and flow.env.difficulty is not None:
-            wanted = flow.env.difficulty
-            click.echo(
-                f"calibrate: plays at most {wanted.episodes} episodes of {wanted.against} before "
-                "the tasks are made"
-            )
+        checked = check_flow(flow, run_dir=run_dir, set=overrides, environments=environments)
+        stages = ", ".join(checked.stages) or "no stages, nothing to do"
+        _say_checked(checked, f"into {checked.run_dir}: {stages}", quiet=quiet)
         return
     carry_out(
-        partial(synthesize, said=said),
         flow,
-        flow_file,
-        url,
-        progress,
+        run_dir=run_dir,
+        set=overrides,
+        environments=environments,
         prefect=prefect,
         ray=runner == "ray",
-        said=said,
+        quiet=quiet,
+        ended=say_result,
     )
+
+
+@click.command()
+@click.argument("run_dir", metavar="RUN")
+@flow_argument
+@env_option
+@set_option
+@prefect_option
+@dry_run_option
+@quiet_option
+def curate(
+    run_dir: str,
+    flow: str,
+    environments: tuple[str, ...],
+    overrides: tuple[str, ...],
+    prefect: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """Run the filters and exports of a flow on an import, or on a run: nothing is collected, and
+    what is decided is not done again.
+
+    A flow's world, models and collecting stages are not used. RUN then has these stages in place of
+    those it had after its collection;
+    decisions under other settings stay in decisions_all.
+
+    A filter that executes again starts an environment as --env, FLOW.yaml or the record of a run
+    made here say, never as RUN does.
+
+    \b
+    Example:  synth curate runs/mine configs/curate.yaml
+              synth curate runs/mine configs/curate.yaml --env mcp=shop.yaml
+    """
+    from synth import check_flow
+    from synth import curate as carry_out
+
+    if dry_run:
+        checked = check_flow(
+            flow, run_dir=run_dir, set=overrides, environments=environments, curates=True
+        )
+        on = f"on the {checked.trajectories:,} valid trajectories of {run_dir}"
+        _say_checked(checked, f"{on}: {', '.join(checked.stages)}", quiet=quiet)
+        return
+    carry_out(
+        run_dir,
+        flow,
+        set=overrides,
+        environments=environments,
+        prefect=prefect,
+        quiet=quiet,
+        ended=say_result,
+    )
+
+
+def _say_checked(checked: "FlowCheck", what: str, *, quiet: bool) -> None:
+    for line in () if quiet else checked.warnings:
+        warn(line)
+    tell(f"{checked.flow}: valid; {what}")
+    if checked.calibration is not None:
+        tell(f"calibrate: {checked.calibration}")
+
+
+def say_result(result: "RunResult") -> None:
+    """The funnel, where everything lies, and how to look at it, on stdout."""
+    out = console()
+    if result.reports:
+        out.print(result.funnel.grid())
+    for stage, said in result.notes:
+        line = printable(f"{stage}: {said}")
+        out.print(line, markup=False, style="dim", soft_wrap=not out.is_terminal)
+    wide = max(8, *(len(label) for label, _ in result.places))
+    for label, said in result.places:
+        out.print(printable(f"{label:<{wide}} {said}"), markup=False, soft_wrap=True)
+    for label, said in result.closing:
+        said = _look(result.run_dir, said) if label == "look" else said
+        whole = label == "look" or not out.is_terminal  # a command is copied as one line
+        line = printable(f"{label:<{wide}} {said}")
+        out.print(line if whole else between_words(line, out.width), markup=False, soft_wrap=True)
+
+
+def _look(run_dir: str, identity: str) -> str:
+    """A command, to be run as it stands, that shows a trajectory of a run."""
+    where = run_dir if "://" in run_dir else from_here(Path(run_dir))
+    return f"{own_name()} show {shlex.quote(where)} {identity}"

@@ -1,23 +1,23 @@
-"""`synth show`: one trajectory, readable."""
+"""`synth show` and `synth diff`: one trajectory, readable; two, the divergence marked."""
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
+from synth.cli.options import flags, json_option, open_run, run_argument, warn
 from synth.schemas.printable import SPACING, ascii_json, printable
-from synth.schemas.trajectory import Observation, Trajectory, Turn, TurnedDown, Wording
+
+if TYPE_CHECKING:
+    from synth import Observation, Trajectory, Turn
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@run_argument
 @click.argument("identity", metavar="ID")
-@click.option(
-    "--prompt",
-    is_flag=True,
-    help="Only the system prompt and the tools, as the model was shown them.",
-)
-@click.option("--json", "as_json", is_flag=True, help="The whole record as one JSON object.")
+@flags({"--prompt": "Only the system prompt and the tools, as the model was shown them."})
+@json_option
 def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     """Read one trajectory; ID may be the beginning of an id.
 
@@ -26,24 +26,48 @@ def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     """
     import msgspec
 
-    from synth.cli.lost import open_run
-
     trajectory = open_run(run).trajectory(identity)
-    if prompt:
-        shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
-        for line in (
-            [ascii_json(msgspec.json.encode(shown))] if as_json else prompt_lines(trajectory)
-        ):
-            click.echo(line if as_json else printable(line, SPACING))
-        return
     if as_json:
-        click.echo(ascii_json(msgspec.json.encode(trajectory)))
+        shown = {"system_prompt": trajectory.system_prompt, "tools": trajectory.tools}
+        click.echo(ascii_json(msgspec.json.encode(shown if prompt else trajectory)))
         return
-    for line in readable(trajectory):
-        click.echo(line)
+    for line in prompt_lines(trajectory) if prompt else readable(trajectory):
+        click.echo(printable(line, SPACING) if prompt else line)
 
 
-def prompt_lines(trajectory: Trajectory) -> Iterator[str]:
+@click.command()
+@run_argument
+@click.argument("first", metavar="ID")
+@click.argument("second", metavar="ID")
+def diff(run: str, first: str, second: str) -> None:
+    """Compare two trajectories: the first turn in which they differ, and both from there on.
+
+    \b
+    Example:  synth diff runs/quickstart 3f2a 91bc
+    """
+    from synth import diff as compared
+
+    ledger = open_run(run)
+    left, right = ledger.trajectory(first), ledger.trajectory(second)
+    if left.task_id != right.task_id:
+        tasks = f"{left.task_id} and {right.task_id}"
+        warn(f"attempts at different tasks, {tasks}: what differs says little about the agents")
+    found = compared(ledger, left.trajectory_id, right.trajectory_id)
+    if found is None:
+        click.echo(f"the same to the last observation ({len(left.turns)} turns)")
+        return
+    place = "the opening" if found.turn is None else f"turn {found.turn}"
+    head = f"{place}: the {printable(found.what)} differs; what comes before is the same"
+    click.echo(click.style(head, bold=True))
+    for trajectory, colour in ((left, "red"), (right, "green")):
+        head = printable(f"{trajectory.trajectory_id}  {trajectory.outcome}")
+        click.echo("\n" + click.style(head, fg=colour, bold=True))
+        for turn in trajectory.turns[found.turn or 0 :]:
+            for line in turn_lines(turn):
+                click.echo(line)
+
+
+def prompt_lines(trajectory: "Trajectory") -> Iterator[str]:
     """The system prompt as it stands, then each tool's schema as JSON."""
     yield "(no system prompt)" if trajectory.system_prompt is None else trajectory.system_prompt
     yield ""
@@ -55,7 +79,7 @@ def prompt_lines(trajectory: Trajectory) -> Iterator[str]:
         )
 
 
-def readable(trajectory: Trajectory) -> Iterator[str]:
+def readable(trajectory: "Trajectory") -> Iterator[str]:
     """Lines for a person: who it is, what was said and done, how it ended and why."""
     t = trajectory
     yield click.style(printable(f"trajectory {t.trajectory_id}"), bold=True)
@@ -91,7 +115,7 @@ def readable(trajectory: Trajectory) -> Iterator[str]:
         )
 
 
-def turn_lines(turn: Turn) -> Iterator[str]:
+def turn_lines(turn: "Turn") -> Iterator[str]:
     """One turn: the agent's part, then what the world answered."""
     who = turn.sampled_by if turn.sampled_by != "policy" else None
     what = f"put here: {turn.injected}" if turn.injected is not None else None
@@ -116,7 +140,7 @@ def turn_lines(turn: Turn) -> Iterator[str]:
         yield from _observation(observation)
 
 
-def _observation(observation: Observation) -> Iterator[str]:
+def _observation(observation: "Observation") -> Iterator[str]:
     label = {"tool": "tool", "user": "user", "environment": "world"}[observation.source]
     yield click.style(
         _indented(label, observation.content),
@@ -127,26 +151,19 @@ def _observation(observation: Observation) -> Iterator[str]:
             _indented("", f"(planted; the world had answered: {observation.planted.content})"),
             dim=True,
         )
-    if observation.wording is not None:
-        yield click.style(_indented("", _worded(observation.wording)), dim=True)
-
-
-def _worded(wording: Wording) -> str:
-    """Who worded a user's line, what the script has, and what was turned down before."""
-    lines = [
-        f"({wording.model} was turned down: {_kinds(turned_down)}: {turned_down.text})"
-        for turned_down in wording.turned_down
-    ]
-    last = (
-        "the scripted words, for no wording would do"
-        if wording.fell_back
-        else f"worded by {wording.model}; the script: {wording.scripted}"
-    )
-    return "\n".join([*lines, f"({last})"])
-
-
-def _kinds(turned_down: TurnedDown) -> str:
-    return ", ".join(dict.fromkeys(deviation.kind for deviation in turned_down.deviations))
+    if (wording := observation.wording) is not None:
+        lines = [
+            f"({wording.model} was turned down: "
+            f"{', '.join(dict.fromkeys(deviation.kind for deviation in one.deviations))}: "
+            f"{one.text})"
+            for one in wording.turned_down
+        ]
+        last = (
+            "the scripted words, for no wording would do"
+            if wording.fell_back
+            else f"worded by {wording.model}; the script: {wording.scripted}"
+        )
+        yield click.style(_indented("", "\n".join([*lines, f"({last})"])), dim=True)
 
 
 def _indented(label: str, text: str) -> str:

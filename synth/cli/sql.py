@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
+from synth.cli.options import console, open_run, run_argument
 from synth.schemas.printable import SPACING, ascii_json, printable
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@run_argument
 @click.argument("query", metavar="'SELECT ...'")
 @click.option(
     "--json", "as_json", is_flag=True, help="An array of objects; NaN as null, times in ISO form."
@@ -24,25 +25,10 @@ def sql(run: str, query: str, as_json: bool) -> None:
     """Ask the ledger in SQL; each table also as <table>_all, with the rows of former flows.
 
     \b
-    Example:  synth sql runs/quickstart "SELECT outcome, count(*) FROM trajectories GROUP BY 1"
+    Example:  synth sql runs/quickstart "SELECT outcome, count(*) FROM trajectories GROUP BY ALL"
     """
-    from synth.cli.lost import say_lost
-    from synth.ledger.ledger import Ledger
-    from synth.ledger.views import query as ask
-
-    ledger = Ledger(run)
-    say_lost(ledger)
-    answer = ask(ledger, query)
-    names = [column[0] for column in answer.description or []]
-    (_print_json if as_json else _print_table)(names, _rows(answer))
-
-
-def _rows(answer: Any) -> Iterator[tuple[Any, ...]]:
-    """The answer's rows, a thousand in memory at a time."""
-    from synth.ledger.question import answered
-
-    while rows := answered(answer, lambda: answer.fetchmany(1000)):
-        yield from rows
+    names, rows = open_run(run).rows(query)
+    (_print_json if as_json else _print_table)(names, rows)
 
 
 def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
@@ -56,18 +42,17 @@ def _print_json(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
 
 def _print_table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     """Aligned columns; long cells are cut on a terminal only."""
-    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
-    console = Console(highlight=False)
-    if console.is_terminal:
-        table = Table(
+    out = console()
+    if out.is_terminal:
+        grid = Table(
             *(Column(Text(printable(name))) for name in names), header_style="bold", pad_edge=False
         )
         for row in rows:
-            table.add_row(*(Text(_shown(value)) for value in row))
-        console.print(table)
+            grid.add_row(*(Text(_shown(value)) for value in row))
+        out.print(grid)
         return
     first = next(rows, None)
     print("\t".join(map(printable, names)))

@@ -1,30 +1,18 @@
 """`synth work`: one worker of a run."""
 
-from pathlib import Path
-
 import click
 
-from synth.cli.environment_option import env_option
-from synth.cli.flow_file import FlowFile
-from synth.schemas.printable import printable
+from synth.cli.options import env_option, quiet_option, set_option, tell
 
 
 @click.command()
-@click.argument("run_url", metavar="RUN")
+@click.argument("run", metavar="RUN")
 @click.option(
     "--flow",
-    "flow_file",
     metavar="FLOW.yaml",
-    type=FlowFile(),
     help="What the run was begun with: needed on other machines, and begins one that is not there.",
 )
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="A.B=VALUE",
-    help="With --flow: the settings that the run was begun with.",
-)
+@set_option
 @env_option
 @click.option(
     "--max-units",
@@ -32,10 +20,10 @@ from synth.schemas.printable import printable
     metavar="N",
     help="End after N units: an episode is one, or a shard of a stage that plays none.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="No progress; the result and errors only.")
+@quiet_option
 def work(
-    run_url: str,
-    flow_file: Path | None,
+    run: str,
+    flow: str | None,
     overrides: tuple[str, ...],
     environments: tuple[str, ...],
     max_units: int | None,
@@ -51,15 +39,16 @@ def work(
     Example:  synth work runs/quickstart
               synth work s3://bucket/run --flow shop.yaml --max-units 200
     """
-    from synth.api.runs import work_on
-    from synth.engine.progress import progress_for
-    from synth.flows.environments import said_by_options
-    from synth.flows.own_flow import own_flow
+    from synth import work as worked
 
-    if overrides and flow_file is None:
+    if overrides and flow is None:
         raise click.UsageError("--set is of --flow: the run's own flow holds its settings")
-    flow = None if flow_file is None else own_flow(flow_file, overrides)
-    done = work_on(
-        run_url, flow, max_units, said_by_options(environments), progress_for(quiet=quiet)
+    done = worked(
+        run,
+        flow=flow,
+        set=overrides,
+        environments=environments,
+        max_units=max_units,
+        quiet=quiet,
     )
-    click.echo(printable(f"{run_url}: {done}"))
+    tell(f"{run}: {done}")

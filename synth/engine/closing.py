@@ -4,7 +4,7 @@ next.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synth.engine.context import Run
@@ -12,13 +12,12 @@ from synth.engine.numbers import counted_noun
 from synth.engine.repaired_turns import repaired_turns
 from synth.engine.silent_roles import silent_roles
 from synth.engine.user_words import user_words
+from synth.ledger.ledger import Ledger
 from synth.schemas.outcome import Fault, Outcome
 
 Reports = Mapping[str, Mapping[str, Any]]
 
 SHOWN = 3
-LOOK = "look"
-"""The line that holds a command."""
 _TURN = re.compile(r"^(turn|step) \d+")
 
 
@@ -45,38 +44,44 @@ def failure(reports: Reports) -> str | None:
     return f"none of the {counted_noun(made.total(), 'attempt')} is valid, all ended in faults{why}"
 
 
-def closing_lines(run: Run, reports: Reports, show: Callable[[str], str | None]) -> Iterator[str]:
-    """What stands below the funnel and the paths; `show` gives the command that shows a trajectory,
-    if there is one.
+def closing_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
+    """What stands below the funnel and the paths, each as (label, text); under `look` the shortest
+    beginning of an id that names one trajectory, where the run outlives this process.
     """
     for report in _episodes(reports):
         for detail, count in report.get("details", {}).items():
-            yield f"fault    {count:,} x {detail}"
+            yield "fault", f"{count:,} x {detail}"
     broken = sum(report["faults"].get(Fault.ENVIRONMENT, 0) for report in _episodes(reports))
     if broken and run.flow.env is not None:
         yield (
-            f"world    {counted_noun(broken, 'attempt')} ended in faults of the world, which "
+            "world",
+            f"{counted_noun(broken, 'attempt')} ended in faults of the world, which "
             "would only repeat themselves: a rerun leaves "
             f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run "
-            "its episodes again"
+            "its episodes again",
         )
     for line in silent_roles(run):
-        yield f"role     {line}"
-    words = user_words(run)
-    if words is not None:
-        yield f"user     {words}"
-    repaired = repaired_turns(run)
-    if repaired is not None:
-        yield f"repairs  {repaired}"
+        yield "role", line
+    for label, said in (("user", user_words(run)), ("repairs", repaired_turns(run))):
+        if said is not None:
+            yield label, said
     shown = _worth_a_look(run)
-    command = show(shown) if shown is not None else None
-    if command is not None:
-        yield f"{LOOK:<8} {command}"
+    if shown is not None and not run.ledger.storage.url.startswith("memory:"):
+        yield "look", _shortest(run.ledger, shown)
     if run.stopped is not None:
-        yield f"stopped  {run.stopped}: no further episode was started; {_advice(run.stopped)}"
+        yield "stopped", f"{run.stopped}: no further episode was started; {_advice(run.stopped)}"
         overrun = run.budget.overrun()
         if overrun is not None:
-            yield f"over     {overrun}"
+            yield "over", overrun
+
+
+def _shortest(ledger: Ledger, identity: str) -> str:
+    every = {record.trajectory_id for shard in ledger.state.shards for record in shard.slots}
+    return next(
+        identity[:n]
+        for n in range(8, len(identity) + 1)
+        if sum(one.startswith(identity[:n]) for one in every) == 1
+    )
 
 
 def _advice(stopped: str) -> str:

@@ -4,11 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
-from rich.table import Table
-from rich.text import Text
 
-from synth.engine.reason_cell import ReasonCell
-from synth.schemas.printable import in_cell, in_markdown, printable
+from synth.engine.table import Table
+from synth.schemas.printable import in_markdown
 
 Reports = Mapping[str, Mapping[str, Any]]
 
@@ -159,22 +157,12 @@ def counted(counts: Mapping[str, int]) -> str:
 
 
 def funnel_table(reports: Reports) -> Table:
-    """For the terminal."""
-    table = Table(title="Funnel", title_style="bold", title_justify="left", header_style="bold")
-    for column, justify in (
-        ("stage", "left"),
-        ("in", "right"),
-        ("kept", "right"),
-        ("unit", "left"),
-        ("reasons", "left"),
-    ):
-        table.add_column(column, justify=justify, no_wrap=column != "reasons")  # type: ignore[arg-type]
-    for row in funnel(reports):
-        cells = (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit)
-        table.add_row(
-            *(Text(printable(cell)) for cell in cells), ReasonCell(printable(row.reasons))
-        )
-    return table
+    """What went into each stage and what went on, with the reasons for the difference."""
+    rows = tuple(
+        (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
+        for row in funnel(reports)
+    )
+    return Table("Funnel", ("stage", "in", "kept", "unit", "reasons"), rows)
 
 
 def funnel_notes(reports: Reports) -> Iterator[tuple[str, str]]:
@@ -186,11 +174,5 @@ def funnel_notes(reports: Reports) -> Iterator[tuple[str, str]]:
 
 def funnel_markdown(reports: Reports) -> str:
     """For reports and artifacts."""
-    lines = ["| stage | in | kept | unit | reasons |", "|---|---:|---:|---|---|"]
-    for row in funnel(reports):
-        lines.append(
-            f"| {in_cell(row.stage)} | {row.came_in:,} | {row.went_on:,} | {in_cell(row.unit)} | "
-            f"{in_cell(row.reasons)} |"
-        )
-    notes = [f"- {in_markdown(f'{stage}: {said}')}" for stage, said in funnel_notes(reports)]
-    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
+    notes = [f"- {in_markdown(f'{stage}: {said}')}\n" for stage, said in funnel_notes(reports)]
+    return "".join([funnel_table(reports).markdown(), *(["\n"] if notes else []), *notes])

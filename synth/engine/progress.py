@@ -12,12 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from synth.engine.between_words import between_words
 from synth.engine.budget import Budget
 from synth.engine.forecast import Forecast, forecast
 from synth.engine.numbers import short_duration
 from synth.engine.tally import Tally, played, tokens_of
-from synth.schemas.printable import printable
+from synth.schemas.printable import between_words, printable
 from synth.schemas.trajectory import Trajectory, Usage
 
 PLAIN_EVERY_S = 10.0

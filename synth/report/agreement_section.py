@@ -4,10 +4,10 @@ alone.
 
 from itertools import combinations
 
+from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import table
 from synth.report.section import Section
 from synth.schemas.printable import in_html
 
@@ -52,9 +52,9 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         return None
     alone = [(name, *(f"{count:,}" for count in counts)) for name, *counts in each]
     parts = [
-        table(
+        Table(
             "Each filter", ("filter", "kept", "dropped", "undefined", "dropped by it alone"), alone
-        )
+        ).html()
     ]
     found = [
         (names, counts)
@@ -79,7 +79,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         more = f" The {SHOWN} pairs that differ most often are shown." if len(rows) > SHOWN else ""
         parts.append(
             f'<p class="quiet">{in_html(note + more)}</p>'
-            + table("Every two filters", PAIR, rows[:SHOWN])
+            + Table("Every two filters", PAIR, rows[:SHOWN]).html()
         )
     return "".join(parts)
 

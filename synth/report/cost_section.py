@@ -5,9 +5,9 @@ from typing import Any
 
 from synth.engine.cost import cost
 from synth.engine.numbers import counted_noun, short_count
+from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import table
 from synth.report.section import Section
 from synth.schemas.printable import in_html
 
@@ -45,18 +45,18 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         rows = [
             (*names, *_cells(row)) for names, row in of if row["model_calls"] or row["attempts"]
         ]
-        parts.append(table("By method", ("method", "role", "by", *COLUMNS), rows))
+        parts.append(Table("By method", ("method", "role", "by", *COLUMNS), rows).html())
         outcomes = [
             (row["outcome"] or "-", row["fault"] or "-", *_cells(row))
             for row in found["by_outcome"]
             if row["model_calls"]
         ]
         parts.append(
-            table(
+            Table(
                 "By what it came to: faults are paid for too",
                 ("outcome", "fault", *COLUMNS),
                 outcomes,
-            )
+            ).html()
         )
     if found["datasets"]:
         parts.append(_per_row(found["datasets"], asked=bool(total["model_calls"])))
@@ -132,7 +132,9 @@ def _per_row(datasets: list[Mapping[str, Any]], *, asked: bool) -> str:
         "completion tokens a row",
         "USD a row",
     )
-    return table("Per kept row: all that was spent, over the rows of each data set", columns, rows)
+    return Table(
+        "Per kept row: all that was spent, over the rows of each data set", columns, rows
+    ).html()
 
 
 SECTION = Section("Cost", render)

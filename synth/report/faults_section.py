@@ -5,11 +5,11 @@ lost more often.
 from functools import reduce
 
 from synth.engine.numbers import counted_noun
+from synth.engine.table import Drawn, Table
 from synth.ledger.groups import LOST_SHARE
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.schemas.printable import in_html
@@ -67,10 +67,13 @@ def _by_kind(
         '<p class="quiet">An attempt that the machinery broke has no reward and no label; it '
         "is tried again, and never exported.</p>"
     )
-    return note + table(
-        f"By kind, in {attempts:,} attempts",
-        ("boundary", "faults", "share", "tasks", "commonest detail"),
-        rows,
+    return (
+        note
+        + Table(
+            f"By kind, in {attempts:,} attempts",
+            ("boundary", "faults", "share", "tasks", "commonest detail"),
+            rows,
+        ).html()
     )
 
 
@@ -94,8 +97,9 @@ def _by_task(connection: LedgerConnection, stand_ins: StandIns) -> str:
     )
     words += ", and what is left there is no fair sample."
     more = f" The {SHOWN} that lost most are shown." if len(found) > SHOWN else ""
-    return f"<p>{in_html(words + more)}</p>" + table(
-        "By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows
+    return (
+        f"<p>{in_html(words + more)}</p>"
+        + Table("By task", ("task", "goal", "attempts", "faults", "share", "kinds"), rows).html()
     )
 
 
@@ -124,11 +128,11 @@ def _by_length(connection: LedgerConnection) -> str:
                 )
             )
         least = edge + 1
-    return table(
+    return Table(
         "By length: deciles of the turns that were taken",
         ("turns", "attempts", "faults", "share", "95 %", ""),
         rows,
-    )
+    ).html()
 
 
 def _short(text: str) -> str:

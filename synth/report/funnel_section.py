@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.engine.episodes_report import episodes_report
-from synth.engine.funnel import funnel, funnel_notes
+from synth.engine.funnel import funnel_notes, funnel_table
+from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import table
 from synth.report.section import Section
 from synth.schemas.printable import in_html
 
@@ -27,22 +27,15 @@ def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
 
 def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     """The table that a run ends with."""
-    rows = [
-        (row.stage, f"{row.came_in:,}", f"{row.went_on:,}", row.unit, row.reasons)
-        for row in funnel(reports(ledger))
-    ]
-    if not rows:
+    listed = funnel_table(reports(ledger))
+    if not listed.rows:
         return None
     notes = "".join(
         f"<li><b>{in_html(stage)}</b>: {in_html(said)}</li>"
         for stage, said in funnel_notes(reports(ledger))
     )
-    listed = table(
-        "What went into each stage and what went on",
-        ("stage", "in", "kept", "unit", "reasons"),
-        rows,
-    )
-    return listed + (f'<ul class="quiet">{notes}</ul>' if notes else "")
+    named = Table("What went into each stage and what went on", listed.columns, listed.rows)
+    return named.html() + (f'<ul class="quiet">{notes}</ul>' if notes else "")
 
 
 SECTION = Section("Funnel", render)

@@ -3,21 +3,11 @@ names by its digest.
 """
 
 import base64
-import re
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
-from types import MappingProxyType
 
 from synth.report.style import STYLE
 from synth.schemas.printable import in_html
-
-_NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]\d+)?(?:–[\d.,]+)?(?: ?(?:%|KiB|MiB|ms|s))?$|^-$")
-
-
-class Drawn(str):
-    """A cell that is markup of our own (a small picture), and not text to be escaped."""
-
-    __slots__ = ()
 
 
 def document(title: str, body: Sequence[str], *, skip: tuple[str, str], style: str = "") -> str:
@@ -65,46 +55,6 @@ def closing(data: Sequence[str] = (), script: str = "") -> str:
     )
 
 
-def table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    meanings: Mapping[str, str] = MappingProxyType({}),
-) -> str:
-    """A table with a caption; a column of numbers is set to the right. `meanings` of columns are
-    shown where a pointer rests on them.
-    """
-    numeric = [
-        bool(rows) and all(_NUMBER.match(row[index]) for row in rows)
-        for index in range(len(columns))
-    ]
-    kinds = [' class="number"' if is_number else "" for is_number in numeric]
-    head = "".join(
-        f'<th scope="col"{kind}>{meant(column, meanings) or in_html(column)}</th>'
-        for column, kind in zip(columns, kinds, strict=True)
-    )
-    lines = "".join(
-        "<tr>"
-        + "".join(f"<td{kind}>{_cell(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    caption = f"<caption>{in_html(title)}</caption>"
-    region = f'<div class="scroll table" tabindex="0" role="group" aria-label="{in_html(title)}">'
-    return f"{region}<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
-
-
-def meant(term: str, meanings: Mapping[str, str]) -> str:
-    """A term with what it means, for a pointer that rests on it; nothing where no meaning is
-    known.
-    """
-    return (
-        f'<abbr title="{in_html(meanings[term])}">{in_html(term)}</abbr>'
-        if term in meanings
-        else ""
-    )
-
-
 def legend(meanings: Mapping[str, str], shown: Collection[str], where: str) -> str:
     """What the terms on the page mean, for touch and paper too, and where more is written of
     them.
@@ -115,7 +65,3 @@ def legend(meanings: Mapping[str, str], shown: Collection[str], where: str) -> s
         if term in shown
     )
     return f'<p class="quiet legend">{told} ({in_html(where)}).</p>' if told else ""
-
-
-def _cell(cell: str) -> str:
-    return cell if isinstance(cell, Drawn) else in_html(cell)

@@ -2,10 +2,10 @@
 to.
 """
 
+from synth.engine.table import Drawn, Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, table
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.stats.intervals import clustered
@@ -63,7 +63,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         "their rates are not set against a "
         "rollout's.</p>"
     )
-    return note + table("Attempts by method", COLUMNS, rows)
+    return note + Table("Attempts by method", COLUMNS, rows).html()
 
 
 SECTION = Section("Success by method", render)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from synth.engine.table import Drawn, Table, meant
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, legend, meant, table
+from synth.report.html import legend
 from synth.report.section import Section
 
 BINS = 16
@@ -86,7 +87,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     metrics = [metric for metric, *_ in found]
     return (
         note
-        + table("Every metric of the current flow", COLUMNS, rows)
+        + Table("Every metric of the current flow", COLUMNS, rows).html()
         + legend(MEANINGS, metrics, "docs/topology.md")
     )
 

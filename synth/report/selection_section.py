@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.funnel_section import reports
-from synth.report.html import table
 from synth.report.section import Section
 from synth.schemas.printable import in_html
 
@@ -53,11 +53,11 @@ def _table(name: str, part: Mapping[str, Any]) -> str:
         f"{part['unit']}, by {unit}"
     )
     return (
-        table(
+        Table(
             title,
             ("trait", "value", "before", "share before", "after", "share after"),
             rows[:SHOWN],
-        )
+        ).html()
         + more
         if rows
         else _none(title)

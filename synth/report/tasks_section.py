@@ -1,10 +1,11 @@
 """Tasks: how often each was solved, and what its graph says about it."""
 
 from synth.engine.numbers import counted_noun
+from synth.engine.table import Drawn, Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.html import Drawn, legend, table
+from synth.report.html import legend
 from synth.report.rates import bar, percents
 from synth.report.section import Section
 from synth.schemas.printable import in_html
@@ -89,7 +90,9 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         if name not in SELDOM or any(row[at] != "0" for row in rows)
     ]
     columns, cells = [COLUMNS[at] for at in told], [[row[at] for at in told] for row in rows]
-    listed = table("Trials by task, without retries and other branches", columns, cells, MEANINGS)
+    listed = Table("Trials by task, without retries and other branches", columns, cells).html(
+        MEANINGS
+    )
     has_graphs = any(mixed is not None or wrong is not None for *_, mixed, wrong in found[:SHOWN])
     return (
         f"<p>{in_html(words)}</p>"

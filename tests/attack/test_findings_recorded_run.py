@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from synth.cli.curate import curate
 from synth.cli.export import export
 from synth.cli.publish import publish
 from synth.cli.report import report
+from synth.cli.run import curate
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from tests.attack.full_records import CARD, FLOAT, KEY, MAIL

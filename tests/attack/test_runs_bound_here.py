@@ -15,7 +15,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from synth.cli.environment_option import bindings_for
+from synth.api.bound import bindings_for
 from synth.engine.progress import progress_for
 from synth.engine.replaying import ReplayTally, recheck_all, replay_all
 from synth.flows.bindings import Bindings

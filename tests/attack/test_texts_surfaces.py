@@ -169,7 +169,7 @@ def test_the_funnel_is_a_table_and_a_list_and_nothing_else() -> None:
         assert kinds & LIVE <= {"bullet_list_open"}
         assert cells == 10
         console = Console(record=True, width=100, force_terminal=True, file=StringIO())
-        console.print(funnel_table(_reports(text)))
+        console.print(funnel_table(_reports(text)).grid())
         assert_is_text(console.export_text())
 
 

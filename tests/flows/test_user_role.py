@@ -151,22 +151,14 @@ def test_the_end_of_a_run_tells_how_often_no_wording_would_do(tmp_path: Path) ->
         "SELECT count(*) FILTER (n = 'fell_back'), count(*) FILTER (n <> 'fell_back') FROM "
         "(SELECT unnest(user_simulator) n FROM turns)",
     )
-    told = [
-        line
-        for line in closing_lines(run, reports, lambda identity: None)
-        if line.startswith("user ")
-    ]
+    told = [said for label, said in closing_lines(run, reports) if label == "user"]
     assert told == [
-        f"user     0 of {lines} lines worded by talker, {kinds} deviations turned down; "
+        f"0 of {lines} lines worded by talker, {kinds} deviations turned down; "
         f"for {lines} no wording would do, and the scripted words were said"
     ]
     assert lines > 5
     run, reports, _ = run_flow(flow(None, stages=stages), str(tmp_path / "rules"))
-    assert not [
-        line
-        for line in closing_lines(run, reports, lambda identity: None)
-        if line.startswith("user ")
-    ]
+    assert not [said for label, said in closing_lines(run, reports) if label == "user"]
 
 
 def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_lines(
@@ -182,11 +174,7 @@ def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_li
         assert server.counts()["total"] > 0
     assert run.stopped is not None
     assert rows(str(tmp_path / "run"), "SELECT count(*) FROM turns") == [(0,)]
-    assert not [
-        line
-        for line in closing_lines(run, reports, lambda identity: None)
-        if line.startswith("user ")
-    ]
+    assert not [said for label, said in closing_lines(run, reports) if label == "user"]
 
 
 def test_replay_and_recheck_need_no_server_and_show_prints_the_script_beside_the_wording(

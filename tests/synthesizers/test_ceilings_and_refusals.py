@@ -173,13 +173,15 @@ def test_a_world_that_broke_is_named_with_what_to_do_and_a_new_version_runs_agai
         stages=[{"rollout": {"trials": 1}}],
     )
     run, reports, _ = run_flow(flow, url)
-    lines = list(closing_lines(run, reports, lambda identity: f"synth show {url} {identity}"))
-    assert lines[0] == f"fault    6 x {planned_fault(1)}"
-    assert lines[1].startswith("world    6 attempts ended in faults of the world")
-    assert lines[1].endswith(
+    lines = dict(closing_lines(run, reports))
+    assert list(lines) == ["fault", "world", "look"]
+    assert lines["fault"] == f"6 x {planned_fault(1)}"
+    assert lines["world"].startswith("6 attempts ended in faults of the world")
+    assert lines["world"].endswith(
         "after a fix raise `version` in the EnvSpec of echo to run its episodes again"
     )
-    assert lines[2].startswith(f"look     synth show {url} ")
+    assert len(lines["look"]) == 8
+    assert run.ledger.trajectory(lines["look"]).outcome == "invalid"
     assert (
         failure(reports) == "none of the 6 attempts is valid, all ended in faults; the commonest: "
         f"{planned_fault(1)}"

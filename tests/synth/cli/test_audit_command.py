@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from synth.cli.audit import audit
-from synth.cli.audit_page import page
-from synth.cli.audit_table import say_report
+from synth.cli.audit import audit, say_report
 from synth.envs.audit.report import Answer, Report
 from synth.envs.conformance.finding import Finding, Table
+from synth.report.audit_page import audit_page
 from tests.envs.audit.holed_worlds import HOLES
 from tests.synth.cli.test_commands import refused, synth
 
@@ -210,7 +209,7 @@ def hostile_report() -> Report:
 
 
 def test_whatever_a_world_says_is_text_on_the_page() -> None:
-    text = page(hostile_report(), "synth audit '<x>'")
+    text = audit_page(hostile_report(), "synth audit '<x>'")
     text.encode()
     reading = Reading(text)
     assert reading.open == []
@@ -219,7 +218,7 @@ def test_whatever_a_world_says_is_text_on_the_page() -> None:
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_can_be_walked_by_keyboard() -> None:
-    reading = Reading(page(hostile_report(), "synth audit x"))
+    reading = Reading(audit_page(hostile_report(), "synth audit x"))
     links = [
         value
         for _, attributes in reading.tags
@@ -231,4 +230,4 @@ def test_the_page_needs_nothing_from_elsewhere_and_can_be_walked_by_keyboard() -
     assert {link[1:] for link in links if link.startswith("#")} <= targets
     assert ("details", {"open": None}) in reading.tags
     assert [tag for tag, _ in reading.tags if tag in {"h1", "h2"}] == ["h1", "h2"]
-    assert "prefers-color-scheme: dark" in page(hostile_report(), "")
+    assert "prefers-color-scheme: dark" in audit_page(hostile_report(), "")

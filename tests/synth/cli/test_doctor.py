@@ -5,7 +5,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-from synth.cli.doctor import EXTRAS
+from synth.api.machine import EXTRAS
 from tests.flow_files import SYNTH
 
 ROOT = Path(__file__).resolve().parents[3]

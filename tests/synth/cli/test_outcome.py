@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from synth.cli.outcome import say_result
-from tests.flow_files import echo_flow, run_flow
+import synth
+from synth.cli.run import say_result
+from tests.flow_files import echo_flow
 
 pytestmark = pytest.mark.slow
 
@@ -15,10 +16,8 @@ def test_a_long_name_moves_the_column_of_all(
 ) -> None:
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
     export = {"export": {"kinds": ["sft"], "name": "evaluation", "include_scripted": True}}
-    run, reports, _ = run_flow(
-        echo_flow(stages=[{"rollout": {"trials": 2}}, export]), str(tmp_path / "run")
-    )
-    say_result(run, reports)
+    flow = echo_flow(stages=[{"rollout": {"trials": 2}}, export])
+    synth.run(flow, run_dir=tmp_path / "run", quiet=True, ended=say_result)
     lines = capsys.readouterr().out.splitlines()
     closing = lines[next(at for at, line in enumerate(lines) if line.startswith("ledger ")) :]
     assert [line.split()[0] for line in closing] == ["ledger", "evaluation-sft", "cost", "look"]

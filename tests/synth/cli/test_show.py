@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
-from synth.cli.diff import diff
-from synth.cli.show import readable, show
+from synth.cli.show import diff, readable, show
 from synth.ledger import Ledger, StageRef
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome, Termination

@@ -80,9 +80,7 @@ def test_time_that_is_up_lets_running_episodes_finish_and_the_next_run_goes_on(
         assert reports["rollout"]["outcomes"] == {"success": 40}
         assert server.counts()["total"] == 4 * 40, "and nothing was asked for twice"
     assert len(list(Ledger(url).trajectories())) == 40
-    (line,) = (
-        line for line in closing_lines(run, {}, lambda identity: None) if line.startswith("stopped")
-    )
+    (line,) = (said for label, said in closing_lines(run, {}) if label == "stopped")
     assert line.endswith(
         "is reached: no further episode was started; run again to go on, its clock begins anew"
     )

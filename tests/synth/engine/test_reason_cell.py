@@ -19,7 +19,7 @@ REPORT = {
 
 def cells(width: int) -> list[str]:
     stream = io.StringIO()
-    Console(file=stream, width=width).print(funnel_table(REPORT))
+    Console(file=stream, width=width).print(funnel_table(REPORT).grid())
     return [
         line.split("│")[5].strip()
         for line in stream.getvalue().splitlines()

@@ -34,24 +34,16 @@ def told(brain: Brain, folder: Path) -> list[str]:
     assert [trajectory.outcome for trajectory in Ledger(str(folder)).trajectories()] == [
         Outcome.SUCCESS
     ] * 8
-    return [
-        line
-        for line in closing_lines(run, reports, lambda identity: None)
-        if line.startswith("repairs")
-    ]
+    return [said for label, said in closing_lines(run, reports) if label == "repairs"]
 
 
 def test_calls_that_were_read_from_text_are_told_by_kind(tmp_path: Path) -> None:
     assert told(left_in_the_text, tmp_path) == [
-        "repairs  32 turns: call_id_missing 32, tool_call_recovered 32, tool_call_xml 32"
+        "32 turns: call_id_missing 32, tool_call_recovered 32, tool_call_xml 32"
     ]
 
 
 def test_where_nothing_was_mended_nothing_is_told(tmp_path: Path) -> None:
     assert told(echo_expert, tmp_path / "model") == []
     run, reports, _ = run_flow(echo_flow(), str(tmp_path / "scripted"))
-    assert not [
-        line
-        for line in closing_lines(run, reports, lambda identity: None)
-        if line.startswith("repairs")
-    ]
+    assert not [said for label, said in closing_lines(run, reports) if label == "repairs"]

@@ -5,10 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from synth.engine.table import Table
 from synth.report import scores_section, tasks_section
 from synth.report.authorship_notice import notices
 from synth.report.build import report
-from synth.report.html import legend, table
+from synth.report.html import legend
 from synth.schemas.trajectory import Authorship
 from tests.synth.report.episodes import episode, ledger_of, turn
 
@@ -41,9 +42,8 @@ def test_a_models_own_work_has_no_notice(tmp_path: Path) -> None:
 
 def test_terms_are_explained_where_they_stand_and_below_for_touch_and_paper() -> None:
     meanings = {"salt": "what it <means>", "gigpo": "another"}
-    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table(
-        "t", ("task", "salt"), [("a", "1")], meanings
-    )
+    table = Table("t", ("task", "salt"), [("a", "1")])
+    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table.html(meanings)
     said = legend(meanings, ["salt"], "docs/topology.md")
     assert "<b>salt</b>: what it &lt;means&gt; (docs/topology.md)" in said
     assert "gigpo" not in said

@@ -1,27 +1,39 @@
-"""`synth doctor --endpoint`: what works on a chat server, a line each, and the settings of a flow
-that asks it.
-"""
+"""What works on a chat server, question by question, and the settings of a flow that asks it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import click
+import msgspec
 import yaml
 
-from synth.cli.endpoint import BOUNDS, Card, Endpoint, readable
-from synth.cli.probes import PROBES, Finding, Found, plain_chat, probed
+from synth.models.probing.endpoint import BOUNDS, Card, Endpoint, readable
+from synth.models.probing.probes import PROBES, Finding, Found, plain_chat, probed
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 
-COLOURS = {"works": "green", "no": "red", "unknown": "yellow"}
 MOST_NAMED = 5
 UNNAMED = "(not named)"
 """For the model, until the server has named one."""
 
 
-async def examine(url: str, model: str | None, api_key_env: str | None, timeout_s: float) -> bool:
-    """Says what works; whether plain chat does. Raises `ConfigError` for an address or a key's
-    variable that cannot be used.
+Said = Callable[[str, Finding], None]
+"""Told the name of a question and what was found."""
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """What a server can do: the names of what `works`, and the part of a flow.yaml that names it;
+    no such lines where plain chat does not work.
+    """
+
+    works: frozenset[str]
+    flow_lines: tuple[str, ...]
+
+
+async def examine(
+    url: str, model: str | None, api_key_env: str | None, timeout_s: float, say: Said
+) -> Examined:
+    """Asks a server what it can do, with about 20 short calls. Raises `ConfigError` for an address
+    or a key's variable that cannot be used.
     """
     endpoint = Endpoint(_settings(url, model or UNNAMED, api_key_env, timeout_s))
     try:
@@ -33,22 +45,22 @@ async def examine(url: str, model: str | None, api_key_env: str | None, timeout_
             )
             cards, problem = await _listed(endpoint)
         if problem is not None and problem.status is None:
-            _say("reachable", Finding("no", endpoint.said(problem)))
+            say("reachable", Finding("no", endpoint.said(problem)))
             return _verdict(endpoint, Found())
-        _say("reachable", Finding("works", await _kind(endpoint, cards)))
+        say("reachable", Finding("works", await _kind(endpoint, cards)))
         if cards and model is None:
             await endpoint.close()
             endpoint = Endpoint(_settings(endpoint.url, cards[0].id, api_key_env, timeout_s))
         asked = endpoint.settings.model
         why = endpoint.said(problem).partition("; look whether")[0] if problem is not None else ""
-        _say("models", Finding("no", why) if why else _served(cards, asked))
+        say("models", Finding("no", why) if why else _served(cards, asked))
         found = Found(
             context=next((card.max_model_len for card in cards if card.id == asked), None)
         )
         if asked == UNNAMED:
-            _say("plain chat", Finding("no", "which model? name one with --model"))
+            say("plain chat", Finding("no", "which model? name one with --model"))
         else:
-            await _ask(endpoint, found)
+            await _ask(endpoint, found, say)
         return _verdict(endpoint, found)
     finally:
         await endpoint.close()
@@ -83,15 +95,15 @@ def _served(cards: list[Card], model: str) -> Finding:
     return Finding("works", f"{names}{weights}{others}")
 
 
-async def _ask(endpoint: Endpoint, found: Found) -> None:
+async def _ask(endpoint: Endpoint, found: Found, say: Said) -> None:
     plain = await probed(plain_chat, endpoint, found)
-    _say("plain chat", plain)
+    say("plain chat", plain)
     if found.plain is None:
         return
-    _say("context", _context(found))
+    say("context", _context(found))
     for name, probe in PROBES.items():
         finding = await probed(probe, endpoint, found)
-        _say(name, finding)
+        say(name, finding)
         if finding.word == "works":
             found.works.add(name)
 
@@ -102,21 +114,9 @@ def _context(found: Found) -> Finding:
     return Finding("works", f"{found.context:,} tokens for prompt and reply")
 
 
-def _say(name: str, finding: Finding) -> None:
-    click.echo(
-        f"{name:<13} {click.style(f'{finding.word:<8}', fg=COLOURS[finding.word])} {finding.said}"
-    )
-
-
-def _verdict(endpoint: Endpoint, found: Found) -> bool:
-    if found.plain is None:
-        click.echo("verdict       a flow cannot use this server: plain chat does not work")
-        return False
-    but = "" if "tools" in found.works else ", but not in a world with tools: mend that first"
-    click.echo(f"verdict       a flow can use this server{but}:\n")
-    for line in flow_lines(endpoint, found):
-        click.echo(line)
-    return True
+def _verdict(endpoint: Endpoint, found: Found) -> Examined:
+    lines = () if found.plain is None else tuple(flow_lines(endpoint, found))
+    return Examined(frozenset(found.works), lines)
 
 
 def flow_lines(endpoint: Endpoint, found: Found) -> Iterator[str]:

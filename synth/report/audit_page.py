@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from synth.engine.table import Table
 from synth.envs.audit.report import Answer, Report
 from synth.envs.conformance.finding import Finding
-from synth.report.html import document, table
+from synth.report.html import document
 from synth.schemas.printable import in_html
 
 _CLASSES = {True: "pass", False: "fail", None: "none"}
@@ -12,7 +13,7 @@ _MARKS = {True: "✓ passed", False: "✗ failed", None: "– not asked"}
 LONGEST_OVERVIEW = 170
 
 
-def page(report: Report, command: str) -> str:
+def audit_page(report: Report, command: str) -> str:
     """The whole page; `command` is what gives it again."""
     title = f"Audit of {report.world} {report.version}"
     settings = (
@@ -60,7 +61,9 @@ def _section(answer: Answer) -> str:
     failed.
     """
     opened = " open" if answer.passed is False else ""
-    evidence = "".join(table(found.title, found.columns, found.rows) for found in answer.tables)
+    evidence = "".join(
+        Table(found.title, found.columns, found.rows).html() for found in answer.tables
+    )
     if evidence:
         summary = (
             "<summary>Evidence: "

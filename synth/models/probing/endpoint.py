@@ -1,6 +1,4 @@
-"""A chat server asked by hand, one bounded request at a time: what `synth doctor --endpoint` stands
-on.
-"""
+"""A chat server asked by hand, one bounded request at a time."""
 
 import re
 import time

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import uuid4
 
-from synth.cli.endpoint import BOUNDS, Answer, Endpoint, readable
+from synth.models.probing.endpoint import BOUNDS, Answer, Endpoint, readable
 from synth.models.registry import open_scoring
 from synth.models.server_error import ServerError
 from synth.models.tool_call_recovery import with_recovered_calls

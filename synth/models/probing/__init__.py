@@ -1,0 +1,1 @@
+"""What a chat server can do, found out by asking it."""
