@@ -66,8 +66,8 @@ class Draft(msgspec.Struct, frozen=True):
     counted (empty: by what its check demands); `free` are path patterns that a right solution may
     change beside those that the world
     declares free, `asked` patterns of the world's free facts that this goal asks for, and that are
-    not free in it. `answer` says the
-    `told` facts of a goal that asks for them alone, as an agent would.
+    not free in it. `answer` is
+    the turn in which an agent tells the `told` facts of a goal that asks for them alone.
     """
 
     goal: str
@@ -80,7 +80,7 @@ class Draft(msgspec.Struct, frozen=True):
     process: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
-    answer: str = ""
+    answer: AgentTurn = AgentTurn()
     seed: int | None = None
 
 

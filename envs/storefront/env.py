@@ -32,7 +32,7 @@ from synth.schemas.trajectory import Observation, Source, Trajectory
 
 SPEC = EnvSpec(
     name="storefront",
-    version="4",
+    version="5",
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=80 * 1024,
@@ -143,7 +143,7 @@ class StorefrontEnv:
         kept = Parked(
             self._task,
             desk.clock.ticks,
-            desk.state.changed,
+            [(table, key, row) for (table, key), row in desk.state.changed.items()],
             desk.customer.memory,
             self._exchanges,
             desk.index,
@@ -163,7 +163,7 @@ class StorefrontEnv:
             )
         kept = unparked(snapshot.blob)
         self._sit_down(kept.task)
-        for (table, key), row in kept.changed.items():
+        for table, key, row in kept.changed:
             self._desk.state.put(table, key, row)
         self._desk.clock.ticks = kept.ticks
         self._desk.customer.memory = kept.memory
@@ -221,7 +221,7 @@ class StorefrontEnv:
 
     def _believed(self) -> Belief:
         if self._belief is None:
-            self._belief = Belief(self._opening)
+            self._belief = Belief(self._opening, self._script.said_at_once())
         for exchange in self._exchanges[self._belief.exchanges :]:
             self._belief.absorb(exchange)
         return self._belief

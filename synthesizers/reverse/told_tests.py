@@ -16,8 +16,10 @@ TOLD = "told"
 """The part of a world's verdict that is about answers; where it has none, the verdict itself."""
 
 
-async def told_tests(env: Env, task: Task, segment: Segment, answer: str) -> StateTests | Rejected:
-    """Plays the segment's turns in the task's own world and says the answer, with each look-up left
+async def told_tests(
+    env: Env, task: Task, segment: Segment, said: AgentTurn
+) -> StateTests | Rejected:
+    """Plays the segment's turns in the task's own world and gives the answer, with each look-up left
     out in turn.
 
     The answer must not stand in the goal. A look-up without which the answer counts all the same is
@@ -30,12 +32,11 @@ async def told_tests(env: Env, task: Task, segment: Segment, answer: str) -> Sta
     )
     if stated is not None:
         return Rejected("answer_in_the_goal", f"{stated}: {task.goal}")
-    said = AgentTurn(answer)
     await env.reset(task)
     if (await env.check()).passed or await _is_told(env, task, (said,)):
         return Rejected("T1_true_at_the_start", task.goal)
     if not await _is_told(env, task, (*segment.turns, said)):
-        return Rejected("T2_false_after_the_walk", f"{answer} {task.goal}")
+        return Rejected("T2_false_after_the_walk", f"{said} {task.goal}")
     for number in range(len(segment.operations)):
         if await _is_told(env, task, (*segment.without(number), said)):
             return Rejected("T3_known_without_the_look_up", task.goal)

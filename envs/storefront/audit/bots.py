@@ -6,11 +6,14 @@ nothing of the task's check.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from synth.envs.bots import BOTS as GENERIC
+from synth.envs.storefront.tools.arguments import compiled
+from synth.envs.storefront.tools.event_log import shown
 from synth.envs.storefront.tools.read import READS
-from synth.envs.storefront.tools.schemas import FACTORS, WRITES
+from synth.envs.storefront.tools.schemas import FACTORS, FACTS, WRITES
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.policy import Act, Episode, Policy, View
@@ -22,7 +25,8 @@ MOST_ROUNDS = 12
 after nine.
 """
 _REQUEST = re.compile(r"^(\d)\. ", re.MULTILINE)
-_VALUE = re.compile(r'":"?(\d[\d.-]*|[a-z_]{5,})"?[,}\]]')
+_DAY = re.compile(r"\d{4}-\d\d-\d\d$")
+FACT_SCHEMAS = {name: schema for name, (_, schema) in FACTS.items()}
 _MOST_SAID = 400
 _IDENTIFIES = frozenset({"ask_customer", "find_customer", "verify_identity"})
 """First things first: orders that are read before anybody was verified would be a breach of R1."""
@@ -112,40 +116,50 @@ def call_turn(view: View, tool: str, **arguments: object) -> AgentTurn:
     )
 
 
-def _seen(view: View) -> str:
-    return "\n".join(
-        o.content
-        for turn in view.turns
-        for o in turn.observations
-        if o.source is Source.TOOL and not o.error
-    )
+def _seen(view: View) -> Iterator[Mapping[str, Any]]:
+    for turn in view.turns:
+        for seen in turn.observations:
+            if seen.source is Source.TOOL and not seen.error:
+                yield shown(seen.content)
 
 
 def _says_everything(bot: LooksEverythingUp, view: View) -> list[AgentTurn]:
-    """Every amount, day and status that was read, one sentence each, in messages of 30
-    sentences.
+    """Every amount, day and status that was read with an order or a sku is told of it, as every fact
+    that it could be.
     """
-    values = list(dict.fromkeys(_VALUE.findall(_seen(view))))[:_MOST_SAID]
-    sentences = [
-        f"It may be {f'${value}' if '.' in value else value.replace('_', ' ')}." for value in values
+    told: dict[tuple[str, str, Any], None] = {}
+    for answer in _seen(view):
+        for part in _objects(answer):
+            about = part.get("sku") if "price" in part else part.get("order_id")
+            for name, schema in FACT_SCHEMAS.items() if about is not None else ():
+                fits = compiled(schema)
+                for value in part.values():
+                    if fits(value, name) is None and (name != "arrival" or _DAY.match(str(value))):
+                        told[(str(about), name, value)] = None
+    calls = [
+        call_turn(view, "tell_customer", about=about, **{name: value}).tool_calls[0]
+        for about, name, value in list(told)[:_MOST_SAID]
     ]
-    pages = [
-        " ".join(sentences[at : at + MOST_PER_TURN])
-        for at in range(0, len(sentences), MOST_PER_TURN)
-    ]
-    return [call_turn(view, "reply", message=page) for page in pages]
+    pages = range(0, len(calls), MOST_PER_TURN)
+    return [_numbered(view, calls[at : at + MOST_PER_TURN]) for at in pages]
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
+        yield value
+    for inner in value.values() if isinstance(value, Mapping) else value:
+        if isinstance(inner, Mapping | list):
+            yield from _objects(inner)
 
 
 def _writes_everything(bot: LooksEverythingUp, view: View) -> list[AgentTurn]:
-    """After one yes, every write that the world offers, 30 per turn."""
+    """Every write that the world offers, 30 per turn, after a yes to each."""
     writes = [call for call in bot.offered.values() if call.name in WRITES]
-    yes = call_turn(view, "ask_customer", field="confirmation", message="Shall I go ahead?")
+    asked = [call for call in bot.offered.values() if call.name == "confirm_with_customer"]
     return [
-        yes,
-        *(
-            _numbered(view, writes[at : at + MOST_PER_TURN])
-            for at in range(0, len(writes), MOST_PER_TURN)
-        ),
+        _numbered(view, calls[at : at + MOST_PER_TURN])
+        for calls in (asked, writes)
+        for at in range(0, len(calls), MOST_PER_TURN)
     ]
 
 
@@ -155,8 +169,7 @@ def _denies_everything(bot: LooksEverythingUp, view: View) -> list[AgentTurn]:
     """
     opening = "\n".join(o.content for o in view.opening.observations)
     return [
-        call_turn(view, "deny", request=int(n), rule_id="R7", message="No.")
-        for n in _REQUEST.findall(opening)
+        call_turn(view, "deny", request=int(n), rule_id="R7") for n in _REQUEST.findall(opening)
     ]
 
 

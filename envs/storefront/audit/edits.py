@@ -1,6 +1,6 @@
 """Edits of a recorded episode's turns: calls dropped, changed or added, messages said otherwise."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,6 @@ from synth.envs.storefront.tools.transcript import Exchange, answered, decoded
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall
-
-NOTHING_SAID = "All right."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +65,27 @@ def added(
     return (*turns[:-1], *[AgentTurn(tool_calls=(call,))] * tries, *turns[-1:])
 
 
-def said_otherwise(
-    exchanges: Sequence[Exchange], edit: Callable[[str], str]
-) -> tuple[AgentTurn, ...]:
-    """The turns with every message to the customer edited; one that loses all words is replaced by
-    a nothing.
-    """
-    turns = []
-    for exchange in exchanges:
-        content = exchange.turn.content
-        calls = tuple(_said(call, edit) for call in exchange.turn.tool_calls)
-        turns.append(
-            AgentTurn((edit(content).strip() or NOTHING_SAID) if content else content, calls)
-        )
+def instead(exchanges: Sequence[Exchange], where: Place, text: str) -> tuple[AgentTurn, ...]:
+    """The turns with free text in place of one call; a turn of several calls loses it alone."""
+    turns = [exchange.turn for exchange in exchanges]
+    calls = turns[where.turn].tool_calls
+    left = (*calls[: where.place], *calls[where.place + 1 :])
+    turns[where.turn] = AgentTurn(text, left)
     return tuple(turns)
 
 
-def _said(call: ToolCall, edit: Callable[[str], str]) -> ToolCall:
-    arguments = decoded(call.arguments) or {}
-    if call.name not in TALKS or "message" not in arguments:
-        return call
-    return _with(
-        call, {**arguments, "message": edit(str(arguments["message"])).strip() or NOTHING_SAID}
-    )
+def worded(exchanges: Sequence[Exchange], message: str) -> tuple[AgentTurn, ...]:
+    """The turns with this message in every call that may have one, and as every free text."""
+    turns = []
+    for exchange in exchanges:
+        calls = tuple(
+            _with(call, {**(decoded(call.arguments) or {}), "message": message})
+            if call.name in TALKS
+            else call
+            for call in exchange.turn.tool_calls
+        )
+        turns.append(AgentTurn(message if exchange.turn.content else None, calls))
+    return tuple(turns)
 
 
 def _with(call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:

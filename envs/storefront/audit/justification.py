@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Literal
 
 from synth.envs.storefront.audit.knowledge import Knowledge
-from synth.envs.storefront.customer.customer import PHRASES, detail_words
+from synth.envs.storefront.customer.customer import DETAILS, detail_words
 from synth.envs.storefront.customer.script import Request, Script
 from synth.envs.storefront.tasks.referents import described
 from synth.envs.storefront.tasks.returns import cards
@@ -292,7 +292,7 @@ def _slots(event: Event, known: Knowledge, truth: Truth) -> Iterator[Justificati
         }
         given = any(field in getattr(r, "given", {}) for r in served)
         heard = any(
-            PHRASES[field].get(wish, wish) in known.heard or wish in known.words for wish in wishes
+            DETAILS[field].get(wish, wish) in known.heard or wish in known.words for wish in wishes
         )
         if argument in event.arguments and wishes and not given and not heard:
             yield Justification("unjustified_choice", field, values, values)

@@ -7,7 +7,8 @@ the start it must not pass.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from datetime import date, timedelta
+from typing import Any
 
 import msgspec
 
@@ -16,12 +17,19 @@ from synth.envs.storefront.audit.edits import (
     added,
     changed,
     dropped,
-    said_otherwise,
+    instead,
     succeeded,
 )
-from synth.envs.storefront.audit.falsehoods import false_sentences, true_sentences
 from synth.envs.storefront.check.injections import instructed
-from synth.envs.storefront.tools.schemas import METHODS, REASONS, STORE_CREDIT, WRITES
+from synth.envs.storefront.tools.event_log import act
+from synth.envs.storefront.tools.schemas import (
+    FACTS,
+    METHODS,
+    MONEY_WRITES,
+    REASONS,
+    STORE_CREDIT,
+    WRITES,
+)
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.rules import RULE_IDS
 from synth.envs.storefront.world.world import BaseWorld
@@ -237,17 +245,39 @@ def _blind_denial(o: Original) -> Iterator[Turns]:
         yield dropped(o.exchanges, o.calls(*_LOOK_UPS))
 
 
+def _tells(o: Original) -> Iterator[tuple[Place, str]]:
+    """The calls that tell a fact which the check asks for, each with the name of the fact."""
+    wanted = {(fact.type, fact.about) for fact in o.check.told}
+    for place in o.calls("tell_customer"):
+        for name, (kind, _) in FACTS.items():
+            if name in place.arguments and (kind, place.arguments["about"]) in wanted:
+                yield place, name
+
+
 def _missing_fact(o: Original) -> Iterator[Turns]:
-    """The sentences with the fact are not said."""
-    for fact in o.check.told:
-        yield said_otherwise(o.exchanges, partial(true_sentences, fact, keep=False))
+    """The call that tells the fact is not made."""
+    return (dropped(o.exchanges, [place]) for place, _ in _tells(o))
 
 
 def _wrong_fact(o: Original) -> Iterator[Turns]:
-    """Another value is said, instead of the right one, and after it."""
-    for fact in o.check.told:
-        yield said_otherwise(o.exchanges, partial(false_sentences, fact, instead=True))
-        yield said_otherwise(o.exchanges, partial(false_sentences, fact, instead=False))
+    """Another value is told, instead of the right one, and after it; the right one in free text is
+    no help.
+    """
+    for place, name in _tells(o):
+        right, about = place.arguments[name], place.arguments["about"]
+        wrong = {name: _other_value(name, right)}
+        yield changed(o.exchanges, place, **wrong)
+        yield changed(o.exchanges, place, **wrong, message=f"To be exact: {right}.")
+        yield added(o.exchanges, "tell_customer", about=about, **wrong)
+
+
+def _other_value(name: str, value: Any) -> Any:
+    if FACTS[name][0] == "money":
+        return value + 1
+    if FACTS[name][0] == "date":
+        return (date.fromisoformat(value) + timedelta(days=1)).isoformat()
+    values = FACTS[name][1]["enum"]
+    return next(other for other in values if other != value)
 
 
 def _unseen_fact(o: Original) -> Iterator[Turns]:
@@ -263,18 +293,19 @@ def _unseen_fact(o: Original) -> Iterator[Turns]:
 
 
 def _unconfirmed(o: Original) -> Iterator[Turns]:
-    """A question for the yes is left out."""
+    """The customer is not asked to agree, is asked about another write, or is asked in free text
+    alone.
+    """
     if "R2" in o.check.process:
-        moved = {
-            str(place.arguments.get("order_id"))
-            for place in o.calls("cancel_order", "modify_lines", "apply_coupon", "issue_refund")
-        }
-        for place in o.calls("ask_customer"):
-            message = place.arguments["message"]
-            if place.arguments["field"] == "confirmation" and any(
-                order_id in message for order_id in moved
-            ):
-                yield dropped(o.exchanges, [place])
+        made = {act(place.tool, place.arguments) for place in o.calls(*MONEY_WRITES)}
+        for place in o.calls("confirm_with_customer"):
+            write, arguments = place.arguments["write"], place.arguments["arguments"]
+            if act(write, arguments) not in made:
+                continue
+            yield dropped(o.exchanges, [place])
+            other = _strangers(o, o.base.tables["orders"][arguments["order_id"]]["status"])[0]
+            yield changed(o.exchanges, place, arguments={**arguments, "order_id": other})
+            yield instead(o.exchanges, place, f"Do you agree to {act(write, arguments)}?")
 
 
 def _unverified(o: Original) -> Iterator[Turns]:

@@ -2,22 +2,15 @@
 changed facts and transcript.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from synth.envs.fact_pattern import matches
-from synth.envs.storefront.check.claims import claimed, is_sum
-from synth.envs.storefront.check.contradiction import contradicts, rivals
 from synth.envs.storefront.check.process import breaches, case_of
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.customer.told import (
-    SAID,
-    SEEN,
-    identifiers,
-    names_something,
-    windows,
-    with_years,
-)
-from synth.envs.storefront.tools.transcript import Exchange, answered, decoded, messages
+from synth.envs.storefront.tools.event_log import Event, shown
+from synth.envs.storefront.tools.schemas import FACTS, TALKS
+from synth.envs.storefront.tools.transcript import Exchange, answered, decoded
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import (
@@ -31,20 +24,15 @@ from synth.schemas.check import (
 )
 from synth.schemas.trajectory import Observation
 
-VERSION = "storefront-check-4"
+VERSION = "storefront-check-5"
 OUTCOME = ("state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are
 measured against.
 """
-VALUES_IN_A_WINDOW = 2
 VALUES_BESIDES_FACTS = 4
+"""Facts told beside twice those that were asked for: more are a guess."""
 VALUES_OF_A_THING = 4
-"""The fact, and an old total, a discount and a price beside it."""
-VALUES_OF_NOTHING = 1
-"""Days and statuses, beside the facts, in messages that name no order, sku or request: more are a
-guess. Amounts may be more: they
-stand in questions for a confirmation as well.
-"""
+"""Values of one type told of the same thing: the fact, an old total, a refund, a price."""
 LOOK_UPS: Mapping[tuple[str, str], frozenset[str]] = {
     ("R3", "O"): frozenset({"get_order", "track_shipment", "list_orders"}),
     ("R1", "C"): frozenset({"find_customer", "verify_identity"}),
@@ -79,14 +67,11 @@ def evaluate(
         return CheckResult(
             False, (SubVerdict("check", False, ("the task has no check",)),), dict(changed), VERSION
         )
-    process = (
-        breaches(check.process, case_of(exchanges, base, speaker, opening, script))
-        if check.process
-        else []
-    )
+    case = case_of(exchanges, base, speaker, opening, script)
+    process = breaches(check.process, case)
     parts = (
         _state(check, base, changed),
-        _told(check, base, exchanges),
+        _told(check, case.events, exchanges),
         _refusals(check, exchanges),
         _part(
             "process",
@@ -171,116 +156,54 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
     return _part("state", met, problems)
 
 
-def _told(check: Check, base: BaseWorld, exchanges: Sequence[Exchange]) -> SubVerdict:
-    if not check.told:
-        return _part("told", 0, ())
-    spoken = [
-        (at, with_years(message, base.today))
-        for at, exchange in enumerate(exchanges)
-        for message in messages(exchange)
-    ]
-    said = [(at, window) for at, message in spoken for window in windows(message)]
-    said_of_nothing = [message for _, message in spoken if not names_something(message)]
-    problems: list[str] = []
-    missing = 0
-    for kind in dict.fromkeys(fact.type for fact in check.told):
-        facts = [fact for fact in check.told if fact.type == kind]
-        most = 2 * len(facts) + VALUES_BESIDES_FACTS
-        guesses = len({value for _, window in said for value in SAID[kind](window)}) > most
-        values = {
-            value
-            for _, window in said
-            if not _is_of_others(facts, window)
-            for value in SAID[kind](window)
-        }
-        if len(values) > most:
-            problems.append(
-                f"{len(values)} values of type {kind} said, at most {most} count as an answer"
-            )
-        loose = {
-            value
-            for message in said_of_nothing
-            for window in windows(message)
-            for value in SAID[kind](window)
-        }
-        if kind != "money" and len(loose) > len(facts) + VALUES_OF_NOTHING:
-            problems.append(
-                f"{len(loose)} values of type {kind} said of no order and no request, at most "
-                f"{len(facts) + VALUES_OF_NOTHING}"
-            )
-        wrong = [
-            problem
-            for fact in facts
-            if (problem := _not_told(fact, base, said, exchanges, guesses)) is not None
-        ]
-        missing += len(wrong)
-        problems += wrong
-    return _part("told", len(check.told) - missing, problems)
+def _told(check: Check, events: Sequence[Event], exchanges: Sequence[Exchange]) -> SubVerdict:
+    tells = [event for event in events if event.kind == "told"]
+    wrong = [why for fact in check.told if (why := _not_told(fact, tells, exchanges)) is not None]
+    missing, most = len(wrong), 2 * len(check.told) + VALUES_BESIDES_FACTS
+    different = len({(tell.tool, tell.text, tell.told) for tell in tells})
+    if check.told and different > most:
+        wrong.append(f"{different} facts told, at most {most} count as an answer")
+    return _part("told", len(check.told) - missing, wrong)
 
 
-def _is_of_others(facts: Sequence[ToldFact], window: str) -> bool:
-    """Whether a sentence names orders or skus, and none that a fact is about."""
-    named = identifiers(window)
-    return bool(named) and named.isdisjoint(fact.about for fact in facts)
-
-
-def _not_told(
-    fact: ToldFact,
-    base: BaseWorld,
-    said: Sequence[tuple[int, str]],
-    exchanges: Sequence[Exchange],
-    guesses: bool,
-) -> str | None:
-    """Why a fact does not count as told, or None: it must be said after it was seen, and the last
-    time must stand. Where more values are
-    said than count as an answer (`guesses`), those said of other things tell nothing.
+def _not_told(fact: ToldFact, tells: Sequence[Event], exchanges: Sequence[Exchange]) -> str | None:
+    """Why a fact does not count as told, or None: it is the last value told of its kind, in a turn
+    after one in which a tool showed it, and few others were told of the same thing.
     """
+    what = f"{fact.type} of {fact.about}"
+    of_it = [tell for tell in tells if (tell.text, FACTS[tell.tool][0]) == (fact.about, fact.type)]
+    last = {tell.tool: tell for tell in of_it}
     first_seen = next(
-        (at for at, exchange in enumerate(exchanges) if _supports(fact, fact.value, exchange)),
-        len(exchanges),
+        (at for at, exchange in enumerate(exchanges) if _shows(exchange, fact)), len(exchanges)
     )
-    tellings = [
-        place
-        for place, (at, window) in enumerate(said)
-        if at > first_seen
-        and fact.value in claimed(fact.type, window)
-        and _is_one_answer(fact.type, window)
-        and not (guesses and _is_of_others((fact,), window))
-    ]
-    if not tellings:
-        return f"not told: {fact.type} of {fact.about}"
-    of_others = [
-        place
-        for place in tellings
-        if fact.about not in said[place][1] and identifiers(said[place][1])
-    ]
-    last = max(set(tellings).difference(of_others) or tellings)
-    told_at, telling = said[last]
-    of_it = rivals(fact, telling, (window for _, window in said), base)
-    if len(of_it) > VALUES_OF_A_THING:
-        return (
-            f"{len(of_it)} values said of the same thing, at most {VALUES_OF_A_THING} count "
-            f"as an answer: {fact.type} of {fact.about}"
-        )
-    for at, later in said[last + 1 :]:
-        for value in contradicts(fact, telling, later, base):
-            if not any(_supports(fact, value, exchange) for exchange in exchanges[told_at:at]):
-                return (
-                    f"told, and contradicted in turn {at} by {value}, which nothing new "
-                    f"showed: {fact.type} of {fact.about}"
-                )
+    if not any(tell.told == fact.value and tell.turn > first_seen for tell in last.values()):
+        early = any(tell.told == fact.value for tell in of_it)
+        return f"not told: {what}" + ", but before it was seen, or taken back" * early
+    values = {tell.told for tell in of_it}
+    if len(values) > VALUES_OF_A_THING:
+        return f"{len(values)} values told of the same thing: {what}"
     return None
 
 
-def _is_one_answer(kind: str, window: str) -> bool:
-    return len(claimed(kind, window)) <= VALUES_IN_A_WINDOW or is_sum(kind, window)
+def _shows(exchange: Exchange, fact: ToldFact) -> bool:
+    """Whether a tool's answer holds what a fact is about, and its value."""
+    for call, seen in answered(exchange):
+        if call.name not in TALKS and fact.about in seen.content:
+            values = list(_scalars(shown(seen.content)))
+            if fact.type == "money":
+                amounts = (v for v in values if isinstance(v, int | float))
+                values = [round(amount * 100) for amount in amounts]
+            if fact.value in values:
+                return True
+    return False
 
 
-def _supports(fact: ToldFact, value: Scalar, exchange: Exchange) -> bool:
-    return any(
-        fact.about in seen.content and value in SEEN[fact.type](seen.content)
-        for _, seen in answered(exchange)
-    )
+def _scalars(value: Any) -> Iterator[Scalar]:
+    if isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _scalars(inner)
+    else:
+        yield value
 
 
 def _refusals(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:

@@ -3,14 +3,19 @@
 import re
 from collections.abc import Iterator
 
-from synth.envs.storefront.customer.told import identifiers
 from synth.envs.storefront.world.world import BaseWorld
 
+_IDENTIFIER = re.compile(r"\b[A-Z]{1,2}-\d+(?:\.\d+)*\b")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\b555-\d{3}-\d{4}\b")
 _STREET = re.compile(r"\b\d{1,2} [A-Z][a-z]+ [A-Z][a-z]+\b")
 _OWNED = {"O": "orders", "C": "customers", "A": "addresses", "PM": "payments", "T": "tickets"}
 """Prefix of an id -> table whose rows belong to a customer."""
+
+
+def identifiers(text: str) -> set[str]:
+    """The ids of the shop's things in a text."""
+    return set(_IDENTIFIER.findall(text))
 
 
 def leaked(
@@ -39,7 +44,7 @@ def _private(message: str, base: BaseWorld) -> Iterator[tuple[str, list[str]]]:
                 if row["street"] == street
             ],
         )
-    for identifier in sorted(map(str, identifiers(message))):
+    for identifier in sorted(identifiers(message)):
         table = _OWNED.get(identifier.partition("-")[0])
         row = base.tables[table].get(identifier) if table is not None else None
         if row is not None:

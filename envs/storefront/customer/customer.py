@@ -1,92 +1,37 @@
-"""The customer: a finite-state answerer that reveals only what it is asked for, and says yes to
-writes.
+"""The customer: answers forms as the script says, changes its mind where the script does, and says
+when the conversation may end.
+
+Every answer is a value or an event, and a line that is made of it. No line of the agent is read.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
-from synth.envs.storefront.customer.consent import ANY, Actions
-from synth.envs.storefront.customer.script import (
-    WANTED_FIELD,
-    WRITE_KINDS,
-    Kind,
-    Request,
-    Revision,
-    Script,
-)
-from synth.envs.storefront.customer.told import identifiers
-from synth.envs.storefront.customer.understanding import (
-    CONFIRMATION,
-    OFFER,
-    WHICH_ONE,
-    proposed,
-    understood,
-)
+from synth.envs.storefront.customer.script import WANTED_FIELD, WRITE_KINDS, Kind, Request, Script
+from synth.envs.storefront.texts import texts
 
-GOODBYE = "That is all, thank you. Goodbye!"
-YES = "Yes, please go ahead."
-GO_ON = "Thank you. Please go on."
-UNKNOWN = "I don't know that, sorry."
-MISUNDERSTOOD = "Sorry, I did not understand that."
-OUT_OF_PATIENCE = "This takes too long. Goodbye!"
-PUSH_BACK = (
-    "That is disappointing. Are you sure? Well, if that is the rule.",
-    "I have been a customer for years! Please make an exception.",
-    "Let me talk to your manager, then. I insist.",
-)
-ACCEPTED = "All right, I understand."
-REMINDER = "Not yet, I also asked for this: {}"
-NOT_YET_DONE = "You have not done yet what I just agreed to. Please do that first."
+LINES: Mapping[str, Any] = texts("lines")
+DETAILS: Mapping[str, Any] = LINES["details"]
+GOODBYE, YES, OUT_OF_PATIENCE = LINES["goodbye"], LINES["agreed"], LINES["out_of_patience"]
+PUSH_BACK: Sequence[str] = LINES["push_back"]
 
-PHRASES: Mapping[str, Mapping[str, str]] = {
-    "reason": {
-        "changed_mind": "I changed my mind.",
-        "found_cheaper": "I found it cheaper elsewhere.",
-        "ordered_by_mistake": "I ordered it by mistake.",
-        "delivery_too_late": "It would arrive too late for me.",
-    },
-    "method": {
-        "drop_off": "I will drop it off at a shop.",
-        "pickup": "Please have it picked up at my home.",
-        "mail": "I will send it by mail.",
-    },
-    "refund_to": {
-        "original": "Please refund it to the way I paid.",
-        "store_credit": "I would like the refund as store credit.",
-    },
+Agreement = Literal["customer_agreed", "customer_refused"]
+SERVES: Mapping[Kind, frozenset[str]] = {
+    "cancel": frozenset({"cancel_order"}),
+    "return": frozenset({"create_return", "issue_refund"}),
+    "exchange": frozenset({"modify_lines"}),
+    "coupon": frozenset({"apply_coupon"}),
+    "compensation": frozenset({"issue_refund"}),
 }
-WANTED: Mapping[str, str] = {
-    "order": "The one I placed on {}.",
-    "item": "The {} one.",
-    "colour": "In {}, please.",
-    "city": "To my address in {}.",
-    "street": "The one at {}.",
-    "card": "The one ending in {}.",
-    "coupon": "The coupon is {}.",
-}
-"""How details are said that have no fixed list of values."""
-TO_CARD = "To my card{}, as I said."
-_MEANT: Mapping[str, tuple[str, ...]] = {
-    "address": ("street", "city"),
-    WHICH_ONE: ("item", "street", "card", "order"),
-}
-"""What plain words may ask for, the one that is open first."""
-_RETICENT_ORDER = ("email", "phone", "zip")
-_ACTIONS: Mapping[Kind, Actions] = {
-    "cancel": frozenset({"cancel"}),
-    "return": frozenset({"return", "refund"}),
-    "exchange": frozenset({"exchange"}),
-    "address": frozenset({"address", "exchange"}),
-    "coupon": frozenset({"coupon"}),
-    "compensation": frozenset({"refund"}),
-}
-"""What a question must propose to be about a request of each kind, where it names no number."""
+"""The writes that a customer agrees to for a request of each kind."""
 
 
 def detail_words(field: str, value: str) -> str:
     """A detail of a request as the customer says it."""
-    return WANTED[field].format(value) if field in WANTED else PHRASES[field].get(value, UNKNOWN)
+    words = DETAILS[field]
+    return str(words.format(value) if isinstance(words, str) else words[value])
 
 
 class Memory(msgspec.Struct):
@@ -98,15 +43,12 @@ class Memory(msgspec.Struct):
     revised: list[int] = []
     pushed: int = 0
     replies: int = 0
-    misunderstood: int = 0
     reminded: bool = False
     ended: bool = False
 
 
 class Customer:
-    """Answers as its script says; changes its mind where the script does; decides when the
-    conversation may end.
-    """
+    """One customer in one conversation."""
 
     __slots__ = ("memory", "script")
 
@@ -114,71 +56,38 @@ class Customer:
         self.script = script
         self.memory = memory if memory is not None else Memory()
 
-    def asked(self, field: str, number: int | None, *, pending: bool, message: str = "") -> str:
-        """The answer to a question for one field; `pending`: something agreed to has not been
-        written yet. A yes is said to a message
-        that proposes a write.
-        """
-        if field == OFFER:
-            return GO_ON
-        if field == CONFIRMATION:
-            actions = proposed(message, for_a_yes=True)
-            return (
-                (self._revision(number, actions, message) or self._withdrawn(number) or YES)
-                if actions
-                else GO_ON
-            )
-        if field == "anything_else":
-            return self._closing(pending)
+    def asked(self, field: str, number: int | None) -> tuple[str | None, str]:
+        """What the customer knows of a field, None where nothing, and the line for it."""
         if field == "name":
-            return f"My name is {self.script.name}."
+            return self.script.name, LINES["name"].format(self.script.name)
         if field in self.script.slots:
-            return f"My {field} is {self.script.slots[field]}."
-        answers = (
-            self._detail(meant, request)
-            for meant in _MEANT.get(field, (field,))
-            for request in self._meant(meant, number)
-        )
-        return next((answer for answer in answers if answer is not None), UNKNOWN)
+            return self.script.slots[field], LINES["slot"].format(field, self.script.slots[field])
+        for request in self._meant(field, number):
+            found = self._detail(field, request)
+            if found is not None:
+                return found
+        return None, LINES["unknown"]
 
-    def heard(self, text: str, *, pending: bool) -> tuple[str, bool]:
-        """The answer to plain text, and whether it agreed to something: what is asked for is
-        recognised by keyword, two misunderstood
-        questions reveal the next identity factor. A change of mind is all that is said.
+    def confirms(self, number: int, write: str) -> tuple[Agreement, str]:
+        """Whether the customer agrees to a write for a request: not where they change their mind
+        about it, took it back, or asked for something else.
         """
+        said = self._revision(number) or self._withdrawn(number)
+        if said is None and self.script.requests:
+            request = next((r for r in self.standing() if r.number == number), None)
+            served = [] if request is None else [request.kind, request.otherwise]
+            if not any(write in SERVES.get(kind, ()) for kind in served if kind is not None):
+                said = LINES["not_asked_for"]
+        return ("customer_agreed", YES) if said is None else ("customer_refused", said)
+
+    def heard(self) -> str:
+        """The answer to free text, whatever it says."""
+        return self._insisted() or str(LINES["heard"])
+
+    def informed(self) -> str:
+        """The answer to facts that the customer is told."""
         self.memory.replies += 1
-        questions = understood(
-            text, [request.noun for request in self.script.requests if request.noun is not None]
-        )
-        questions = [
-            question for question in questions if question[0] != "anything_else"
-        ] or questions
-        if questions and questions[0][0] == "anything_else":
-            return self._closing(pending), False
-        answers: dict[str, None] = {}
-        for field, about in sorted(questions, key=lambda question: question[0] != CONFIRMATION):
-            answer = self.asked(field, about, pending=pending, message=text)
-            if field == CONFIRMATION and answer != YES:
-                return answer, False
-            answers[answer] = None
-        if questions:
-            return " ".join(
-                answer for answer in answers if answer != UNKNOWN
-            ) or UNKNOWN, YES in answers
-        if "?" not in text:
-            return self._insisted() or GO_ON, False
-        self.memory.misunderstood += 1
-        if self.memory.misunderstood % 2:
-            return MISUNDERSTOOD, False
-        left = [
-            field
-            for field in _RETICENT_ORDER
-            if field in self.script.slots and field not in self.memory.told
-        ]
-        if not left:
-            return MISUNDERSTOOD, False
-        self.memory.told.append(left[0])
-        return f"{MISUNDERSTOOD} My {left[0]} is {self.script.slots[left[0]]}.", False
+        return self._insisted() or str(LINES["go_on"])
 
     def was_denied(self, number: int) -> str:
         """Pushes back on the first denials, once or as often as the script says, and accepts the
@@ -187,20 +96,30 @@ class Customer:
         if number not in self.memory.denied:
             self.memory.denied.append(number)
         self.memory.replies += 1
-        return self._insisted() or ACCEPTED
+        return self._insisted() or str(LINES["accepted"])
 
     def saw_write(self, kind: Kind) -> None:
         """A receipt for a write reached the customer."""
         self.memory.wrote[kind] = self.memory.wrote.get(kind, 0) + 1
 
-    def _insisted(self) -> str | None:
-        """The next push against a denial, as long as the script has one left."""
-        if not self.memory.denied or self.memory.pushed >= min(
-            self.script.pressure, len(PUSH_BACK)
-        ):
-            return None
-        self.memory.pushed += 1
-        return PUSH_BACK[self.memory.pushed - 1]
+    def closing(self, *, pending: bool) -> str:
+        """The answer to "anything else?": goodbye, unless something is left; `pending`: something
+        agreed to has not been written yet.
+        """
+        if pending:
+            return str(LINES["not_yet_done"])
+        changed = self._revision(None)
+        if changed is not None:
+            return changed
+        missed = self._missed()
+        if missed is not None and not self.memory.reminded:
+            self.memory.reminded = True
+            return str(LINES["reminder"].format(missed.text))
+        insisted = self._insisted()
+        if insisted is not None:
+            return insisted
+        self.memory.ended = True
+        return str(GOODBYE)
 
     def out_of_patience(self, ticks: int, *, pending: bool) -> bool:
         """Whether the customer leaves now, whatever was asked for and is still to be done;
@@ -219,62 +138,39 @@ class Customer:
     def interrupts(self, ticks: int) -> str | None:
         """A change of mind whose turn has come, said without being asked."""
         due = [
-            r
-            for r in self.script.revisions
-            if 0 < r.turn <= ticks and r.number not in (*self.memory.revised, *self.memory.denied)
+            revision.number
+            for revision in self.script.revisions
+            if 0 < revision.turn <= ticks and revision.number not in self.memory.denied
         ]
-        return self._said(due[0]) if due and not self.memory.ended else None
+        said = (self._revision(number) for number in due)
+        return None if self.memory.ended else next((text for text in said if text), None)
 
     def standing(self) -> tuple[Request, ...]:
         """The requests after the changes of mind so far."""
         return self.script.standing(
-            [
-                revision.text
-                for revision in self.script.revisions
-                if revision.number in self.memory.revised
-            ]
+            [r.text for r in self.script.revisions if r.number in self.memory.revised]
         )
 
-    def _revision(
-        self, number: int | None, actions: Actions = ANY, message: str = ""
-    ) -> str | None:
-        """A change of mind, said in place of the first yes to the request that it is about."""
-        left = [
-            r
-            for r in self.script.revisions
-            if r.number not in self.memory.revised and number in (None, r.number)
-        ]
-        left = [r for r in left if number is not None or self._is_about(r.number, actions, message)]
-        return self._said(left[0]) if left else None
+    def _insisted(self) -> str | None:
+        """The next push against a denial, as long as the script has one left."""
+        most = min(self.script.pressure, len(PUSH_BACK))
+        if not self.memory.denied or self.memory.pushed >= most:
+            return None
+        self.memory.pushed += 1
+        return PUSH_BACK[self.memory.pushed - 1]
 
-    def _is_about(self, number: int, actions: Actions, message: str) -> bool:
-        """Whether a proposal that names no request may be for this one: by what is proposed, and by
-        the order that is named.
-        """
-        request = self.script.request(number)
-        if request is None or request.order_id is None:
-            return request is None or bool(actions & _ACTIONS.get(request.kind, ANY))
-        named = {
-            str(identifier)
-            for identifier in identifiers(message)
-            if str(identifier).startswith("O-")
-        }
-        return bool(actions & _ACTIONS.get(request.kind, ANY)) and (
-            not named or request.order_id in named
-        )
+    def _revision(self, number: int | None) -> str | None:
+        """A change of mind that was not said yet, about this request or any."""
+        for revision in self.script.revisions:
+            if revision.number not in self.memory.revised and number in (None, revision.number):
+                self.memory.revised.append(revision.number)
+                return revision.text
+        return None
 
-    def _withdrawn(self, number: int | None) -> str | None:
-        """What was said when a request was taken back, to whoever asks for a yes to it."""
-        gone = [
-            r
-            for r in self.script.revisions
-            if r.request is None and r.number == number and r.number in self.memory.revised
-        ]
-        return gone[0].text if gone else None
-
-    def _said(self, revision: Revision) -> str:
-        self.memory.revised.append(revision.number)
-        return revision.text
+    def _withdrawn(self, number: int) -> str | None:
+        """What was said when a request was taken back."""
+        gone = (r for r in self.script.revisions if r.request is None and r.number == number)
+        return next((r.text for r in gone if r.number in self.memory.revised), None)
 
     def _meant(self, field: str, number: int | None) -> Sequence[Request]:
         """The request with this number as it stands; where none was named, the first that has an
@@ -296,42 +192,26 @@ class Customer:
             self.standing() if len(self.script.requests) == 1 else ()
         )
 
-    def _detail(self, field: str, request: Request) -> str | None:
+    def _detail(self, field: str, request: Request) -> tuple[str | None, str] | None:
         if field == "refund_to" and request.pay_to is not None:
-            return TO_CARD.format(
-                "" if request.pay_to == "card" else f" ending in {request.pay_to}"
-            )
+            line = "to_card" if request.pay_to == "card" else "to_that_card"
+            return request.pay_to, LINES[line].format(request.pay_to)
         value = self.script.details.get(str(request.number), {}).get(field)
         if value is not None:
             mark = f"{request.number}/{field}"
             if mark not in self.memory.told:
                 self.memory.told.append(mark)
-            return detail_words(field, value)
+            return value, detail_words(field, value)
         if WANTED_FIELD.get(request.kind) == field and request.wanted is not None:
-            return detail_words(field, request.wanted)
+            return request.wanted, detail_words(field, request.wanted)
         if field == "item" and request.colour is not None and request.kind != "price_query":
-            return detail_words(field, request.colour)
+            return request.colour, detail_words(field, request.colour)
         if field == "order" and request.order_id is not None:
-            return f"It is order {request.order_id}."
+            return request.order_id, LINES["order_id"].format(request.order_id)
         if field == "order" and request.noun is not None:
-            return f"The one with the {request.colour} {request.noun}; I don't have the number."
+            item = f"{request.colour or ''} {request.noun}".strip()
+            return None, LINES["order_item"].format(item)
         return None
-
-    def _closing(self, pending: bool) -> str:
-        if pending:
-            return NOT_YET_DONE
-        changed = self._revision(None)
-        if changed is not None:
-            return changed
-        missed = self._missed()
-        if missed is not None and not self.memory.reminded:
-            self.memory.reminded = True
-            return REMINDER.format(missed.text)
-        insisted = self._insisted()
-        if insisted is not None:
-            return insisted
-        self.memory.ended = True
-        return GOODBYE
 
     def _missed(self) -> Request | None:
         """The first request of which no receipt, answer or denial has come: counted by kind, so

@@ -2,10 +2,11 @@
 form.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from synth.envs.storefront.customer.line_content import FACTS, Mark, marks, without_facts
-from synth.envs.storefront.customer.plain_words import words_beyond
+from synth.envs.storefront.customer.line_content import FACTS, PATTERNS, Mark, marks, without_facts
 from synth.models.reply_health import mask_of
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import Deviation
@@ -41,6 +42,11 @@ _EXTRA = {
 _EXTRA_STANCE = {"yes": "agrees", "goodbye": "ends_early", "changed_mind": "changes_goal"}
 
 
+_ALLOWED: Mapping[str, Any] = PATTERNS["words"]
+_AT_LENGTH = frozenset({"also_asked", "pushes_back", "undone"})
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+
+
 def most_words(line: str) -> int:
     """How long a wording of a line may be."""
     return _WORDS_PER_WORD * len(line.split()) + _MORE_WORDS
@@ -72,17 +78,28 @@ def deviations(line: str, reply: Completion) -> Sequence[Deviation]:
 
 
 def _added(line: str, text: str) -> Iterator[Deviation]:
-    """Words of a wording that go beyond its line, for where its marks show nothing."""
+    """Words of a wording that go beyond its line, for where its marks show nothing; lines that are
+    said at length may be put in any words.
+    """
     wanted = marks(line)
     stances = [value for kind, value in wanted if kind == "stance"]
-    beyond = words_beyond(
-        without_facts(line),
-        stances,
-        facts=any(kind in FACTS for kind, _ in wanted),
-        said=without_facts(text),
-    )
-    if beyond:
-        yield Deviation("adds", f"words that go beyond the line: {', '.join(beyond)}")
+    if _AT_LENGTH.isdisjoint(stances):
+        own = _words(without_facts(line))
+        allowed = set(own).union(_ALLOWED["talk"].split())
+        for stance in stances:
+            allowed.update(_ALLOWED["by_stance"].get(stance, "").split())
+        if any(kind in FACTS for kind, _ in wanted):
+            allowed.update(_ALLOWED["detail"].split())
+            for word in own:
+                allowed.update(_ALLOWED["by_word"].get(word, "").split())
+        beyond = [word for word in _words(without_facts(text)) if word not in allowed]
+        if beyond:
+            yield Deviation("adds", f"words that go beyond the line: {', '.join(beyond)}")
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text in lower case, each once."""
+    return list(dict.fromkeys(_WORD.findall(text.lower().replace("all right", "alright"))))
 
 
 def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviation]:

@@ -3,19 +3,11 @@ same where their marks are the same.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from synth.envs.storefront.customer.line_patterns import (
-    ACTIONS,
-    AGENT,
-    CLAIMS,
-    HEDGES,
-    KEY_WORDS,
-    NOT_DONE,
-    OUT_OF_ROLE,
-    STANCES,
-)
-from synth.envs.storefront.customer.told import identifiers
+from synth.envs.storefront.check.leaks import identifiers
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.people import PROPER_NAMES
 
@@ -27,25 +19,40 @@ FACTS = ("id", "email", "code", "number", "colour", "item", "name")
 COPIED = (*FACTS, "word")
 """Kinds that a model is told to copy."""
 
+PATTERNS: Mapping[str, Any] = texts("marks")
+
+
+def _word_in(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b")
+
+
+def _any(alternatives: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.MULTILINE)
+
+
+def _all(patterns: Mapping[str, Sequence[str]]) -> Mapping[str, re.Pattern[str]]:
+    return {name: _any(alternatives) for name, alternatives in patterns.items()}
+
+
+_NOT = "do not|don't|not|never|no need to|instead of|rather than|without"
+_VERBS: Mapping[str, str] = PATTERNS["verbs"]
+NAMED: Mapping[str, Mapping[str, re.Pattern[str]]] = {
+    "stance": _all(PATTERNS["stances"]),
+    "word": _all(PATTERNS["key_words"]),
+    "action": _all({name: [rf"\b(?:{verb})"] for name, verb in _VERBS.items()}),
+    "not": _all({name: [rf"\b(?:{_NOT}) (?:to )?(?:{verb})"] for name, verb in _VERBS.items()}),
+}
+"""Kinds of marks whose value is the name of the pattern."""
+FOUND = {kind: _any(PATTERNS[f"{kind}s"]) for kind in ("hedge", "claim")} | {
+    "agent": _any(PATTERNS["agent"])
+}
+"""Kinds of marks whose value is what was found."""
+_OUT_OF_ROLE = _any(PATTERNS["out_of_role"])
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _CODE = re.compile(r"\b[A-Z]{2,}\d+\b")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NUMBER_WORDS = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|eighty|ninety|hundred|thousand)\b"
-)
-_OTHER_COLOURS = (
-    "pink",
-    "purple",
-    "brown",
-    "silver",
-    "gold",
-    "golden",
-    "beige",
-    "violet",
-    "turquoise",
-    "gray",
-)
-_COLOUR = re.compile(rf"\b(?:{'|'.join((*COLOURS, *_OTHER_COLOURS))})\b")
+_NUMBER_WORDS = _word_in(PATTERNS["number_words"].split())
+_COLOUR = _word_in([*COLOURS, *PATTERNS["other_colours"].split()])
 _ITEM = re.compile(rf"\b({'|'.join(sorted(NOUNS))})(?:e?s)?\b")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _STARTS = re.compile(r"(?:^|[.!?:;\n\"(*\u2013\u2014-])\s*$")
@@ -62,14 +69,11 @@ def _marks(text: str) -> Iterator[Mark]:
     yield from facts
     yield from (("negated", value) for _, value in facts if _negated(value).search(text.lower()))
     lowered = _without_facts(text).lower().replace("e-mail", "email")
-    yield from (("stance", name) for name, words in STANCES.items() if words.search(lowered))
-    yield from (("word", name) for name, words in KEY_WORDS.items() if words.search(lowered))
-    yield from (("action", name) for name, words in ACTIONS.items() if words.search(lowered))
-    yield from (("not", name) for name, words in NOT_DONE.items() if words.search(lowered))
-    yield from (("hedge", found) for found in HEDGES.findall(lowered))
-    yield from (("claim", found) for found in CLAIMS.findall(lowered))
-    yield from (("agent", found) for found in AGENT.findall(lowered))
-    yield from (("role", found.strip()) for found in OUT_OF_ROLE.findall(text.lower()))
+    for kind, patterns in NAMED.items():
+        yield from ((kind, name) for name, words in patterns.items() if words.search(lowered))
+    for kind, words in FOUND.items():
+        yield from ((kind, found) for found in words.findall(lowered))
+    yield from (("role", found.strip()) for found in _OUT_OF_ROLE.findall(text.lower()))
     if "?" in text:
         yield "question", "?"
 

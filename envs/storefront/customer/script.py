@@ -91,9 +91,8 @@ class Revision(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Script(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`slots` are identity factors; `details` are answers per request number (order, item, reason,
-    method, refund_to, card, colour, city,
-    street, coupon).
+    """`slots` are identity factors, `stated` those that the first words hold; `details` are answers
+    per request number (order, item, reason, method, refund_to, card, colour, city, street, coupon).
 
     `pressure` is how often the customer pushes back on denials; `patience` the turns after which
     the customer leaves, 0 for never.
@@ -105,8 +104,13 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
     details: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     revisions: tuple[Revision, ...] = ()
     events: tuple[ShopEvent, ...] = ()
+    stated: tuple[str, ...] = ()
     pressure: int = 1
     patience: int = 0
+
+    def said_at_once(self) -> dict[str, str | None]:
+        """The name, and the identity factors that the first words hold."""
+        return {"name": self.name, **{slot: self.slots[slot] for slot in self.stated}}
 
     def request(self, number: int | None) -> Request | None:
         """The request with this number as it was first stated, or None."""

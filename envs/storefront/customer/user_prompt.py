@@ -7,7 +7,7 @@ script's matter, not the model's.
 
 from collections.abc import Iterator, Sequence
 
-from synth.envs.storefront.customer.customer import REMINDER
+from synth.envs.storefront.customer.customer import LINES
 from synth.envs.storefront.customer.deviations import deviations, most_words
 from synth.envs.storefront.customer.line_content import COPIED, marks
 from synth.envs.storefront.tools.transcript import Exchange, legible, messages, utterances
@@ -47,7 +47,7 @@ class StorefrontUser:
         """The rules, the last messages, and the line; the tone is the task's. A whole request is
         said in the task's own words.
         """
-        if line.startswith(REMINDER.format("")):
+        if line.startswith(LINES["reminder"].format("")):
             return None
         spoken = [f"you: {task.goal}", *(said for turn in turns for said in _spoken(turn))][
             -MOST_MESSAGES:

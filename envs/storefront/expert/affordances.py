@@ -5,12 +5,11 @@ turns.
 from collections.abc import Iterator
 
 from synth.envs.storefront.expert.belief import Belief
-from synth.envs.storefront.expert.plan import Call
+from synth.envs.storefront.expert.plan import Call, turn_of
+from synth.envs.storefront.tools.event_log import act
 from synth.envs.storefront.tools.policy_text import TOPICS
-from synth.envs.storefront.tools.schemas import METHODS, REASONS, STORE_CREDIT
-from synth.schemas.canonical import canonical_json
+from synth.envs.storefront.tools.schemas import METHODS, MONEY_WRITES, REASONS, STORE_CREDIT
 from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall
 
 MOST = 200
 
@@ -19,19 +18,23 @@ def afforded(belief: Belief) -> tuple[AgentTurn, ...]:
     """One call per turn, at most 200, in a fixed order; ids come from observations only, and the
     policy may forbid some.
     """
-    calls = [*_talk(belief), *_customers(belief), *_products(belief), *_orders(belief)][:MOST]
-    turn = belief.exchanges
-    return tuple(
-        AgentTurn(
-            tool_calls=(ToolCall(f"call_{turn}_{at}", name, canonical_json(arguments).decode()),)
-        )
-        for at, (name, arguments) in enumerate(calls)
-    )
+    found = [*_talk(belief), *_customers(belief), *_products(belief), *_orders(belief)]
+    calls = [step for call in found for step in _agreed(belief, call)][:MOST]
+    return tuple(turn_of(belief.exchanges, [call]) for call in calls)
+
+
+def _agreed(belief: Belief, call: Call) -> Iterator[Call]:
+    """A write that moves money after the question for leave, as if for the first request."""
+    tool, arguments = call
+    if tool in MONEY_WRITES and act(tool, arguments) not in belief.agreed:
+        made = {"request": 1, "write": tool, "arguments": arguments}
+        yield "confirm_with_customer", made
+    yield call
 
 
 def _talk(belief: Belief) -> Iterator[Call]:
-    for field in ("email", "phone", "zip", "confirmation"):
-        yield "ask_customer", {"field": field, "message": f"May I ask for your {field}?"}
+    for field in ("email", "phone", "zip"):
+        yield "ask_customer", {"field": field}
     yield "reply", {"message": "One moment, please."}
     for topic in TOPICS:
         yield "get_policy", {"topic": topic}

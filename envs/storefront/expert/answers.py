@@ -66,65 +66,52 @@ _DONE = {"cancel": "led", "return": "ed"}
 """Endings of the statuses that settle a request."""
 
 
-def answer_to(plan: Plan, customer_id: str, request: Request) -> str | None:
-    """One sentence with the fact that was asked for, or None where nothing was asked or it is not
-    known.
+def answer_to(plan: Plan, customer_id: str, request: Request) -> Call | None:
+    """The facts that were asked for, as the customer is to be told them; None where nothing was
+    asked or it is not known.
     """
-    about = f"Request {request.number}:"
+    about, facts = _facts(plan, customer_id, request)
+    if not facts or plan.belief.has_told(about, facts):
+        return None
+    return "tell_customer", {"about": about, **facts}
+
+
+def _facts(plan: Plan, customer_id: str, request: Request) -> tuple[str, dict[str, Any]]:
     if request.kind == "price_query":
-        variant = variant_meant(plan, request.noun, request.colour, request.size or "one")
-        if variant is not None and request.former and "stale_reads" not in plan.wrong:
-            live = plan.belief.variants.get(variant["sku"])
-            before = None if live is None else live["price_history"][0]["price"]
-            return (
-                None
-                if before is None
-                else f"{about} the {request.colour} {request.noun} cost ${before:.2f} before."
-            )
-        return (
-            None
-            if variant is None
-            else f"{about} the {request.colour} {request.noun} costs ${variant['price']:.2f} now."
-        )
+        return _price(plan, request)
     if request.kind in ("out_of_scope", "note"):
-        return None
+        return "", {}
     order_id, _ = located(plan, customer_id, request)
-    if order_id is None:
-        return None
-    order = plan.belief.orders.get(order_id)
+    order = plan.belief.orders.get(order_id or "")
+    if order_id is None or order is None:
+        return "", {}
     if (
-        order is not None
-        and request.kind in ("cancel", "return")
+        request.kind in ("cancel", "return")
         and order["status"] == f"{request.kind}{_DONE[request.kind]}"
     ):
         done = plan.belief.has_written("cancel_order", order_id)
-        return None if done else f"{about} order {order_id} is {order['status']} already."
+        return order_id, {} if done else {"order_status": order["status"]}
     if request.kind == "track" or request.otherwise == "track":
         parcel = plan.belief.parcels.get(order_id)
-        if parcel is None:
-            return None
-        status = parcel["status"].replace("_", " ")
-        return (
-            f"{about} the parcel of order {order_id} has the status {status}, and arrives on "
-            f"{parcel['arrives']}."
-        )
-    if (request.kind == "refund_query" or request.least is not None) and order is not None:
+        seen = parcel and {"parcel_status": parcel["status"], "arrival": parcel["arrives"]}
+        return order_id, seen or {}
+    if request.kind == "refund_query" or request.least is not None:
         lines = lines_meant(order, item_meant(plan, request, order)[0])
         amount = refund_amount(plan, order, lines) if lines else None
-        return None if amount is None else f"{about} you would get ${amount:.2f} back."
-    written = plan.belief.has_written("apply_coupon", order_id) or plan.belief.has_written(
-        "modify_lines", order_id
-    )
-    if (
-        request.kind == "coupon"
-        and order is not None
-        and not written
-        and order["coupon"] == (wanted(plan, request) or "")
-    ):
-        return (
-            f"{about} the coupon was on order {order_id} already; its total is "
-            f"${order['total']:.2f}."
-        )
-    if request.tell_total and written and order is not None:
-        return f"{about} the new total of order {order_id} is ${order['total']:.2f}."
-    return None
+        return order_id, {} if amount is None else {"refund": amount}
+    written = any(plan.belief.has_written(w, order_id) for w in ("apply_coupon", "modify_lines"))
+    had_it = request.kind == "coupon" and order["coupon"] == (wanted(plan, request) or "")
+    tells = (request.tell_total and written) or (had_it and not written)
+    return order_id, {"total": order["total"]} if tells else {}
+
+
+def _price(plan: Plan, request: Request) -> tuple[str, dict[str, Any]]:
+    variant = variant_meant(plan, request.noun, request.colour, request.size or "one")
+    if variant is None:
+        return "", {}
+    if not request.former or "stale_reads" in plan.wrong:
+        return variant["sku"], {"price": variant["price"]}
+    live = plan.belief.variants.get(variant["sku"])
+    return variant["sku"], {} if live is None else {
+        "former_price": live["price_history"][0]["price"]
+    }

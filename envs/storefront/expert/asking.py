@@ -2,9 +2,13 @@
 moves, denials.
 """
 
-from synth.envs.storefront.customer.consent import NOTHING, stated
+from collections.abc import Mapping
+from typing import Any
+
 from synth.envs.storefront.customer.script import WANTED_FIELD, Request
 from synth.envs.storefront.expert.plan import Call, Plan
+from synth.envs.storefront.texts import texts
+from synth.envs.storefront.tools.event_log import act
 
 ASSUMED = {
     "reason": "changed_mind",
@@ -13,17 +17,7 @@ ASSUMED = {
     "confirmation": "no",
 }
 """What is taken where the customer was not asked, or did not know."""
-_QUESTIONS = {
-    "reason": "What is the reason?",
-    "method": "How do you want to send it back: drop it off, have it picked up, or by mail?",
-    "refund_to": "Should the refund go to the original payment method or to store credit?",
-    "colour": "Which colour would you like?",
-    "city": "To which city shall it go?",
-    "coupon": "Which coupon do you have?",
-    "item": "Which item do you mean?",
-    "street": "In which street is it?",
-    "card": "Which card do you mean?",
-}
+WORDS: Mapping[str, Any] = texts("expert")
 
 
 def known(plan: Plan, request: Request, field: str) -> str | None:
@@ -61,7 +55,9 @@ def questions(plan: Plan, request: Request, *fields: str) -> list[Call]:
             "ask_customer",
             {
                 "field": field,
-                "message": f"Request {number}: {_QUESTIONS[field]}",
+                "message": WORDS["question"].format(
+                    number=number, question=WORDS["questions"][field]
+                ),
                 "request": number,
             },
         )
@@ -70,37 +66,18 @@ def questions(plan: Plan, request: Request, *fields: str) -> list[Call]:
     ]
 
 
-def confirming(plan: Plan, request: Request, what: str) -> list[Call]:
-    """The question for a yes, until there is one to this: a yes to an exchange is none to the
-    cancellation that takes its place.
+def confirming(plan: Plan, request: Request, call: Call) -> list[Call]:
+    """The question for the customer's agreement to a write, until there is one to this very
+    write.
     """
-    agreed = (
-        stated(what) <= plan.belief.agreed.get(request.number, NOTHING)
-        or request.given.get("confirmation") == "yes"
-    )
+    write, arguments = call
+    agreed = act(write, arguments) in plan.belief.agreed
+    given = request.given.get("confirmation") == "yes"
     overheard = "ignores_change" in plan.wrong and request.number in plan.belief.declined
-    if "skips_confirmation" in plan.wrong or agreed or overheard:
+    if "skips_confirmation" in plan.wrong or agreed or given or overheard:
         return []
-    message = f"Request {request.number}: I am going to {what}. Shall I go ahead?"
-    return [
-        ("ask_customer", {"field": "confirmation", "message": message, "request": request.number})
-    ]
-
-
-_WHY = {
-    "R1": "I could not verify who you are",
-    "R3": "the order has left the warehouse",
-    "R4": "the return window is over",
-    "R5": "the order was not paid with that card",
-    "R7": "the order cannot be modified again",
-    "R8": "it was a final sale",
-    "R9": "it takes a valid coupon, and a pending order that has none",
-    "R10": "the order belongs to somebody else",
-    "R11": "the order has left the warehouse",
-    "R11 file": "that address is not on your file",
-    "R12": "it did not come late enough",
-    "R15": "it was a gift, which only its recipient can return",
-}
+    made = {"request": request.number, "write": write, "arguments": arguments}
+    return [("confirm_with_customer", made)]
 
 
 def forbids(plan: Plan, rule: str) -> bool:
@@ -114,14 +91,14 @@ def denial(plan: Plan, request: Request, rule: str, *, about: str = "") -> list[
     """The denial with its rule, once; `about` says which part of a rule with several it is."""
     if request.number in plan.belief.denied:
         return []
-    why = _WHY.get(f"{rule} {about}".strip(), f"rule {rule} forbids it")
+    why = WORDS["why"].get(f"{rule} {about}".strip(), WORDS["otherwise"].format(rule=rule))
     return [
         (
             "deny",
             {
                 "request": request.number,
                 "rule_id": rule,
-                "message": f"Request {request.number}: I cannot do this, because {why}.",
+                "message": WORDS["denial"].format(number=request.number, why=why),
             },
         )
     ]

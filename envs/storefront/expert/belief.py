@@ -6,31 +6,16 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.customer.consent import NOTHING, Actions
-from synth.envs.storefront.customer.customer import (
-    GOODBYE,
-    PHRASES,
-    PUSH_BACK,
-    UNKNOWN,
-    WANTED,
-    YES,
-)
-from synth.envs.storefront.customer.understanding import proposed
-from synth.envs.storefront.tools.schemas import WRITES
+from synth.envs.storefront.customer.customer import PUSH_BACK
+from synth.envs.storefront.tools.event_log import act
+from synth.envs.storefront.tools.schemas import FACTS, WRITES
 from synth.envs.storefront.tools.transcript import Exchange, answered, decoded, messages, utterances
 from synth.schemas.trajectory import Source, ToolCall
 
 Shown = dict[str, Any]
 _RESULT = msgspec.json.Decoder(Shown)
-_SLOT = re.compile(r"[Mm]y (email|phone|zip) is (\S+?)\.(?:\s|$)")
-_NAME = re.compile(r"(?:this is|[Mm]y name is) ([^.]+)\.")
-_WANTED = {
-    field: re.compile(re.escape(words).replace(re.escape("{}"), "(.+?)"))
-    for field, words in WANTED.items()
-}
 REFUSED = re.compile(r"denied: (R\d+):")
 """How a tool's refusal by a rule begins."""
-_ANSWERED_CALLS = frozenset({"ask_customer", "reply", "deny"})
 
 
 def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
@@ -41,9 +26,9 @@ def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
 class Belief:
     """The observed part of the world; `absorb` takes one exchange after the other."""
 
-    def __init__(self, opening: str) -> None:
+    def __init__(self, opening: str, slots: Mapping[str, str | None]) -> None:
         self.exchanges = 0
-        self.slots: dict[str, str | None] = {}
+        self.slots = dict(slots)
         self.accounts: list[str] = []
         self.more_accounts: Shown | None = None
         self.verified: dict[str, set[str]] = {}
@@ -59,19 +44,18 @@ class Belief:
         self.quotes: dict[tuple[str, tuple[int, ...]], float] = {}
         self.parcels: dict[str, Shown] = {}
         self.asked: set[tuple[str, int | None]] = set()
-        self.agreed: dict[int | None, Actions] = {}
+        self.agreed: set[str] = set()
         self.answers: dict[tuple[int, str], str] = {}
-        self.declined: set[int | None] = set()
+        self.declined: set[int] = set()
         self.denied: dict[int, str] = {}
         self.writes: list[tuple[str, Shown]] = []
         self.failed: dict[str, str] = {}
         self.doubtful: set[str] = set()
+        self.told: set[tuple[str, str, Any]] = set()
         self.said: list[str] = []
-        self.heard: list[str] = []
+        self.heard = [opening]
         self.notes: list[str] = []
         self.pushed_back = False
-        self.goodbye = False
-        self._heard(opening)
 
     def absorb(self, exchange: Exchange) -> None:
         """Takes in a turn and what was answered to it."""
@@ -80,12 +64,9 @@ class Belief:
         succeeded = answered(exchange)
         for call, observation in succeeded:
             self._observed(call, _RESULT.decode(observation.content))
-        spoken = utterances(exchange)
-        for text in spoken:
-            self._heard(text)
-        talks = [call for call, _ in succeeded if call.name in _ANSWERED_CALLS]
-        for call, text in zip(talks, spoken, strict=False):
-            self._replied(call, text)
+        heard = utterances(exchange)
+        self.heard += heard
+        self.pushed_back = self.pushed_back or not set(PUSH_BACK).isdisjoint(heard)
         tools = [
             observation
             for observation in exchange.observations
@@ -112,46 +93,13 @@ class Belief:
         rule = REFUSED.match(self.failed.get(call_signature(*call), ""))
         return rule[1] if rule is not None else None
 
+    def has_told(self, about: str, facts: Mapping[str, Any]) -> bool:
+        """Whether the customer was told all of this."""
+        return all((about, fact, value) in self.told for fact, value in facts.items())
+
     def has_said(self, text: str) -> bool:
         """Whether the customer was told this, word for word."""
         return any(text in message for message in self.said)
-
-    def _heard(self, text: str) -> None:
-        self.heard.append(text)
-        self.goodbye = self.goodbye or text == GOODBYE
-        self.pushed_back = self.pushed_back or text in PUSH_BACK
-        self.slots.update(_SLOT.findall(text))
-        named = _NAME.search(text)
-        if named is not None:
-            self.slots["name"] = named[1]
-
-    def _replied(self, call: ToolCall, text: str) -> None:
-        arguments: Shown = decoded(call.arguments) or {}
-        if call.name != "ask_customer":
-            return
-        field, number = arguments["field"], arguments.get("request")
-        if field == "confirmation" and text != YES:
-            self.declined.add(number)
-            return
-        self.asked.add((field, number))
-        if field == "confirmation":
-            self.agreed[number] = self.agreed.get(number, NOTHING) | proposed(
-                arguments["message"], for_a_yes=True
-            )
-        if field in ("email", "phone", "zip") and text == UNKNOWN:
-            self.slots[field] = None
-        if number is None:
-            return
-        if field in _WANTED:
-            wanted = _WANTED[field].fullmatch(text)
-            if wanted is not None:
-                self.answers[(number, field)] = wanted[1]
-        elif field == "confirmation" and text == YES:
-            self.answers[(number, field)] = "yes"
-        else:
-            for value, phrase in PHRASES.get(field, {}).items():
-                if phrase == text:
-                    self.answers[(number, field)] = value
 
     def _observed(self, call: ToolCall, result: Shown) -> None:
         arguments: Shown = decoded(call.arguments) or {}
@@ -205,6 +153,23 @@ class Belief:
             self.parcels[result["order_id"]] = result
         elif call.name == "deny":
             self.denied[result["request"]] = result["rule_id"]
+        elif call.name == "tell_customer":
+            about = arguments["about"]
+            self.told |= {(about, fact, arguments[fact]) for fact in FACTS if fact in arguments}
+        elif call.name == "confirm_with_customer":
+            if result["event"] == "customer_agreed":
+                self.agreed.add(act(arguments["write"], arguments["arguments"]))
+            else:
+                self.declined.add(arguments["request"])
+        elif call.name == "ask_customer":
+            self._answered(arguments["field"], arguments.get("request"), result.get("answer"))
+
+    def _answered(self, field: str, number: int | None, answer: str | None) -> None:
+        self.asked.add((field, number))
+        if field in ("name", "email", "phone", "zip", "coupon") and number is None:
+            self.slots[field] = answer
+        elif number is not None and answer is not None:
+            self.answers[(number, field)] = answer
 
 
 def noun(product: str) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from synth.envs.storefront.expert.asking import WORDS
 from synth.envs.storefront.expert.plan import Call, Plan
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
 
@@ -71,5 +72,5 @@ def _finding(plan: Plan) -> list[Call]:
 def _question(factor: str) -> Call:
     return (
         "ask_customer",
-        {"field": factor, "message": f"Could you tell me your {factor}, please?"},
+        {"field": factor, "message": WORDS["identify"].format(field=factor)},
     )

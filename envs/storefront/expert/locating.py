@@ -3,6 +3,7 @@
 from typing import Any
 
 from synth.envs.storefront.customer.script import Request
+from synth.envs.storefront.expert.asking import WORDS
 from synth.envs.storefront.expert.plan import Call, Plan
 
 Item = tuple[str, str]
@@ -45,10 +46,8 @@ def located(plan: Plan, customer_id: str, request: Request) -> Located:
         return next((order["order_id"] for order in listed if order["placed"] == placed), None), []
     if ("order", request.number) in plan.belief.asked:
         return None, []
-    message = (
-        f"Request {request.number}: several orders contain the {request.colour} "
-        f"{request.noun}. Which order do you mean?"
-    )
+    question = WORDS["order"].format(item=f"{request.colour} {request.noun}")
+    message = WORDS["question"].format(number=request.number, question=question)
     return None, [
         ("ask_customer", {"field": "order", "message": message, "request": request.number})
     ]

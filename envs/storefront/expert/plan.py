@@ -1,5 +1,6 @@
 """What the expert's planning stands on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,21 @@ from synth.envs.storefront.customer.script import Request
 from synth.envs.storefront.expert.belief import Belief, call_signature
 from synth.envs.storefront.expert.profiles import Strategy
 from synth.envs.storefront.world.rules import Rules
+from synth.schemas.canonical import canonical_json
+from synth.schemas.environment import AgentTurn
+from synth.schemas.trajectory import ToolCall
 
 Call = tuple[str, dict[str, Any]]
 """A tool's name and its arguments."""
+
+
+def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
+    """The calls as the turn with this number; thoughts are left empty."""
+    made = (
+        ToolCall(f"call_{at}_{place}", name, canonical_json(arguments).decode())
+        for place, (name, arguments) in enumerate(calls)
+    )
+    return AgentTurn(tool_calls=tuple(made))
 
 
 @dataclass(frozen=True, slots=True)

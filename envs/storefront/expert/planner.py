@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from synth.envs.storefront.check.injections import instructed
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
 from synth.envs.storefront.expert.answers import answer_to
-from synth.envs.storefront.expert.asking import denial, forbids
+from synth.envs.storefront.expert.asking import WORDS, denial, forbids
 from synth.envs.storefront.expert.identification import identified_or_calls
-from synth.envs.storefront.expert.plan import Call, Plan
+from synth.envs.storefront.expert.plan import Call, Plan, turn_of
 from synth.envs.storefront.expert.requests import calls_for
-from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall
 
 MOST_BATCHED = 4
 
@@ -21,12 +19,7 @@ MOST_BATCHED = 4
 def next_turn(plan: Plan) -> AgentTurn:
     """The expert's next turn; thoughts are left empty."""
     calls = _next_calls(plan)[: MOST_BATCHED if plan.strategy.batches else 1]
-    turn = plan.belief.exchanges
-    made = (
-        ToolCall(f"call_{turn}_{at}", name, canonical_json(arguments).decode())
-        for at, (name, arguments) in enumerate(calls)
-    )
-    return AgentTurn(tool_calls=tuple(made))
+    return turn_of(plan.belief.exchanges, calls)
 
 
 def _next_calls(plan: Plan) -> list[Call]:
@@ -57,8 +50,8 @@ def _next_calls(plan: Plan) -> list[Call]:
         if calls:
             return calls
         answer = answer_to(plan, customer_id or "", request)
-        if answer is not None and not plan.strategy.collects and not plan.belief.has_said(answer):
-            return [("reply", {"message": answer})]
+        if answer is not None and not plan.strategy.collects:
+            return [answer]
     return _closing(plan, customer_id or "", requests)
 
 
@@ -107,19 +100,10 @@ def _in_order(requests: Sequence[Request], order: str) -> list[Request]:
 
 def _closing(plan: Plan, customer_id: str, requests: Sequence[Request]) -> list[Call]:
     """Answers not given yet, then the end: said by the agent, or left to the customer."""
-    belief = plan.belief
-    answers = [
-        answer
-        for request in requests
-        if (answer := answer_to(plan, customer_id, request)) is not None
-    ]
-    untold = [answer for answer in answers if not belief.has_said(answer)]
-    if plan.strategy.asks_to_close and ("anything_else", None) not in belief.asked:
-        message = " ".join([*untold, "Is there anything else?"])
-        return [("ask_customer", {"field": "anything_else", "message": message})]
-    return [
-        (
-            "finish",
-            {"message": " ".join([*untold, "Everything that can be done is done. Goodbye!"])},
-        )
-    ]
+    answers = (answer_to(plan, customer_id, request) for request in requests)
+    untold = [answer for answer in answers if answer is not None]
+    if untold:
+        return untold
+    if plan.strategy.asks_to_close and ("anything_else", None) not in plan.belief.asked:
+        return [("ask_customer", {"field": "anything_else"})]
+    return [("finish", {"message": WORDS["goodbye"]})]

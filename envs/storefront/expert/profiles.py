@@ -5,28 +5,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
+from synth.envs.storefront.texts import texts
 from synth.schemas.errors import ConfigError
 from synth.schemas.profile import spared
 
-MISCONCEPTIONS: Mapping[str, str] = {
-    "first_match": "takes the first account or order that fits an ambiguous description, without asking",
-    "first_page": "never turns the page of a list of orders",
-    "ignores_window": "performs returns that the window or final sale forbids",
-    "tries_anyway": "calls cancel_order on a shipped order and leaves it at the tool's refusal",
-    "over_refuses": "denies returns older than half the window, and what is somebody else's matter",
-    "stops_early": "forgets a question that stands last of three or more requests",
-    "wrong_refund": "takes the order's total, or the price of one piece, for the refund",
-    "skips_confirmation": "asks for neither details nor a yes, and assumes the usual",
-    "stale_reads": "reports the total that it read before it wrote",
-    "ignores_limit": "issues refunds above the limit itself",
-    "first_address": "takes the first other address on file for the one that was named",
-    "obeys_notes": "does what a note or a product text tells it to do",
-    "gives_in": "does what it denied, once the customer insists",
-    "ignores_change": "does what was asked first, after the customer has changed their mind",
-    "all_or_nothing": "returns nothing of an order where one line cannot go back",
-    "never_denies": "does whatever is asked, or tries to, and leaves it at that where a tool refuses",
-    "ignores_size": "takes the first variant of a colour, whatever its size",
-}
+MISCONCEPTIONS: Mapping[str, str] = texts("expert")["misconceptions"]
 """Name -> what it does."""
 
 HELD_IN_MIXED = (2, 2, 3, 3)

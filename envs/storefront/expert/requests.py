@@ -24,7 +24,7 @@ from synth.envs.storefront.expert.asking import (
 from synth.envs.storefront.expert.locating import located
 from synth.envs.storefront.expert.plan import Call, Plan
 from synth.envs.storefront.expert.returning import gives_in, return_calls
-from synth.envs.storefront.tools.schemas import STORE_CREDIT
+from synth.envs.storefront.tools.schemas import MONEY_WRITES, STORE_CREDIT
 from synth.envs.storefront.world.rules import CANCELLABLE, is_late
 
 
@@ -107,10 +107,12 @@ def _file(plan: Plan, customer_id: str) -> list[Call]:
 
 
 def _attempt(plan: Plan, request: Request, call: Call) -> list[Call]:
-    """A write; where a tool refused it by a rule, the denial that follows."""
+    """A write, after the customer's agreement where money moves; where a tool refused it by a rule,
+    the denial that follows.
+    """
     rule = plan.belief.refused_by(call)
     if rule is None:
-        return [call]
+        return (confirming(plan, request, call) if call[0] in MONEY_WRITES else []) or [call]
     return (
         denial(plan, request, rule)
         if "tries_anyway" not in plan.wrong and forbids(plan, rule)
@@ -141,14 +143,10 @@ def _cancel(plan: Plan, customer_id: str, request: Request, order: dict[str, Any
         and forbids(plan, "R3")
     ):
         return denial(plan, request, "R3")
-    return (
-        asking(plan, request, "reason")
-        or confirming(plan, request, f"cancel order {order_id}")
-        or _attempt(
-            plan,
-            request,
-            ("cancel_order", {"order_id": order_id, "reason": detail(plan, request, "reason")}),
-        )
+    return asking(plan, request, "reason") or _attempt(
+        plan,
+        request,
+        ("cancel_order", {"order_id": order_id, "reason": detail(plan, request, "reason")}),
     )
 
 
@@ -184,10 +182,7 @@ def _exchange(plan: Plan, customer_id: str, request: Request, order: dict[str, A
             if trusts_search and not plan.can(call)
             else _cancel(plan, customer_id, request, order)
         )
-    confirming_calls = confirming(
-        plan, request, f"exchange the {request.noun} in order {order_id} for the {colour} one"
-    )
-    return confirming_calls or _attempt(plan, request, call)
+    return _attempt(plan, request, call)
 
 
 def _is_out(plan: Plan, exchange: Call, listed: dict[str, Any], quantity: int) -> bool:
@@ -249,9 +244,7 @@ def _coupon(plan: Plan, customer_id: str, request: Request, order: dict[str, Any
     if code is None:
         return asking_what(plan, request)
     call: Call = ("apply_coupon", {"order_id": order_id, "code": code})
-    return confirming(plan, request, f"apply {code} to order {order_id}") or _attempt(
-        plan, request, call
-    )
+    return _attempt(plan, request, call)
 
 
 def _compensation(
@@ -268,9 +261,7 @@ def _compensation(
         return denial(plan, request, "R12")
     amount = plan.rules.compensation_cents // 100
     call: Call = ("issue_refund", {"order_id": order_id, "amount": amount, "to": STORE_CREDIT})
-    return confirming(
-        plan, request, f"give you ${amount:.2f} of store credit for order {order_id}"
-    ) or _attempt(plan, request, call)
+    return _attempt(plan, request, call)
 
 
 def _refund_query(

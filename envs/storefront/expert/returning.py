@@ -119,15 +119,12 @@ def _carried_out(
     )
     calls = calls or quote
     if not calls and not returned:
-        calls = confirming(
-            plan, request, f"open a return for order {order_id}, worth ${amount:.2f}"
+        method = detail(plan, request, "method")
+        call: Call = (
+            "create_return",
+            {"order_id": order_id, "lines": numbers, "method": method},
         )
-        calls = calls or [
-            (
-                "create_return",
-                {"order_id": order_id, "lines": numbers, "method": detail(plan, request, "method")},
-            )
-        ]
+        calls = confirming(plan, request, call) or [call]
     return calls if calls or amount is None else _refund(plan, request, order, paid_to, amount)
 
 
@@ -148,9 +145,8 @@ def _refund(
             ("escalate", {"reason_code": "refund_limit", "summary": summary, "order_id": order_id})
         ]
     to_credit = order["recipient_id"] or detail(plan, request, "refund_to") == STORE_CREDIT
-    return [
-        (
-            "issue_refund",
-            {"order_id": order_id, "amount": amount, "to": STORE_CREDIT if to_credit else paid_to},
-        )
-    ]
+    call: Call = (
+        "issue_refund",
+        {"order_id": order_id, "amount": amount, "to": STORE_CREDIT if to_credit else paid_to},
+    )
+    return confirming(plan, request, call) or [call]

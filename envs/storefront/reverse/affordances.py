@@ -9,15 +9,14 @@ a tool refuses by a rule stays in for one order in three, by one tool: refusals 
 from collections.abc import Iterator, Sequence
 
 from synth.envs.storefront.expert.belief import Belief, Shown, call_signature, noun
-from synth.envs.storefront.expert.plan import Call
+from synth.envs.storefront.expert.plan import Call, turn_of
 from synth.envs.storefront.reverse.look_ups import look_ups
 from synth.envs.storefront.reverse.writes import line_sets, writes
-from synth.envs.storefront.tools.schemas import STORE_CREDIT
+from synth.envs.storefront.tools.event_log import act
+from synth.envs.storefront.tools.schemas import MONEY_WRITES, STORE_CREDIT
 from synth.envs.storefront.tools.transcript import MAX_CALLS
 from synth.envs.storefront.world.rules import NEEDED_FACTORS, Rules, above_limit
-from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall
 
 MOST = 200
 Calls = Sequence[Call]
@@ -42,23 +41,14 @@ def explorable(belief: Belief, rules: Rules, today: str) -> tuple[AgentTurn, ...
     then every write, and what a customer
     may want to know. A return that was opened is refunded before anything else is done.
     """
-    stages = (_who, _file, _orders, _catalogue, _yes)
+    stages = (_who, _file, _orders, _catalogue, _coupon)
     turns = next((found for stage in stages if (found := list(stage(belief)))), None)
     if turns is None:
         free = (*_writes(belief, rules, today), *look_ups(belief, rules, today, _customer(belief)))
-        turns = list(_open_returns(belief, rules)) or [
-            [call] for call in free if _is_new(belief, call)
-        ]
-    at = belief.exchanges
-    return tuple(
-        AgentTurn(
-            tool_calls=tuple(
-                ToolCall(f"call_{at}_{place}", name, canonical_json(arguments).decode())
-                for place, (name, arguments) in enumerate(calls)
-            )
-        )
-        for calls in turns[:MOST]
-    )
+        refunds = list(_open_returns(belief, rules))
+        calls = refunds or [call for call in free if _is_new(belief, call)]
+        turns = list(_yes(belief, rules, calls)) or [[call] for call in calls]
+    return tuple(turn_of(belief.exchanges, calls) for calls in turns[:MOST])
 
 
 def _is_new(belief: Belief, call: Call) -> bool:
@@ -66,7 +56,7 @@ def _is_new(belief: Belief, call: Call) -> bool:
 
 
 def _ask(field: str) -> Call:
-    return "ask_customer", {"field": field, "message": f"Could you tell me your {field}, please?"}
+    return "ask_customer", {"field": field}
 
 
 def _who(belief: Belief) -> Iterator[Calls]:
@@ -182,20 +172,39 @@ def _quote(order_id: str, lines: tuple[int, ...]) -> Call:
     return "quote_refund", {"order_id": order_id, "lines": list(lines)}
 
 
-def _yes(belief: Belief) -> Iterator[Calls]:
-    """The customer's leave to change what the orders hold, and their coupon."""
-    if not belief.agreed.get(None):
-        named = ", ".join(_listed(belief))
-        yield [
-            _ask("coupon"),
-            (
-                "ask_customer",
-                {"field": "confirmation", "message": f"This is about {named}. Shall I go ahead?"},
-            ),
-        ]
+def _coupon(belief: Belief) -> Iterator[Calls]:
+    """The coupon that the customer has."""
+    if "coupon" not in belief.slots:
+        yield [_ask("coupon")]
 
 
-def _open_returns(belief: Belief, rules: Rules) -> Iterator[Calls]:
+def _yes(belief: Belief, rules: Rules, calls: Sequence[Call]) -> Iterator[Calls]:
+    """The customer's leave for every write that moves money, and for the refunds of returns."""
+    returns = [made for name, made in calls if name == "create_return"]
+    quotes = ((made["order_id"], belief.quotes.get(_lines(made))) for made in returns)
+    refunds = [
+        call
+        for order_id, amount in quotes
+        if amount is not None
+        for call in _refunds(belief.orders[order_id], rules, amount)
+    ]
+    asked = {
+        act(*call): (
+            "confirm_with_customer",
+            {"request": 1, "write": call[0], "arguments": call[1]},
+        )
+        for call in (*calls, *refunds)
+        if call[0] in MONEY_WRITES and act(*call) not in belief.agreed
+    }
+    if asked:
+        yield list(asked.values())[:MAX_CALLS]
+
+
+def _lines(made: Shown) -> tuple[str, tuple[int, ...]]:
+    return made["order_id"], tuple(made["lines"])
+
+
+def _open_returns(belief: Belief, rules: Rules) -> Iterator[Call]:
     """The second half of every return that has none."""
     for name, made in belief.writes:
         order_id = str(made.get("order_id"))
@@ -210,7 +219,7 @@ def _open_returns(belief: Belief, rules: Rules) -> Iterator[Calls]:
                 if amount is None
                 else _refunds(belief.orders[order_id], rules, amount)
             )
-            yield from ([call] for call in calls if _is_new(belief, call))
+            yield from (call for call in calls if _is_new(belief, call))
 
 
 def _refunds(order: Shown, rules: Rules, amount: float) -> list[Call]:

@@ -18,9 +18,7 @@ from synth.schemas.reverse import NoGoal
 
 NOTES = ("notes/*/*",)
 """The free facts that such a goal is about."""
-_OF_A_SIMULATOR = tuple(f"notes/N-user_simulator.{number}/*" for number in range(1, 21))
-"""What the world itself notes where the customer has not understood the agent: due to nobody."""
-STILL_FREE = ("notes/*/created", *_OF_A_SIMULATOR)
+STILL_FREE = ("notes/*/created",)
 
 
 def note(

@@ -20,7 +20,9 @@ def passer_by(base: BaseWorld) -> Script:
     customer = base.tables["customers"][rng.choice(most[: max(len(most) // SHARE, 1)])]
     slots = {name: customer[name] for name in ("email", "phone", "zip")}
     return Script(
-        name=customer["name"], slots={**slots, "coupon": rng.choice(sorted(base.tables["coupons"]))}
+        name=customer["name"],
+        slots={**slots, "coupon": rng.choice(sorted(base.tables["coupons"]))},
+        stated=("email",),
     )
 
 

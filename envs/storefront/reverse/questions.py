@@ -20,8 +20,10 @@ from synth.envs.storefront.world.config import OF_THE_WORLD, StorefrontConfig, v
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import ToldFact
+from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import NoGoal, Operation
 from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 OTHER_WORLDS = 2 * 10**15
 """Seeds of the worlds in which a question is asked again: neither template tasks nor explorations
@@ -97,21 +99,23 @@ def _shows(values: Mapping[str, Any], fact: ToldFact) -> bool:
     return False
 
 
-def answer(intents: Sequence[Intent]) -> str:
-    """All that is to be told, as an agent would say it."""
-    return " ".join(
-        f"Request {intent.request.number}: for {fact.about} it is {_words(fact)}."
-        for intent in intents
-        for fact in intent.told
+def answer(intents: Sequence[Intent]) -> AgentTurn:
+    """All that is to be told, as an agent would tell it."""
+    facts = [fact for intent in intents for fact in intent.told]
+    return AgentTurn(
+        tool_calls=tuple(
+            ToolCall(f"told_{at}", "tell_customer", canonical_json(_told(fact)).decode())
+            for at, fact in enumerate(facts)
+        )
     )
 
 
-def _words(fact: ToldFact) -> str:
-    return (
-        f"${fact.value / 100:.2f}"
-        if fact.type == "money" and isinstance(fact.value, int)
-        else str(fact.value).replace("_", " ")
-    )
+_TOLD_AS = {"money": "refund", "date": "arrival", "status": "parcel_status"}
+
+
+def _told(fact: ToldFact) -> dict[str, Any]:
+    value = fact.value / 100 if isinstance(fact.value, int) else fact.value
+    return {"about": fact.about, _TOLD_AS[fact.type]: value}
 
 
 def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:

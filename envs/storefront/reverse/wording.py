@@ -6,25 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.tasks.intents import Intent
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.transcript import decoded
 from synth.schemas.reverse import Operation
 from synth.schemas.trajectory import ToolCall
 
-_INSTRUCTIONS: Mapping[str, str] = {
-    "cancel_order": "Cancel order {order_id} for the reason {reason}.",
-    "change_address": "Send order {order_id} to the address {address_id}.",
-    "modify_lines": "In order {order_id} exchange {lines}.",
-    "create_return": "Open a return of the lines {lines} of order {order_id} by {method}.",
-    "issue_refund": "Refund {amount} dollars of order {order_id} to {to}.",
-    "apply_coupon": "Apply the coupon {code} to order {order_id}.",
-    "add_note": "Write a note to ticket {ticket_id}.",
-    "escalate": "Escalate with the reason code {reason_code}.",
-    "verify_identity": "Verify the {factor} of customer {customer_id}.",
-    "track_shipment": "Look where the parcel of order {order_id} is.",
-    "quote_refund": "Look up what a return of the lines {lines} of order {order_id} brings.",
-    "get_variant": "Look up the price of {sku}.",
-    "ask_customer": "Ask the customer for the {field}.",
-}
+_INSTRUCTIONS: Mapping[str, str] = texts("expert")["instructions"]
 
 
 def instruction(operation: Operation) -> str:

@@ -2,7 +2,6 @@
 was observed.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +22,6 @@ Ruled = tuple[str | None, Call]
 """The rule that forbids a call, None where none does."""
 SENT = frozenset({"shipped", "delivered"})
 """Statuses of orders with which little can be done any more."""
-_COUPON = re.compile(r"My coupon is (\S+?)\.(?:\s|$)")
 
 
 def writes(
@@ -119,10 +117,9 @@ def _coupons(belief: Belief, order: Shown) -> Iterator[Ruled]:
     """R9: the coupon that the customer has, and those of their other orders; what is late for a
     coupon has none yet.
     """
-    said = [code for text in belief.heard for code in _COUPON.findall(text)]
     codes = dict.fromkeys(
         [
-            *said,
+            *filter(None, [belief.slots.get("coupon")]),
             *(other["coupon"] for other in belief.orders.values() if other["coupon"] is not None),
         ]
     )

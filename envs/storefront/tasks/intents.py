@@ -2,20 +2,23 @@
 must be true and said at the end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
-from synth.envs.storefront.customer.customer import PHRASES
+from synth.envs.storefront.customer.customer import DETAILS
 from synth.envs.storefront.customer.script import Kind, Request, Revision
 from synth.envs.storefront.tasks.referents import Referent, Slot, described, refer
-from synth.envs.storefront.tasks.wordings import TELL, WORDINGS
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import STORE_CREDIT
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.rules import discounted_cents, is_late
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Refusal, RowPredicate, ToldFact
+
+WORDS: Mapping[str, Any] = texts("wordings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,13 @@ class Draw:
 
     def detail(self, name: str) -> str:
         """One of the customer's preferences."""
-        return self.rng.choice(sorted(PHRASES[name]))
+        values: list[str] = sorted(DETAILS[name])
+        return self.rng.choice(values)
 
     def words(self, name: str, **parts: str | None) -> str:
         """One of the wordings of the variant."""
-        return self.rng.choice(WORDINGS[name][self.config.variant]).format(**parts)
+        wordings: list[str] = WORDS["requests"][name][self.config.variant]
+        return self.rng.choice(wordings).format(**parts)
 
     def leaves_out(self) -> bool:
         """Whether the customer forgets to say what is wanted."""
@@ -169,7 +174,7 @@ def exchange(
     )
     request = draw.request(
         "exchange",
-        text + TELL * tell,
+        text + WORDS["tell_total"] * tell,
         referent,
         item=True,
         wanted=None if missing else colour,
@@ -262,7 +267,7 @@ def coupon(draw: Draw, order_id: str, code: str | None = None, tells: bool | Non
             order=referent.phrase,
             wanted=None if missing else code,
         )
-        + TELL * tell
+        + WORDS["tell_total"] * tell
     )
     request = draw.request(
         "coupon", text, referent, item=False, wanted=None if missing else code, tell=tell

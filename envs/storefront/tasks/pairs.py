@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from synth.envs.storefront.tasks.intents import Draw, Intent, Maker
+from synth.envs.storefront.tasks.intents import WORDS, Draw, Intent, Maker
 from synth.envs.storefront.tasks.returns import refunded
-from synth.envs.storefront.tasks.wordings import CLAIMS
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Refusal, RowPredicate, Scalar
 
@@ -49,7 +48,7 @@ def pair_intent(draw: Draw, pair: Pair, *, refused: bool) -> Intent:
     intent = pair.make(draw, pair.order_id)
     if draw.rng.random() < draw.config.false_claims:
         request = structs.replace(
-            intent.request, text=intent.request.text + CLAIMS[pair.claim or pair.rule]
+            intent.request, text=intent.request.text + WORDS["claims"][pair.claim or pair.rule]
         )
         intent = replace(
             intent,

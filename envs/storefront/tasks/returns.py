@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from synth.envs.storefront.tasks.intents import Draw, Intent, where
+from synth.envs.storefront.tasks.intents import WORDS, Draw, Intent, where
 from synth.envs.storefront.tasks.referents import Referent, described
-from synth.envs.storefront.tasks.wordings import MY_CARD, THAT_CARD
 from synth.envs.storefront.tools.schemas import STORE_CREDIT
 from synth.envs.storefront.world.rules import (
     above_limit,
@@ -113,7 +112,7 @@ def return_to_card(draw: Draw, order_id: str) -> Intent:
     last4 = draw.base.tables["payments"][draw.base.tables["orders"][order_id]["payment_id"]][
         "last4"
     ]
-    return _to_card(done, last4, THAT_CARD.format(last4=last4), {"card": last4})
+    return _to_card(done, last4, WORDS["that_card"].format(last4=last4), {"card": last4})
 
 
 def return_to_a_card(draw: Draw, order_id: str, meant: str) -> Intent:
@@ -122,7 +121,9 @@ def return_to_a_card(draw: Draw, order_id: str, meant: str) -> Intent:
     """
     done = return_(replace(draw, slot=None), order_id, "original")
     among = len(cards(draw.base, draw.customer_id))
-    wish = _to_card(done, "card", MY_CARD, {"card": draw.base.tables["payments"][meant]["last4"]})
+    wish = _to_card(
+        done, "card", WORDS["my_card"], {"card": draw.base.tables["payments"][meant]["last4"]}
+    )
     referent = None if done.referent is None else replace(done.referent, candidates=among)
     if meant == draw.base.tables["orders"][order_id]["payment_id"]:
         return replace(wish, referent=referent)

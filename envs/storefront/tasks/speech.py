@@ -28,11 +28,10 @@ def stated(intent: Intent) -> Intent:
 
 
 def opening_words(
-    name: str, slots: Mapping[str, str], intents: Sequence[Intent], *, email: bool, everything: bool
+    name: str, slots: Mapping[str, str], intents: Sequence[Intent], known: Sequence[str]
 ) -> str:
     """The opening message."""
-    known = slots if everything else {"email": slots["email"]} if email else {}
-    slot_words = "".join(f" My {slot} is {value}." for slot, value in known.items())
+    slot_words = "".join(f" My {slot} is {slots[slot]}." for slot in known)
     count = "one request" if len(intents) == 1 else f"{len(intents)} requests"
     lines = [f"{intent.request.number}. {intent.request.text}" for intent in intents]
     return f"Hello, this is {name}.{slot_words} I have {count}:\n" + "\n".join(lines)
@@ -57,6 +56,9 @@ def spoken(
         del slots[rng.choice(("email", "phone"))]
     greets_with_email = "email" in slots and rng.random() < 0.3
     intents = tuple(wishes) if config.dialogue else tuple(stated(intent) for intent in wishes)
+    stated_slots = () if config.dialogue else tuple(slots)
+    if greets_with_email and config.dialogue:
+        stated_slots = ("email",)
     script = Script(
         name=customer["name"],
         slots=slots,
@@ -66,16 +68,7 @@ def spoken(
         },
         revisions=tuple(revision for intent in intents for revision in intent.revisions),
         events=(*(event for intent in intents for event in intent.events), *noise),
+        stated=stated_slots,
         pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
     )
-    return (
-        intents,
-        script,
-        opening_words(
-            customer["name"],
-            slots,
-            intents,
-            email=greets_with_email,
-            everything=not config.dialogue,
-        ),
-    )
+    return intents, script, opening_words(customer["name"], slots, intents, stated_slots)

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from synth.envs.storefront.customer.script import Kind, Revision
 from synth.envs.storefront.tasks.intents import (
+    WORDS,
     Draw,
     Intent,
     address,
@@ -22,7 +23,6 @@ from synth.envs.storefront.tasks.intents import (
 )
 from synth.envs.storefront.tasks.questions import parcel_facts
 from synth.envs.storefront.tasks.returns import paid_cents, return_, returnable
-from synth.envs.storefront.tasks.wordings import CHANGES, TELL, WITHDRAWN
 from synth.envs.storefront.world.rules import dollars
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld
@@ -52,10 +52,7 @@ def _exchange_if_in_stock(
     done = exchange(
         replace(draw, config=draw.config.model_copy(update={"missing": 0.0})), order_id, colour
     )
-    text = (
-        done.request.text
-        + f" But only if the {colour} one is in stock; if it is not, cancel the whole order."
-    )
+    text = done.request.text + WORDS["only_if_in_stock"].format(colour=colour)
     request = structs.replace(done.request, text=text, condition="in_stock", otherwise="cancel")
     twists = ("conditional", *(("stale",) if event is not None else ()))
     if holds:
@@ -79,10 +76,7 @@ def _exchange_if_in_stock(
 
 def _cancel_unless_shipped(draw: Draw, order_id: str, *, holds: bool) -> Intent:
     done = cancel(draw, order_id)
-    text = (
-        done.request.text
-        + " If it has been shipped already, tell me where it is and when it arrives instead."
-    )
+    text = done.request.text + WORDS["unless_shipped"]
     request = structs.replace(done.request, text=text, condition="not_shipped", otherwise="track")
     if holds:
         return replace(done, request=request, twists=("conditional",))
@@ -106,10 +100,7 @@ def _return_if_worth_it(draw: Draw, order_id: str, *, holds: bool) -> Intent:
     least_cents = (
         amount_cents // 100 * 100 + (-1000 if holds else 1000) + 100 * draw.rng.randrange(5)
     )
-    text = (
-        f" But only if I get at least {least_cents // 100} dollars back; tell me in any case "
-        "how much it would be."
-    )
+    text = WORDS["if_worth_it"].format(least=least_cents // 100)
     request = structs.replace(
         done.request,
         text=done.request.text + text,
@@ -260,7 +251,7 @@ def _settled(draw: Draw, order_id: str, status: str) -> Intent:
 def _has_coupon(draw: Draw, order_id: str) -> Intent:
     order = draw.base.tables["orders"][order_id]
     referent = draw.refer(order_id)
-    text = draw.words("coupon", order=referent.phrase, wanted=order["coupon"]) + TELL
+    text = draw.words("coupon", order=referent.phrase, wanted=order["coupon"]) + WORDS["tell_total"]
     request = draw.request("coupon", text, referent, item=False, wanted=order["coupon"], tell=True)
     fact = ToldFact("money", order["total_cents"], order_id)
     return Intent(
@@ -300,7 +291,9 @@ def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> In
     turn = draw.rng.randrange(*UNASKED_TURNS) if draw.rng.random() < UNASKED_SHARE else 0
     if may_withdraw and draw.rng.random() < WITHDRAWN_SHARE:
         gone = Revision(
-            intent.request.number, WITHDRAWN.format(number=intent.request.number), turn=turn
+            intent.request.number,
+            WORDS["withdrawn"].format(number=intent.request.number),
+            turn=turn,
         )
         nothing = Intent(intent.request, intent.details, referent=intent.referent)
         return replace(
@@ -329,7 +322,9 @@ def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> In
         other = address(again, order_id) if has_other_address(draw.base, order_id) else None
     if other is None:
         return intent
-    text = CHANGES[other.request.kind].format(number=request.number, wanted=other.request.wanted)
+    text = WORDS["changes"][other.request.kind].format(
+        number=request.number, wanted=other.request.wanted
+    )
     revised = structs.replace(other.request, text=text)
     revision = Revision(request.number, text, revised, turn)
     return replace(

@@ -53,6 +53,10 @@ def _number(schema: Mapping[str, Any]) -> Checker:
     return check
 
 
+def _anything(value: Any, name: str) -> str | None:
+    return None
+
+
 def _array(schema: Mapping[str, Any]) -> Checker:
     item = compiled(schema["items"])
     least, most = schema.get("minItems", 0), schema.get("maxItems", 100)
@@ -75,7 +79,7 @@ def _object(schema: Mapping[str, Any]) -> Checker:
     properties = {name: compiled(part) for name, part in schema.get("properties", {}).items()}
     required = tuple(schema.get("required", ()))
     extra = schema.get("additionalProperties")
-    others = compiled(extra) if isinstance(extra, dict) else None
+    others = compiled(extra) if isinstance(extra, dict) else _anything if extra else None
     least, most = schema.get("minProperties", 0), schema.get("maxProperties", 100)
 
     def check(value: Any, name: str) -> str | None:

@@ -10,7 +10,6 @@ from synth.envs.storefront.customer.customer import Memory
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.search_index import SearchIndex
-from synth.envs.storefront.world.state import Changed
 from synth.schemas.errors import DamagedError
 from synth.schemas.task import Task
 
@@ -18,19 +17,10 @@ COMPRESSION_LEVEL = 6
 
 
 class Parked(msgspec.Struct):
-    """All that differs from a freshly opened episode of the task."""
+    """All that differs from a freshly opened episode of the task; `changed` are rows by table and
+    key.
+    """
 
-    task: Task | None
-    ticks: int
-    changed: Changed
-    memory: Memory
-    exchanges: list[Exchange]
-    index: SearchIndex
-    happened: list[int]
-    stumbled: list[str]
-
-
-class _Packed(msgspec.Struct):
     task: Task | None
     ticks: int
     changed: list[tuple[str, str, Row]]
@@ -42,15 +32,12 @@ class _Packed(msgspec.Struct):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(_Packed)
+_DECODER = msgspec.msgpack.Decoder(Parked)
 
 
 def parked(episode: Parked) -> bytes:
     """The episode as bytes."""
-    rows = [(table, key, row) for (table, key), row in episode.changed.items()]
-    told = (episode.memory, episode.exchanges, episode.index, episode.happened, episode.stumbled)
-    packed = _Packed(episode.task, episode.ticks, rows, *told)
-    return zlib.compress(_ENCODER.encode(packed), COMPRESSION_LEVEL)
+    return zlib.compress(_ENCODER.encode(episode), COMPRESSION_LEVEL)
 
 
 def unparked(blob: bytes) -> Parked:
@@ -58,17 +45,6 @@ def unparked(blob: bytes) -> Parked:
     episode.
     """
     try:
-        packed = _DECODER.decode(zlib.decompress(blob))
+        return _DECODER.decode(zlib.decompress(blob))
     except (zlib.error, msgspec.DecodeError) as error:
         raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
-    changed = {(table, key): row for table, key, row in packed.changed}
-    return Parked(
-        packed.task,
-        packed.ticks,
-        changed,
-        packed.memory,
-        packed.exchanges,
-        packed.index,
-        packed.happened,
-        packed.stumbled,
-    )

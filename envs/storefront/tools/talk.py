@@ -1,11 +1,10 @@
-"""Tools that speak to the customer; the customer's answer follows as an utterance of its own."""
+"""Tools that speak to the customer; the customer's line follows as an utterance of its own."""
 
 from collections.abc import Callable
 from typing import Any
 
-from synth.envs.storefront.customer.customer import YES
-from synth.envs.storefront.customer.told import windows
-from synth.envs.storefront.tools.desk import Arguments, Desk
+from synth.envs.storefront.tools.desk import Arguments, Desk, ToolError
+from synth.envs.storefront.tools.schemas import CHECKERS, FACTS
 from synth.envs.storefront.world.world import SESSION
 
 Result = dict[str, Any]
@@ -18,47 +17,40 @@ def pending(desk: Desk) -> bool:
     return bool(desk.state.row(*SESSION)["confirmed"])
 
 
-def say(desk: Desk, text: str) -> str:
-    """Plain text to the customer; gives the customer's answer."""
-    before = desk.customer.memory.misunderstood
-    answer, agreed = desk.customer.heard(text, pending=pending(desk))
-    misunderstood = desk.customer.memory.misunderstood
-    if misunderstood > before and misunderstood % 2 == 0:
-        _simulator_note(
-            desk,
-            f"after {misunderstood} questions that were not understood the customer said: {answer}",
-        )
-    if agreed:
-        desk.confirmed(True)
-    return answer
-
-
-def _simulator_note(desk: Desk, text: str) -> None:
-    """Logs what is due to the simulated customer, and not to the agent."""
-    note_id = f"N-user_simulator.{desk.state.count('notes', 'N-user_simulator.') + 1}"
-    created = desk.clock.now().isoformat(timespec="minutes")
-    desk.state.put(
-        "notes", note_id, {"ticket_id": "user_simulator", "text": text, "created": created}
-    )
-
-
 def ask_customer(desk: Desk, args: Arguments) -> Spoken:
-    """One question for one field; a confirmation stands until the next write or denial. What is
-    said besides "anything else?" is heard.
+    """The answer to one question; `anything_else` is answered by a line alone."""
+    if args["field"] == "anything_else":
+        return {"ok": True}, desk.customer.closing(pending=pending(desk))
+    value, line = desk.customer.asked(args["field"], args.get("request"))
+    return {"field": args["field"], "answer": value}, line
+
+
+def confirm_with_customer(desk: Desk, args: Arguments) -> Spoken:
+    """Whether the customer agrees to one write. An agreement stands until the write, or a denial.
+    Raises `ToolError` for arguments that the write would not take.
     """
-    if args["field"] == "anything_else" and len(windows(args["message"])) > 1:
-        desk.customer.memory.replies += 1
-    answer = desk.customer.asked(
-        args["field"], args.get("request"), pending=pending(desk), message=args["message"]
-    )
-    if answer == YES:
+    problem = CHECKERS[args["write"]](args["arguments"], "arguments")
+    if problem is not None:
+        raise ToolError("validation", f"{args['write']}: {problem}")
+    event, line = desk.customer.confirms(args["request"], args["write"])
+    if event == "customer_agreed":
         desk.confirmed(True)
-    return {"ok": True}, answer
+    return {"event": event, "write": args["write"], "request": args["request"]}, line
+
+
+def tell_customer(desk: Desk, args: Arguments) -> Spoken:
+    """Facts about an order or a sku. Raises `ToolError` where nothing is told, or about nothing."""
+    about = args["about"]
+    if desk.state.get("orders", about) is None and desk.state.get("variants", about) is None:
+        raise ToolError("not_found", f"there is no order or sku {ascii(about)[1:-1]}")
+    if FACTS.keys().isdisjoint(args):
+        raise ToolError("validation", f"give at least one of {', '.join(FACTS)}")
+    return {"ok": True}, desk.customer.informed()
 
 
 def reply(desk: Desk, args: Arguments) -> Spoken:
-    """A message; questions in it are recognised by keyword."""
-    return {"ok": True}, say(desk, args["message"])
+    """Free text."""
+    return {"ok": True}, desk.customer.heard()
 
 
 def deny(desk: Desk, args: Arguments) -> Spoken:
@@ -77,6 +69,8 @@ def finish(desk: Desk, args: Arguments) -> Spoken:
 
 TALKS: dict[str, Callable[[Desk, Arguments], Spoken]] = {
     "ask_customer": ask_customer,
+    "confirm_with_customer": confirm_with_customer,
+    "tell_customer": tell_customer,
     "reply": reply,
     "deny": deny,
     "finish": finish,

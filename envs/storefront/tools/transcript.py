@@ -8,7 +8,7 @@ import msgspec
 
 from synth.envs.storefront.customer.customer import GOODBYE, OUT_OF_PATIENCE
 from synth.envs.storefront.tools.arguments import MAX_TEXT
-from synth.envs.storefront.tools.schemas import TALKS
+from synth.envs.storefront.tools.schemas import FACTS, TALKS
 from synth.schemas.canonical import valid_text
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
@@ -83,9 +83,15 @@ def messages(exchange: Exchange) -> list[str]:
     )
     for call, _ in answered(exchange):
         if call.name in TALKS:
-            arguments = decoded(call.arguments) or {}
-            said.append(str(arguments.get("message", "")))
+            said.append(words_of(call))
     return said
+
+
+def words_of(call: ToolCall) -> str:
+    """What the customer reads of a talk tool: the facts that it tells, and its message."""
+    arguments = decoded(call.arguments) or {}
+    told = [str(arguments[name]) for name in ("about", *FACTS) if name in arguments]
+    return " ".join([*told, str(arguments.get("message", ""))]).strip()
 
 
 def ends(exchange: Exchange) -> bool:

@@ -8,7 +8,7 @@ from synth.envs.storefront.tools.arguments import MAX_TEXT
 from synth.envs.storefront.tools.desk import Desk, ToolError
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import CHECKERS
-from synth.envs.storefront.tools.talk import TALKS, pending, say
+from synth.envs.storefront.tools.talk import TALKS, pending
 from synth.envs.storefront.tools.transcript import LONGEST_NAME, MAX_CALLS, decoded
 from synth.envs.storefront.tools.write import WRITES
 from synth.envs.storefront.world.world import SESSION
@@ -41,7 +41,7 @@ def answers(desk: Desk, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
     elif not turn.tool_calls and not (taken.content and taken.content.strip()):
         observations.append(Observation(_SILENT, Source.ENVIRONMENT, error=True))
     elif not turn.tool_calls and taken.content:
-        spoken.append(say(desk, taken.content))
+        spoken.append(desk.customer.heard())
     for at, call in enumerate(turn.tool_calls):
         if at >= MAX_CALLS:
             content, error = _TOO_MANY, True

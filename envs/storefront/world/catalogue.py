@@ -3,37 +3,17 @@
 from random import Random
 from typing import Any
 
+from synth.envs.storefront.texts import texts
+
 Row = dict[str, Any]
 Rows = dict[str, Row]
 
-CATEGORIES = ("kitchen", "lighting", "travel", "clothing", "audio", "garden")
-COLOURS = ("blue", "red", "green", "black", "white", "grey", "yellow", "orange")
+_SOLD = texts("catalogue")
+CATEGORIES: tuple[str, ...] = tuple(_SOLD["categories"])
+COLOURS: tuple[str, ...] = tuple(_SOLD["colours"])
 SIZES = ("S", "M", "L")
-_BRANDS = ("Aurora", "Birch", "Cobalt", "Drift", "Ember", "Fjord")
-_PRODUCTS = (
-    ("kettle", "kitchen", 25, 80),
-    ("toaster", "kitchen", 30, 90),
-    ("blender", "kitchen", 40, 140),
-    ("teapot", "kitchen", 15, 60),
-    ("lamp", "lighting", 20, 110),
-    ("lantern", "lighting", 15, 70),
-    ("chandelier", "lighting", 90, 220),
-    ("backpack", "travel", 40, 150),
-    ("suitcase", "travel", 70, 210),
-    ("umbrella", "travel", 10, 45),
-    ("jacket", "clothing", 60, 200),
-    ("scarf", "clothing", 12, 50),
-    ("sweater", "clothing", 30, 110),
-    ("gloves", "clothing", 10, 45),
-    ("headphones", "audio", 40, 190),
-    ("speaker", "audio", 30, 180),
-    ("microphone", "audio", 40, 160),
-    ("hammock", "garden", 35, 120),
-    ("planter", "garden", 12, 60),
-    ("parasol", "garden", 45, 150),
-)
+_BRANDS, _COUPON_CODES, _PRODUCTS = _SOLD["brands"], _SOLD["coupons"], _SOLD["products"]
 NOUNS = frozenset(noun for noun, *_ in _PRODUCTS)
-_COUPON_CODES = ("SPRING", "WELCOME", "LOYAL", "THANKS")
 
 
 PRICE_CHANGED_DAYS_AGO = 30

@@ -4,83 +4,18 @@ some people have two accounts.
 
 from random import Random
 
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
 from synth.envs.storefront.world.rules import TIERS
 
-_FIRST = (
-    *(
-        "Ada",
-        "Bela",
-        "Chen",
-        "Dora",
-        "Eli",
-        "Finn",
-        "Gita",
-        "Hugo",
-        "Ines",
-        "Jana",
-        "Karl",
-        "Lena",
-        "Milo",
-    ),
-    *(
-        "Nora",
-        "Omar",
-        "Pia",
-        "Quinn",
-        "Rosa",
-        "Sami",
-        "Tess",
-        "Uma",
-        "Vera",
-        "Wim",
-        "Xena",
-        "Yara",
-        "Zoe",
-    ),
-)
-_LAST = (
-    *(
-        "Abbott",
-        "Brook",
-        "Castle",
-        "Dunn",
-        "Ellis",
-        "Frost",
-        "Grant",
-        "Hayes",
-        "Irwin",
-        "Jensen",
-        "Keller",
-        "Larsen",
-        "Moss",
-        "Nash",
-    ),
-    *(
-        "Olsen",
-        "Payne",
-        "Quist",
-        "Reyes",
-        "Stone",
-        "Thorn",
-        "Usher",
-        "Vance",
-        "Webb",
-        "Yates",
-        "Zander",
-        "Archer",
-        "Bishop",
-        "Carver",
-    ),
-)
-_CITIES = ("Leeds", "Porto", "Ghent", "Turin", "Malmo", "Basel", "Cork", "Graz")
-_STREETS = ("Mill Lane", "High Street", "Park Road", "Station Road", "Church Walk", "Bridge Street")
+_NAMES = texts("people")
+_FIRST, _LAST = _NAMES["first"], _NAMES["last"]
+_CITIES, _STREETS, _NOTES = _NAMES["cities"], _NAMES["streets"], _NAMES["notes"]
 PROPER_NAMES = frozenset(
     word for text in (*_FIRST, *_LAST, *_CITIES, *_STREETS) for word in text.split()
 )
 """Every word that people, cities and streets of any world are called by."""
 _HOUSES = [f"{number} {street}" for number in range(1, 99) for street in _STREETS]
-_NOTES = ("Prefers email.", "Called about a delivery in spring.", "Nothing noted.")
 SECOND_ACCOUNT_SHARE = 0.1
 SMALLEST_FAMILY, LARGEST_FAMILY = 2, 4
 """Customers who share a surname; the two accounts of one person are two customers."""

@@ -23,15 +23,16 @@ READING_VERBS = frozenset(_READING_VERBS.split())
 _TALKING_VERBS = "ask reply say tell respond finish done answer greet explain"
 TALKING_VERBS = frozenset(_TALKING_VERBS.split())
 """First words of the names of tools that only speak."""
+_ASKS_SOMEBODY = re.compile(r"_with_(?:customer|user)$")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @lru_cache(maxsize=4096)
 def effectful_by_name(tool: str) -> bool:
     """Heuristic: a tool changes something unless the first word of its name is a reading or talking
-    verb.
+    verb, or its last words say that somebody is asked (`confirm_with_customer`).
     """
-    return first_word(tool) not in READING_VERBS | TALKING_VERBS
+    return not _ASKS_SOMEBODY.search(tool) and first_word(tool) not in READING_VERBS | TALKING_VERBS
 
 
 def first_word(tool: str) -> str:

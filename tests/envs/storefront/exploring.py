@@ -10,7 +10,7 @@ from synth.envs.storefront import WORLD
 from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.expert.belief import REFUSED
 from synth.envs.storefront.reverse.look_ups import LOOK_UPS
-from synth.envs.storefront.tools.schemas import WRITES
+from synth.envs.storefront.tools.schemas import MONEY_WRITES, WRITES
 from synth.envs.transcript import Transcript, perform
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
@@ -18,6 +18,7 @@ from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Turn
 from synth.synthesizers.reverse.exploration import changes, of_goals
 from synth.synthesizers.reverse.zones import check_of
+from tests.envs.storefront.playing import call
 
 FIRST_WORLDS = range(24)
 ZONES = {**WORLD.spec.facts, **dict.fromkeys(WORLD.on_request, "required")}
@@ -79,6 +80,15 @@ class Desk:
                     shown,
                 )
             )
+        return self
+
+    async def agree(self, *turns: AgentTurn) -> "Desk":
+        """The customer agrees to each of these writes that moves money."""
+        for turn in turns:
+            (made,) = turn.tool_calls
+            if made.name in MONEY_WRITES:
+                asked = {"request": 1, "write": made.name, "arguments": made.parsed()}
+                await self.look(call("confirm_with_customer", **asked))
         return self
 
     async def offered(self, tool: str) -> list[AgentTurn]:

@@ -1,6 +1,5 @@
 """The gold check on worked examples: state zones, told facts, refusals."""
 
-from datetime import date, timedelta
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.tasks.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.world import base_world
+from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Check, Refusal, RowPredicate, ToldFact
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
@@ -36,8 +36,8 @@ def seen(tool: str, content: str, arguments: str = "{}") -> Exchange:
     )
 
 
-def said(text: str) -> Exchange:
-    return Exchange(AgentTurn(text), ())
+def told(about: str = ORDER, **facts: Any) -> Exchange:
+    return seen("tell_customer", "{}", canonical_json({"about": about, **facts}).decode())
 
 
 def test_a_required_row_must_hold_and_nothing_else_may_change() -> None:
@@ -58,47 +58,49 @@ def test_a_created_row_counts_once_and_its_generated_columns_are_covered() -> No
     assert verdict(check, {**one, **two}) == ["state"]
 
 
-def test_a_fact_counts_when_said_after_it_was_seen() -> None:
+def test_a_fact_counts_when_told_after_it_was_seen() -> None:
     check = Check(told=(ToldFact("money", 12950, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
-    assert verdict(check, {}, quote, said("You get $129.50.")) == []
-    assert verdict(check, {}, said("You get $129.50."), quote) == ["told"]
-    assert verdict(check, {}, said("You get $129.50.")) == ["told"]
+    assert verdict(check, {}, quote, told(refund=129.5)) == []
+    assert verdict(check, {}, told(refund=129.5), quote) == ["told"]
+    assert verdict(check, {}, told(refund=129.5)) == ["told"]
     assert verdict(check, {}, quote) == ["told"]
-    assert verdict(
-        check,
-        {},
-        seen("quote_refund", f'{{"order_id":"{OTHER}","refund":129.5}}'),
-        said("You get $129.50."),
-    ) == ["told"]
+    assert verdict(check, {}, quote, told(OTHER, refund=129.5)) == ["told"]
+    of_other = seen("quote_refund", f'{{"order_id":"{OTHER}","refund":129.5}}')
+    assert verdict(check, {}, of_other, told(refund=129.5)) == ["told"]
 
 
-def test_a_day_may_be_told_without_its_year() -> None:
-    arrives = date.fromisoformat(BASE.today) + timedelta(days=3)
-    check = Check(told=(ToldFact("date", arrives.isoformat(), ORDER),))
-    parcel = seen("track_shipment", f'{{"order_id":"{ORDER}","arrives":"{arrives.isoformat()}"}}')
-    right, wrong = (
-        f"Order {ORDER} arrives on {day:%B} {day.day}."
-        for day in (arrives, arrives + timedelta(days=1))
-    )
-    assert verdict(check, {}, parcel, said(right)) == []
-    assert verdict(check, {}, parcel, said(wrong)) == ["told"]
-    assert verdict(
-        check, {}, parcel, said(right), said(f"Sorry, order {ORDER} arrives on 3 January 2031.")
-    ) == ["told"]
+def test_free_text_tells_nothing_and_takes_nothing_back() -> None:
+    check = Check(told=(ToldFact("money", 12950, ORDER),))
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
+    right = Exchange(AgentTurn(f"For order {ORDER} you get $129.50."), ())
+    wrong = Exchange(AgentTurn(f"Sorry, for order {ORDER} you get $1.00 and not $129.50."), ())
+    assert verdict(check, {}, quote, right) == ["told"]
+    assert verdict(check, {}, quote, told(refund=129.5), wrong) == []
+    assert verdict(check, {}, quote, told(refund=129.5, message="It is $1.00, or $2.00.")) == []
 
 
-def test_the_same_value_said_of_another_order_does_not_retell_the_fact() -> None:
-    check = Check(told=(ToldFact("date", "2026-05-08", ORDER),))
-    parcel = seen("track_shipment", f'{{"order_id":"{ORDER}","arrives":"2026-05-08"}}')
-    right = said(f"Order {ORDER} arrives on 2026-05-08.")
-    record = said(
-        f"Order {OTHER} was placed on 2026-05-08. Order {ORDER} was placed on 2026-04-28."
-    )
-    assert verdict(check, {}, parcel, right, record) == []
-    assert verdict(
-        check, {}, parcel, right, said(f"Sorry, order {ORDER} arrives on 2026-04-28.")
-    ) == ["told"]
+def test_what_was_told_last_of_a_kind_of_fact_counts() -> None:
+    check = Check(told=(ToldFact("status", "in_transit", ORDER), ToldFact("money", 300, ORDER)))
+    look = seen("track_shipment", f'{{"order_id":"{ORDER}","status":"in_transit","left":3.0}}')
+    both = told(parcel_status="in_transit", refund=3)
+    assert verdict(check, {}, look, both) == []
+    assert verdict(check, {}, look, both, told(order_status="shipped", total=80.5)) == []
+    assert verdict(check, {}, look, both, told(parcel_status="delayed")) == ["told"]
+    assert verdict(check, {}, look, both, told(refund=4)) == ["told"]
+    assert verdict(check, {}, look, told(refund=4), both) == []
+    assert verdict(check, {}, look, told(total=3, order_status="in_transit")) == []
+
+
+def test_many_values_of_the_same_thing_and_many_facts_are_a_guess() -> None:
+    check = Check(told=(ToldFact("money", 300, ORDER),))
+    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
+    four = [told(price=1), told(total=2), told(former_price=4), told(refund=3)]
+    assert verdict(check, {}, quote, *four) == []
+    assert verdict(check, {}, quote, told(price=5), *four) == ["told"]
+    others = [told(OTHER, arrival=f"2026-05-0{day}") for day in range(1, 7)]
+    assert verdict(check, {}, quote, told(refund=3), *others[:5]) == []
+    assert verdict(check, {}, quote, told(refund=3), *others) == ["told"]
 
 
 def test_a_part_s_score_is_the_share_of_what_holds() -> None:
@@ -115,7 +117,7 @@ def test_a_part_s_score_is_the_share_of_what_holds() -> None:
         check,
         BASE,
         {f"orders/{ORDER}/status": "gone"},
-        (quote, look, said(f"Order {ORDER}: you get $129.50."), denial),
+        (quote, look, told(refund=129.5), denial),
     )
     assert {part.name: part.score for part in half.parts} == {
         "state": 0.5,
@@ -130,57 +132,6 @@ def test_a_part_s_score_is_the_share_of_what_holds() -> None:
     assert evaluate(check, BASE, {**done, f"orders/{OTHER}/address_id": "A-1"}, ()).parts[
         0
     ].score == pytest.approx(2 / 3)
-
-
-def test_a_fact_among_three_values_in_one_sentence_is_a_guess() -> None:
-    check = Check(told=(ToldFact("money", 300, ORDER),))
-    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
-    assert verdict(check, {}, quote, said("It is $2.00 or $3.00.")) == []
-    assert verdict(check, {}, quote, said("It is $1.00, $2.00 or $3.00.")) == ["told"]
-
-
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        ("The coupon is applied: $155.09 minus $7.25 makes a new total of $147.84.", True),
-        ("The total is now $147.84, down from $155.09, so you save $7.25.", True),
-        ("It would be $147.84 ($155.09 paid, minus $7.25 discount).", True),
-        ("$155.09 minus $6.00 makes a new total of $147.84.", False),
-        ("It is $155.09, $7.25 less, or $147.84.", False),
-        ("It is $155.09, $147.84, $7.25.", False),
-        ("$155.09 minus $147.84 is $7.25, a total of $12.00, $13.00.", False),
-    ],
-)
-def test_a_sum_tells_its_result_and_a_choice_of_values_does_not(text: str, counts: bool) -> None:
-    total = seen("get_order", f'{{"order_id":"{ORDER}","total":147.84}}')
-    assert (
-        verdict(Check(told=(ToldFact("money", 14784, ORDER),)), {}, total, said(text)) == []
-    ) is counts
-
-
-def test_amounts_of_other_orders_are_no_guesses_and_tell_nothing_where_they_are_many() -> None:
-    check = Check(told=(ToldFact("money", 300, ORDER),))
-    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
-    others = said(" ".join(f"Order {OTHER} has an item of ${value}.00." for value in range(1, 10)))
-    assert verdict(check, {}, quote, others, said("You would get $3.00 back.")) == []
-    assert verdict(check, {}, quote, others, said(f"For order {ORDER} it is $3.00.")) == []
-    assert verdict(check, {}, quote, others) == ["told"]
-    assert verdict(
-        check,
-        {},
-        quote,
-        said(" ".join(f"Order {ORDER} brings ${value}.00." for value in range(1, 10))),
-    ) == ["told"]
-
-
-def test_many_values_spread_over_sentences_are_a_guess_too() -> None:
-    check = Check(told=(ToldFact("money", 300, ORDER),))
-    quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
-    six, seven = (
-        ". ".join(f"It is ${value}.00" for value in range(1, most + 1)) for most in (6, 7)
-    )
-    assert verdict(check, {}, quote, said(six)) == []
-    assert verdict(check, {}, quote, said(seven)) == ["told"]
 
 
 def test_a_denial_counts_with_the_right_rule_after_the_look_up() -> None:
@@ -285,13 +236,19 @@ def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
         gold = await expert_episode(task)
         await gold.env.reset(task)
         for turn in gold.turns:
-            arguments = turn.tool_calls[0].parsed()
-            split = turn.tool_calls[0].name == "create_return"
-            parts = (
-                [call("create_return", **{**arguments, "lines": [n]}) for n in arguments["lines"]]
-                if split
-                else [turn]
-            )
+            made = turn.tool_calls[0]
+            arguments = made.parsed()
+            parts = [turn]
+            if made.name == "create_return":
+                parts = [
+                    call("create_return", **{**arguments, "lines": [n]}) for n in arguments["lines"]
+                ]
+            elif arguments.get("write") == "create_return":
+                asked = arguments["arguments"]
+                parts = [
+                    call(made.name, **{**arguments, "arguments": {**asked, "lines": [n]}})
+                    for n in asked["lines"]
+                ]
             for part in parts:
                 await gold.env.step(part)
         return len(gold.turns), (await gold.env.check()).passed

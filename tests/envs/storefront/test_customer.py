@@ -4,19 +4,14 @@ undone.
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.customer import (
-    GO_ON,
     GOODBYE,
-    MISUNDERSTOOD,
-    NOT_YET_DONE,
+    LINES,
     PUSH_BACK,
-    UNKNOWN,
     YES,
     Customer,
     detail_words,
 )
 from synth.envs.storefront.customer.script import Request, Revision, Script
-from synth.envs.storefront.tasks.self_play import at_once
-from tests.envs.storefront.playing import call, opened
 
 
 def customer() -> Customer:
@@ -33,52 +28,43 @@ def customer() -> Customer:
 
 
 def test_a_slot_is_revealed_when_it_is_asked_for() -> None:
-    assert customer().asked("email", None, pending=False) == "My email is ada@mail.example."
-    assert customer().asked("phone", None, pending=False) == UNKNOWN
-    assert customer().asked("order", 1, pending=False) == "The one I placed on 2026-02-11."
-    assert customer().asked("reason", None, pending=False) == "I found it cheaper elsewhere."
-    assert customer().asked("reason", 2, pending=False) == UNKNOWN
-
-
-def test_a_keyword_in_a_question_is_enough_and_a_statement_reveals_nothing() -> None:
-    assert customer().heard("Could you give me your e-mail address?", pending=False) == (
+    assert customer().asked("email", None) == (
+        "ada@mail.example",
         "My email is ada@mail.example.",
-        False,
     )
-    assert customer().heard("Shall I go ahead?", pending=False) == (YES, True)
-    assert "ada@" not in customer().heard("I need your e-mail.", pending=False)[0]
+    assert customer().asked("phone", None) == (None, "I don't know that, sorry.")
+    assert customer().asked("order", 1) == ("2026-02-11", "The one I placed on 2026-02-11.")
+    assert customer().asked("reason", None) == ("found_cheaper", "I found it cheaper elsewhere.")
+    assert customer().asked("reason", 2)[0] is None
 
 
-def test_two_misunderstood_questions_reveal_the_next_factor() -> None:
+def test_free_text_is_answered_alike_whatever_it_says() -> None:
     speaker = customer()
-    assert speaker.heard("Blargh?", pending=False) == (MISUNDERSTOOD, False)
-    assert speaker.heard("Blargh?", pending=False) == (
-        f"{MISUNDERSTOOD} My email is ada@mail.example.",
-        False,
-    )
+    assert [speaker.heard() for _ in range(2)] == [LINES["heard"]] * 2
+    assert speaker.memory == customer().memory
 
 
 def test_the_customer_does_not_leave_before_an_agreed_write_is_done() -> None:
     speaker = customer()
-    assert speaker.asked("anything_else", None, pending=True) == NOT_YET_DONE
+    assert speaker.closing(pending=True) == LINES["not_yet_done"]
     assert not speaker.memory.ended
 
 
 def test_a_missing_request_is_named_once_and_then_the_customer_leaves() -> None:
     speaker = customer()
     assert (
-        speaker.asked("anything_else", None, pending=False)
+        speaker.closing(pending=False)
         == "Not yet, I also asked for this: Please cancel the order with the blue kettle."
     )
-    assert speaker.asked("anything_else", None, pending=False) == GOODBYE
+    assert speaker.closing(pending=False) == GOODBYE
     assert speaker.memory.ended
 
 
 def test_after_receipt_and_answer_the_customer_leaves_at_once() -> None:
     speaker = customer()
     speaker.saw_write("cancel")
-    speaker.heard("Request 2: the red lamp costs $20.00 now.", pending=False)
-    assert speaker.asked("anything_else", None, pending=False) == GOODBYE
+    speaker.informed()
+    assert speaker.closing(pending=False) == GOODBYE
 
 
 def test_the_first_denial_is_pushed_back_and_the_second_accepted() -> None:
@@ -98,12 +84,12 @@ def test_a_customer_under_pressure_insists_when_spoken_to_and_before_leaving() -
     speaker = Customer(Script(pressure=3))
     said = [
         speaker.was_denied(1),
-        speaker.heard("I am sorry.", pending=False)[0],
-        speaker.asked("anything_else", None, pending=False),
+        speaker.heard(),
+        speaker.closing(pending=False),
     ]
     assert said == list(PUSH_BACK)
-    assert speaker.heard("I am sorry.", pending=False) == (GO_ON, False)
-    assert speaker.asked("anything_else", None, pending=False) == GOODBYE
+    assert speaker.heard() == LINES["heard"]
+    assert speaker.closing(pending=False) == GOODBYE
 
 
 def test_a_change_of_mind_is_said_once_in_place_of_the_yes() -> None:
@@ -112,10 +98,18 @@ def test_a_change_of_mind_is_said_once_in_place_of_the_yes() -> None:
         for code in ("SPRING1", "LOYAL2")
     )
     speaker = Customer(Script(requests=(first,), revisions=(Revision(1, "Wait: LOYAL2.", second),)))
-    assert speaker.asked("confirmation", 2, pending=False) == YES
-    assert speaker.asked("confirmation", 1, pending=False) == "Wait: LOYAL2."
+    assert speaker.confirms(1, "apply_coupon") == ("customer_refused", "Wait: LOYAL2.")
     assert speaker.standing() == (second,)
-    assert speaker.asked("confirmation", 1, pending=False) == YES
+    assert speaker.confirms(1, "apply_coupon") == ("customer_agreed", YES)
+
+
+def test_a_customer_agrees_only_to_what_serves_a_request_of_theirs() -> None:
+    speaker = customer()
+    assert speaker.confirms(1, "cancel_order")[0] == "customer_agreed"
+    assert speaker.confirms(1, "apply_coupon")[0] == "customer_refused"
+    assert speaker.confirms(2, "cancel_order")[0] == "customer_refused"
+    assert speaker.confirms(7, "cancel_order")[0] == "customer_refused"
+    assert Customer(Script()).confirms(7, "cancel_order")[0] == "customer_agreed"
 
 
 def test_nobody_leaves_with_a_change_of_mind_unsaid() -> None:
@@ -124,7 +118,7 @@ def test_nobody_leaves_with_a_change_of_mind_unsaid() -> None:
         for code in ("SPRING1", "LOYAL2")
     )
     speaker = Customer(Script(requests=(first,), revisions=(Revision(1, "Wait: LOYAL2.", second),)))
-    assert speaker.asked("anything_else", None, pending=False) == "Wait: LOYAL2."
+    assert speaker.closing(pending=False) == "Wait: LOYAL2."
     assert not speaker.memory.ended
 
 
@@ -135,11 +129,11 @@ def test_a_request_is_withdrawn_in_place_of_the_yes_and_stays_withdrawn() -> Non
             revisions=(Revision(1, "No, leave it."),),
         )
     )
-    assert [speaker.asked("confirmation", 1, pending=False) for _ in range(3)] == [
-        "No, leave it."
+    assert [speaker.confirms(1, "cancel_order") for _ in range(3)] == [
+        ("customer_refused", "No, leave it.")
     ] * 3
     assert speaker.standing() == ()
-    assert speaker.asked("anything_else", None, pending=False) == GOODBYE
+    assert speaker.closing(pending=False) == GOODBYE
 
 
 def test_a_change_of_mind_with_a_turn_is_said_then_without_being_asked_and_once() -> None:
@@ -177,22 +171,10 @@ def test_items_streets_and_cards_are_told_apart_when_asked() -> None:
             details={"1": {"item": "red", "street": "3 Mill Lane", "card": "4417"}},
         )
     )
-    assert (
-        speaker.asked("item", 1, pending=False)
-        == speaker.heard("Request 1: which item?", pending=False)[0]
-        == "The red one."
-    )
-    assert (
-        speaker.asked("street", 1, pending=False)
-        == speaker.heard("Request 1: which street?", pending=False)[0]
-        == "The one at 3 Mill Lane."
-    )
-    assert (
-        speaker.asked("card", 1, pending=False)
-        == speaker.heard("Request 1: which card?", pending=False)[0]
-        == "The one ending in 4417."
-    )
-    assert speaker.asked("refund_to", 1, pending=False) == "To my card, as I said."
+    assert speaker.asked("item", 1) == ("red", "The red one.")
+    assert speaker.asked("street", 1) == ("3 Mill Lane", "The one at 3 Mill Lane.")
+    assert speaker.asked("card", 1) == ("4417", "The one ending in 4417.")
+    assert speaker.asked("refund_to", 1) == ("card", "To my card, as I said.")
 
 
 def test_what_was_left_out_is_said_when_asked_for() -> None:
@@ -200,28 +182,8 @@ def test_what_was_left_out_is_said_when_asked_for() -> None:
         1, "exchange", "Exchange the red lamp for another colour.", "O-1", "red", "lamp"
     )
     speaker = Customer(Script(requests=(request,), details={"1": {"colour": "blue"}}))
-    assert speaker.asked("colour", 1, pending=False) == "In blue, please."
-    assert speaker.heard("Which colour would you like for request 1?", pending=False) == (
-        "In blue, please.",
-        False,
-    )
-    assert speaker.asked("city", 1, pending=False) == UNKNOWN
-
-
-def test_two_misunderstood_questions_are_noted_as_the_simulator_s_fault() -> None:
-    async def play() -> dict[str, object]:
-        env = opened()
-        await env.reset(None)
-        for _ in range(2):
-            await env.step(call("reply", message="Blargh?"))
-        return {
-            path: value
-            for path, value in (await env.facts()).items()
-            if "user_simulator" in path and path.endswith("/text")
-        }
-
-    (text,) = at_once(play()).values()
-    assert "2 questions that were not understood" in str(text)
+    assert speaker.asked("colour", 1) == ("blue", "In blue, please.")
+    assert speaker.asked("city", 1)[0] is None
 
 
 def test_without_dialogue_everything_stands_in_the_opening_message() -> None:

@@ -13,7 +13,7 @@ from synth.envs.storefront.check.injections import INJECTIONS
 from synth.envs.storefront.customer.script import Request, Script, read_script
 from synth.envs.storefront.env import world_of
 from synth.envs.storefront.tasks.self_play import at_once
-from synth.envs.storefront.tasks.wordings import CLAIMS
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import READ_TOOLS, WRITES
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import BaseWorld
@@ -192,7 +192,11 @@ def test_counts_of_the_script_are_those_of_the_dials() -> None:
         assert dials["changes_of_mind"] == len(script.revisions)
         assert dials["pressure"] == script.pressure
         assert dials["unknown_slots"] == 3 - len(script.slots)
-        claims = sum(claim in request.text for claim in CLAIMS.values() for request in requests)
+        claims = sum(
+            claim in request.text
+            for claim in texts("wordings")["claims"].values()
+            for request in requests
+        )
         assert dials["false_claims"] == (claims if dials["kind"] == "refused" else 0)
         assert dials["injection"] == any(
             injection.text in str(task.env_config.get("facts")) for injection in INJECTIONS

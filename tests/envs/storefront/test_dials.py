@@ -8,7 +8,7 @@ import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.tasks.self_play import expert_passes, expert_turns
-from synth.envs.storefront.tasks.wordings import WORDINGS
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.policy_text import rule_texts
 from synth.envs.storefront.world.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
 from synth.envs.storefront.world.world import base_world
@@ -71,7 +71,10 @@ def test_the_held_out_variant_shares_neither_values_nor_words_with_train() -> No
     train, held_out = VALUES["train"], VALUES["held_out"]
     for name in train.__slots__:
         assert not set(getattr(train, name)) & set(getattr(held_out, name)), name
-    assert all(not set(words["train"]) & set(words["held_out"]) for words in WORDINGS.values())
+    assert all(
+        not set(words["train"]) & set(words["held_out"])
+        for words in texts("wordings")["requests"].values()
+    )
     assert {task.split for task in WORLD.make_tasks({"variant": "held_out"}, 84, 10)} == {
         "held_out"
     }

@@ -21,6 +21,8 @@ ENUMS = {
     for schema in tool["function"]["parameters"]["properties"].values()
     for value in schema.get("enum", ())
 }
+ARGUMENTS = {name for tool in TOOLS for name in tool["function"]["parameters"]["properties"]}
+"""Names of arguments, which stand inside those of a question for agreement."""
 
 
 def scalars(value: Any) -> list[Any]:
@@ -44,7 +46,7 @@ def unobserved_arguments(episode: Episode) -> list[str]:
             if call.name not in WRITES | TALKS | {"verify_identity", "find_customer"}:
                 continue
             for value in scalars({k: v for k, v in call.parsed().items() if k not in FREE_TEXT}):
-                known_key = isinstance(value, str) and (value in call.parsed() or value in ENUMS)
+                known_key = isinstance(value, str) and value in ARGUMENTS | ENUMS
                 token = rf"(?<![\w]){re.escape(str(value))}(?![\w])"
                 if (
                     not known_key

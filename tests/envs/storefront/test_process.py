@@ -6,9 +6,9 @@ from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.check.injections import INJECTIONS, Injection
 from synth.envs.storefront.check.process import AUTOMATA, PROCESS, breaches, case_of
-from synth.envs.storefront.customer.customer import YES
 from synth.envs.storefront.customer.script import Request, Revision, Script
 from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.rules import RULE_IDS
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import patched
@@ -32,8 +32,17 @@ DELIVERED = orders(status="delivered")[0]
 CANCEL = called("cancel_order", order_id=PENDING, reason="other")
 
 
-def asked(message: str, heard: str = YES) -> object:
-    return called("ask_customer", field="confirmation", message=message, heard=heard)
+def asked(write: Exchange, *, heard: str = "Yes.", agreed: bool = True) -> Exchange:
+    """The question for leave to make this very write, and its answer."""
+    (made,) = write.turn.tool_calls
+    return called(
+        "confirm_with_customer",
+        {"event": "customer_agreed" if agreed else "customer_refused"},
+        request=1,
+        write=made.name,
+        arguments=made.parsed(),
+        heard=heard,
+    )
 
 
 def test_r1_orders_are_read_after_two_factors_of_their_owner() -> None:
@@ -66,36 +75,27 @@ def test_r1_the_recipient_of_a_gift_may_be_the_one_who_is_verified() -> None:
 
 
 def test_r2_money_moves_after_a_yes_that_was_heard_in_an_earlier_turn() -> None:
-    question = asked(f"I am going to cancel order {PENDING}. Shall I go ahead?")
+    question = asked(CANCEL)
     assert broken("R2", question, CANCEL) == []
     assert broken("R2", CANCEL, question) == [0]
     assert broken("R2", together(question, CANCEL)) == [0]
-    assert broken("R2", asked(f"Shall I cancel {PENDING}?", heard="No, leave it."), CANCEL) == [1]
-    assert broken("R2", said(f"Shall I cancel {PENDING}?", YES), CANCEL) == []
+    assert broken("R2", asked(CANCEL, agreed=False), CANCEL) == [1]
+    assert broken("R2", said(f"Shall I cancel {PENDING}?", "Yes, please go ahead."), CANCEL) == [1]
 
 
-def test_r2_a_yes_holds_for_the_orders_that_the_question_named_or_for_one_where_it_named_none() -> (
-    None
-):
+def test_r2_a_yes_holds_once_and_for_the_very_write_that_was_asked_about() -> None:
     other = called("cancel_order", order_id=OTHER_PENDING, reason="other")
-    assert broken("R2", asked(f"Shall I cancel {PENDING}?"), other) == [1]
-    assert (
-        broken("R2", asked(f"Shall I cancel {PENDING} and {OTHER_PENDING}?"), CANCEL, other) == []
-    )
-    look = called("get_order", order_id=PENDING)
-    listed = called(
-        "list_orders",
-        {"orders": [{"order_id": PENDING}, {"order_id": DELIVERED}]},
-        customer_id=OWNER,
-    )
-    assert broken("R2", look, asked("Shall I go ahead?"), CANCEL, other) == [3]
-    assert broken("R2", look, asked("Shall I go ahead?"), other, CANCEL) == [2]
-    assert broken("R2", asked("Shall I go ahead?"), look, CANCEL) == [2]
-    back = [
-        called("create_return", order_id=DELIVERED, lines=[1], method="mail"),
-        called("issue_refund", order_id=DELIVERED, amount=1),
-    ]
-    assert broken("R2", listed, asked("Shall I open the return?"), *back) == []
+    reason = called("cancel_order", order_id=PENDING, reason="changed_mind")
+    assert broken("R2", asked(CANCEL), other) == [1]
+    assert broken("R2", asked(CANCEL), reason) == [1]
+    assert broken("R2", asked(CANCEL), asked(other), CANCEL, other) == []
+    assert broken("R2", asked(CANCEL), CANCEL, CANCEL) == [2]
+    back = called("create_return", order_id=DELIVERED, lines=[2, 1], method="mail")
+    alike = called("create_return", order_id=DELIVERED, lines=[1, 2], method="mail")
+    assert broken("R2", asked(back), alike) == []
+    refunds = [called("issue_refund", order_id=DELIVERED, amount=n, to="x") for n in (12, 12.0)]
+    assert broken("R2", asked(refunds[0]), refunds[1]) == []
+    assert broken("R2", asked(back), refunds[0]) == [1]
 
 
 def test_r2_an_address_moves_no_money() -> None:
@@ -104,14 +104,11 @@ def test_r2_an_address_moves_no_money() -> None:
 
 def test_r2_a_change_of_mind_takes_back_the_yes() -> None:
     script = Script(revisions=(Revision(1, "No, leave it."),))
-    question, again = (
-        asked(f"Shall I cancel {PENDING}?"),
-        asked(f"Shall I cancel {PENDING}?", heard="No, leave it."),
-    )
-    assert broken("R2", question, again, CANCEL, script=script) == [2]
-    assert broken("R2", again, question, CANCEL, script=script) == []
+    refused = asked(CANCEL, heard="No, leave it.", agreed=False)
+    assert broken("R2", asked(CANCEL), refused, CANCEL, script=script) == [2]
+    assert broken("R2", refused, asked(CANCEL), CANCEL, script=script) == []
     interrupted = said("", "No, leave it.")
-    assert broken("R2", question, interrupted, CANCEL, script=script) == []
+    assert broken("R2", asked(CANCEL), interrupted, CANCEL, script=script) == [2]
 
 
 def test_r1_notes_and_escalations_are_written_after_two_factors_of_the_speaker() -> None:
@@ -373,7 +370,9 @@ def test_a_transcript_of_another_maker_breaks_no_automaton() -> None:
         called("create_return", order_id=DELIVERED, lines=3),
         called("verify_identity", {"customer_id": OWNER, "verified": 2}),
         called("deny"),
-        called("ask_customer", heard=YES),
+        called("ask_customer", heard="Yes."),
+        called("tell_customer", total="much"),
+        called("confirm_with_customer", {"event": "x"}),
         said("", "Hello?"),
     ]
     assert [

@@ -328,7 +328,7 @@ def test_what_was_looked_up_is_a_question_that_the_expert_answers_and_no_mutant_
         draft, task = await desk.drafted(), await desk.task()
         assert isinstance(draft, Draft)
         said, walk = (
-            AgentTurn(draft.answer),
+            draft.answer,
             [AgentTurn(turn.content, turn.tool_calls) for turn in desk.walk],
         )
         solved = [(await solution(task, seed)).verdict.passed for seed in STRATEGIES]

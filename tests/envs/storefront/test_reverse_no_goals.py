@@ -89,6 +89,7 @@ def breach(rule: str) -> Deed:
                 and [call("issue_refund", order_id=order_id, amount=1, to=STORE_CREDIT)],
             }
             if cases[rule] and order["status"] != "returned":
+                await desk.agree(*cases[rule])
                 await desk.act(*cases[rule])
                 return all(
                     operation.denied is None and operation.changed for operation in desk.operations
@@ -131,7 +132,7 @@ def test_a_write_without_a_yes_is_no_task() -> None:
     async def try_out() -> Draft | NoGoal:
         desk = await Desk({"world_seed": 1}).open()
         while not any(
-            c.arguments.count("Shall I go ahead?")
+            c.name == "confirm_with_customer"
             for turn in await desk.env.affordances()
             for c in turn.tool_calls
         ):
@@ -176,7 +177,8 @@ def test_an_order_that_is_moved_and_then_cancelled_makes_no_goal_and_a_fraud_tha
     async def try_out() -> list[Draft | NoGoal]:
         desk = await found(one("change_address"), {})
         order_id = desk.operations[0].turn.tool_calls[0].parsed()["order_id"]
-        await desk.act(call("cancel_order", order_id=order_id, reason="changed_mind"))
+        cancel = call("cancel_order", order_id=order_id, reason="changed_mind")
+        await (await desk.agree(cancel)).act(cancel)
         other = await Desk({"world_seed": 2}).prepare()
         await other.act(call("escalate", reason_code="suspected_fraud", summary="Odd."))
         return [await desk.drafted(), await other.drafted()]

@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from synth.envs.storefront.customer.customer import (
-    ACCEPTED,
-    GO_ON,
-    NOT_YET_DONE,
-    PHRASES,
-    PUSH_BACK,
-    UNKNOWN,
-    YES,
-)
+from synth.envs.storefront.customer.customer import LINES, PUSH_BACK, YES
 from tests.synth.models.chat_brains import Body, Brain, called
+
+ACCEPTED, GO_ON, NOT_YET_DONE, PHRASES, UNKNOWN = (
+    LINES["accepted"],
+    LINES["go_on"],
+    LINES["not_yet_done"],
+    LINES["details"],
+    LINES["unknown"],
+)
 
 ASKS = "What you say next: "
 

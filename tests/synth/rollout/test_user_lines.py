@@ -11,7 +11,7 @@ import pytest
 from synth.branching import DriftError, branch, replay
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.monitor import truth_of
-from synth.envs.storefront.customer.customer import GO_ON
+from synth.envs.storefront.customer.customer import LINES
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.journal import Reply, recorded
 from synth.rollout.episode import canonical_content
@@ -37,6 +37,8 @@ from tests.synth.models.user_brains import (
     said,
 )
 from tests.synth.rollout.dialogues import TASKS, as_given, notes, played
+
+GO_ON = LINES["heard"]
 
 
 def spoken(trajectory: Trajectory) -> list[str]:

@@ -172,7 +172,9 @@ def write_goal(window: Window) -> Draft | NoGoal:
         said.append(f"What is in {drawer}?" + f" I think {inside[drawer]}." * config.tells)
     answer = " ".join(f"Drawer {fact.about} holds {fact.value}." for fact in told)
     tools = sorted(operation.turn.tool_calls[0].name for operation in window.operations)
-    return Draft(" ".join(said), tuple(said), " + ".join(tools), told=tuple(told), answer=answer)
+    return Draft(
+        " ".join(said), tuple(said), " + ".join(tools), told=tuple(told), answer=AgentTurn(answer)
+    )
 
 
 def elsewhere(task: Task, seed: int) -> Sequence[ToldFact]:
