@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from synth.flows.deployment_overview import Scheduled
-    from synth.flows.heartbeat import Heartbeat
+    from synth.leases.heartbeat import Heartbeat
 
 SHOWN = 20
 """Runs, the latest; `--all` shows the others too."""
@@ -52,8 +52,8 @@ def status(run_url: str | None, reap: bool, every: bool, as_json: bool) -> None:
 
     from synth.flows.deployment_closing import close_dead
     from synth.flows.deployment_overview import open_urls, schedules
-    from synth.flows.heartbeat import heartbeats, remembered
     from synth.flows.prefect_access import users_server
+    from synth.leases.heartbeat import heartbeats, remembered
     from synth.ledger.storage import Storage
     from synth.schemas.errors import ConfigError, SynthError
 
@@ -118,7 +118,7 @@ def _latest(beats: "list[Heartbeat]") -> "list[Heartbeat]":
 
 def _was_completed(beat: "Heartbeat", beats: "Iterable[Heartbeat]") -> bool:
     """Whether it died, and the run was completed all the same."""
-    from synth.flows.heartbeat import overtaken
+    from synth.leases.heartbeat import overtaken
 
     return (beat.state == "crashed" or _state(beat) in ("dead", "silent")) and overtaken(
         beat, beats
@@ -143,7 +143,7 @@ def _how_far(beat: "Heartbeat") -> str:
 
 def _state(beat: "Heartbeat") -> str:
     """As recorded, but for one that is dead or silent."""
-    from synth.flows.heartbeat import lives
+    from synth.leases.heartbeat import lives
 
     if beat.state != "running":
         return beat.state
