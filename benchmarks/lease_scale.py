@@ -23,6 +23,7 @@ from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
 from synth.leases import Leases
+from synth.leases.heartbeat import FOLDER as WORKERS
 from synth.leases.lease import FOLDER
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
@@ -78,12 +79,12 @@ def counted(ledger: Ledger, tally: Tally) -> None:
 
     def counting_read(name: str) -> bytes:
         with tally.lock:
-            tally.requests["lease" if name.startswith(FOLDER) else "get"] += 1
+            tally.requests["lease" if name.startswith((FOLDER, WORKERS)) else "get"] += 1
         return read(name)
 
     def counting_size(name: str) -> int | None:
         with tally.lock:
-            tally.requests["lease" if name.startswith(FOLDER) else "head"] += 1
+            tally.requests["lease" if name.startswith((FOLDER, WORKERS)) else "head"] += 1
         return size(name)
 
     def counting_names(folder: str) -> list[str]:
@@ -110,6 +111,7 @@ def worker(
     counted(ledger, tally)
     leases = Leases(ledger, term_s=TERM_S)
     leases._place = f"machine {number}"
+    leases.tell(place=leases._place)
     mortal = rng.random() < DIES
     at = rng.randrange(len(shards))
     try:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from synth.flows import heartbeat
 from synth.flows.deployment_overview import writes_to
-from synth.flows.heartbeat import Heartbeat
 from synth.flows.prefect_access import healthy
 from synth.flows.run_record import place_of
+from synth.leases import heartbeat
+from synth.leases.heartbeat import Heartbeat
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
 
@@ -38,9 +38,7 @@ async def close_dead(
             storage = Storage(url)
             beats = await asyncio.to_thread(heartbeat.heartbeats, storage, say)
             for beat in await asyncio.to_thread(heartbeat.dead, storage, beats):
-                message = (
-                    f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
-                )
+                message = heartbeat.gone(beat)
                 closed.append(heartbeat.close(storage, beat, "crashed", message))
                 say(f"{url}: {beat.flow}: {message}; closed as crashed")
             beats = await asyncio.to_thread(heartbeat.heartbeats, storage)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from synth.engine.beating import BeatingProgress
 from synth.engine.context import Run
 from synth.engine.funnel import funnel_markdown
 from synth.engine.numbers import short_duration
 from synth.engine.progress import Progress
 from synth.engine.runner import WorkShard
 from synth.flows.deployment_retries import again_after
-from synth.flows.heartbeat_progress import BeatingProgress
 from synth.flows.prefect_access import healthy
 from synth.schemas.printable import in_code
 from synth.schemas.stage import Shard, Stage
@@ -130,7 +130,7 @@ class Reporting:
             await asyncio.sleep(PROGRESS_EVERY_S)
             if self._run is None or not isinstance(self._run.progress, BeatingProgress):
                 continue
-            now = self._run.progress.now()
+            now = self._run.progress.leases.tell()
             if not now.total or told == (now.stage, now.done):
                 continue
             told, share = (now.stage, now.done), min(100.0, 100 * now.done / now.total)

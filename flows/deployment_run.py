@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from synth.engine.beating import STARTED_BY, StartedBy
 from synth.engine.closing import failure
 from synth.engine.progress import PlainProgress, Progress
 from synth.engine.silent_roles import silent_roles
@@ -16,7 +17,6 @@ from synth.flows.deployment_closing import close_dead
 from synth.flows.deployment_reporting import Reporting
 from synth.flows.deployment_retries import RUN_AGAIN_S, again_after
 from synth.flows.deployment_run_dir import run_dir_of
-from synth.flows.heartbeat_progress import STARTED_BY, StartedBy
 from synth.flows.parts import look_also_in
 from synth.flows.prefect_access import named
 from synth.flows.synthesize import synthesize

@@ -5,9 +5,9 @@ as a task.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from synth.engine.beating import STARTED_BY, StartedBy
 from synth.engine.progress import Progress
 from synth.flows.deployment_reporting import Reporting
-from synth.flows.heartbeat_progress import STARTED_BY, StartedBy
 from synth.flows.prefect_server import prefect_api
 from synth.flows.synthesize import Done, Recipe
 from synth.ledger.storage import Storage

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.beating import beating
 from synth.engine.budget import Budget
 from synth.engine.context import Run
 from synth.engine.cost import spent
@@ -97,12 +98,13 @@ async def _worked(
                 f"{url}: {ref.stage} is another stage on this machine; install the same version "
                 "of synth on all of them"
             )
-        with flow_lock(
+        lock = flow_lock(
             ledger.journal_folder,
             content_hash(plain(flow.model_dump(mode="json"))),
             flow.name,
             ledger.storage.url,
-        ):
+        )
+        with lock, beating(run):
             plan = Plan((shard,), units=len(shard.items), by_slot=True)
             await do_shards(run, stage, ref, plan, in_process(run), waits=not helps)
         return run.refused

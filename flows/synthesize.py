@@ -5,6 +5,7 @@ Prefect (flows/prefect_run).
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from synth.engine.beating import beating
 from synth.engine.budget import Budget
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost, cost_file, spent
@@ -14,7 +15,6 @@ from synth.engine.progress import Progress
 from synth.engine.runner import WorkShard, run_stages
 from synth.flows.bindings import Bindings, Said
 from synth.flows.environments import bindings_of, said_by_flow
-from synth.flows.heartbeat_progress import beating
 from synth.flows.own_flow import what_runs
 from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file

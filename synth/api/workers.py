@@ -13,8 +13,8 @@ from synth.engine.numbers import counted_noun, short_duration
 from synth.engine.tally import ended_in_faults
 from synth.flows.deployment_closing import close_dead
 from synth.flows.deployment_overview import Scheduled, open_urls, schedules
-from synth.flows.heartbeat import Heartbeat, heartbeats, lives, overtaken, remembered
 from synth.flows.prefect_access import users_server
+from synth.leases.heartbeat import Heartbeat, heartbeats, lives, overtaken, remembered
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, SynthError
 

@@ -108,6 +108,7 @@ async def _visit(
     try:
         await work(stage, ref.stage_key, shard)
         over = not _open(run, shard)
+        hand.give_back()
     finally:
         del run.journals[shard.name], run.hands[shard.name]
         journal.close(discard=over or journal.empty)

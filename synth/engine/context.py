@@ -14,7 +14,7 @@ from synth.engine.breaker import Breaker
 from synth.engine.budget import Budget
 from synth.engine.live_worlds import most_live
 from synth.engine.progress import Progress
-from synth.leases import Units
+from synth.leases import Leases, Units
 from synth.leases.hand import Hand
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
@@ -74,6 +74,7 @@ class Run:
     progress: Progress
     budget: Budget = field(default_factory=Budget)
     units: Units = field(default_factory=Units)
+    leases: Leases | None = None
     journals: dict[str, Journal] = field(default_factory=dict)
     hands: dict[str, Hand] = field(default_factory=dict)
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)

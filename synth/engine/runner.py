@@ -179,7 +179,7 @@ async def do_shards(
     looked at again as well. Slots are taken
     one by one (`synth.engine.by_slot`).
     """
-    leases = Leases(run.ledger, term_s=run.flow.lease_s, units=run.units)
+    leases = run.leases or Leases(run.ledger, term_s=run.flow.lease_s, units=run.units)
     waiting, said = deque(plan.shards), set[str]()
 
     def say_once(line: str) -> None:
@@ -207,7 +207,8 @@ async def do_shards(
         if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
             run.stopped = run.stopped or run.units.spent()
     finally:
-        leases.close()
+        if leases is not run.leases:
+            leases.close()
 
 
 async def _done_here(

@@ -190,6 +190,11 @@ class Hand:
             await self._others.asked(partial(self.leases.discard, done))
             return ended
 
+    def give_back(self) -> None:
+        """Ends its claims on what was not played to its end."""
+        while self._held:
+            self.leases.give_back(self._held.popitem()[1])
+
     async def reclaim(self) -> None:
         """After this process was declared dead: claims again what it had in hand; what others have
         taken meanwhile is dropped.

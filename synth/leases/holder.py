@@ -1,33 +1,18 @@
-"""A process as a holder of leases: one id until it is declared dead, which its claims name and
-which it gives signs of life under.
+"""A process as a worker on a run: one id until it is declared dead, which its claims name.
 
-`RUN/leases/holders/<id>` changes with every sign of life and is removed when the process is
-through, or by who declares it dead. A lock
-(flock) beside the journals tells the processes of the same machine the same without any wait.
+A lock (flock) beside the journals tells the processes of the same machine at once what the silence
+of the worker's record tells others after a term.
 """
 
 import fcntl
 import os
-import uuid
 from pathlib import Path
 
-import msgspec
-
+from synth.leases import heartbeat
+from synth.leases.heartbeat import Heartbeat
 from synth.ledger.storage import Storage, write_error
 
-FOLDER = "leases/holders"
 LOCK = "holder-"
-
-
-class Beat(msgspec.Struct, frozen=True):
-    """What lies in storage; it changes with every sign of life. It says what a claim does, so that
-    on a disk a claim is a link to it.
-    """
-
-    term_s: float
-    holder: str = ""
-    place: str = ""
-    renewal: int = 0
 
 
 class Holder:
@@ -35,10 +20,9 @@ class Holder:
     `SynthError`.
     """
 
-    def __init__(self, storage: Storage, journals: Path, term_s: float, place: str) -> None:
-        self.id = uuid.uuid4().hex
+    def __init__(self, storage: Storage, journals: Path, beat: Heartbeat) -> None:
+        self.id = beat.id
         self._storage = storage
-        self._beat = Beat(term_s, self.id, place)
         self._lock_path, unlocked = _lock_path(journals, self.id), journals / f".{self.id}.lock"
         try:
             self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
@@ -46,30 +30,28 @@ class Holder:
             unlocked.rename(self._lock_path)  # nobody sees it before it is locked
         except OSError as error:
             raise write_error(str(self._lock_path), error) from error
-        storage.replace(beat_name(self.id), msgspec.json.encode(self._beat))
+        heartbeat.write(storage, beat)
 
-    def renew(self) -> bool:
-        """Gives a sign of life; False where this holder was declared dead, as far as can be seen
+    def renew(self, beat: Heartbeat) -> bool:
+        """Replaces the record; False where this holder was declared dead, as far as can be seen
         here.
         """
-        if self._storage.size(beat_name(self.id)) is None:
+        found = heartbeat.read(self._storage, self.id)
+        if found is None or found.state != "running":
             return False
-        self._beat = msgspec.structs.replace(self._beat, renewal=self._beat.renewal + 1)
-        self._storage.replace(beat_name(self.id), msgspec.json.encode(self._beat))
+        heartbeat.write(self._storage, beat)
         return True
 
-    def close(self) -> None:
-        """It holds nothing any more: what it has claimed is free."""
+    def close(self, beat: Heartbeat | None) -> None:
+        """It holds nothing any more: what it has claimed is free. `beat` is its last record, None
+        where another has written that.
+        """
         try:
-            self._storage.discard(beat_name(self.id))
+            if beat is not None:
+                heartbeat.write(self._storage, beat)
         finally:
             self._lock_path.unlink(missing_ok=True)
             os.close(self._lock)
-
-
-def beat_name(holder: str) -> str:
-    """Where a holder gives its signs of life."""
-    return f"{FOLDER}/{holder}"
 
 
 def lives_here(journals: Path, holder: str) -> bool:

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import threading
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -23,25 +24,27 @@ from itertools import count
 import msgspec
 
 from synth.boundary import called
-from synth.leases.holder import FOLDER as HOLDERS
-from synth.leases.holder import Beat, Holder, beat_name, dead_here, forget, lives_here
+from synth.leases import heartbeat
+from synth.leases.heartbeat import Heartbeat, State
+from synth.leases.holder import Holder, dead_here, forget, lives_here
 from synth.leases.place import place
 from synth.ledger.fencing import FENCE, Fence, FencedError
 from synth.ledger.inside import plain
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, PlannedSlot
 
-FOLDER = "leases"
-RENEWALS = 4
-"""In a term."""
+FOLDER = "claims"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What a claim says. `place`: whose journals the holder writes."""
+    """What a claim says, as the record of the worker does that made it. `place`: whose journals the
+    holder writes.
+    """
 
-    holder: str
-    place: str
+    holder: str = msgspec.field(name="id")
+    place: str = ""
     released: bool = False
 
 
@@ -98,6 +101,9 @@ class Leases:
         *,
         term_s: float,
         units: Units | None = None,
+        flow: str = "",
+        flow_run: str | None = None,
+        api: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ledger = ledger
@@ -112,6 +118,10 @@ class Leases:
         self._term_s = term_s
         self._clock = clock
         self._place = place(ledger.journal_folder)
+        self._beat = heartbeat.of_this_process(
+            flow, ledger.storage, flow_run=flow_run, api=api, place=self._place, term_s=term_s
+        )
+        self._telling = threading.Lock()
         self._holder: Holder | None = None
         self._held: set[Lease] = set()
         self._losing = threading.Lock()
@@ -129,12 +139,18 @@ class Leases:
             holder = None
         if holder is None:
             holder = self._holder = Holder(
-                self._storage, self.ledger.journal_folder, self._term_s, self._place
+                self._storage, self.ledger.journal_folder, self.tell(id=uuid.uuid4().hex)
             )
         if self._thread is None:
             self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
             self._thread.start()
         return holder.id
+
+    def tell(self, **changes: object) -> Heartbeat:
+        """This worker's record as of now, which the next sign of life writes."""
+        with self._telling:
+            self._beat = msgspec.structs.replace(self._beat, beat=time.time(), **changes)
+            return self._beat
 
     def take(self, work: str) -> Lease | None:
         """A lease on a piece of work whose journal is locked here; None while another worker holds
@@ -197,7 +213,7 @@ class Leases:
         )
 
     def _made(self, work: str, number: int, holder: str) -> bool:
-        made = self._storage.link(_name(work, number), beat_name(holder))
+        made = self._storage.link(_name(work, number), heartbeat.name_of(holder))
         if made is None:
             made = self._storage.create(
                 _name(work, number), msgspec.json.encode(Record(holder, self._place)), durable=False
@@ -220,18 +236,18 @@ class Leases:
         holder, here = record.holder, record.place == self._place
         if holder in self.ledger.state.fences:
             return True
-        try:
-            blob = self._storage.read(beat_name(holder))
-        except FileNotFoundError:  # it is through, or was declared dead
+        beat = heartbeat.read(self._storage, holder)
+        if beat is None or beat.state not in ("running", "crashed"):  # it is through, it says
             return True
-        if (
+        # `crashed` is what another says, who has fenced nothing
+        if beat.state == "running" and (
             lives_here(self.ledger.journal_folder, holder)
             if here
-            else not self._silent(holder, blob, _term_s(blob, self._term_s))
+            else not self._silent(holder, msgspec.json.encode(beat), beat.term_s)
         ):
             return False
         self.ledger.fence(holder, 1, self.holder())
-        called("lease", lambda: self._storage.discard(beat_name(holder)))
+        called("lease", lambda: _close_dead(self._storage, holder))
         if here:
             forget(self.ledger.journal_folder, holder)
         return True
@@ -265,7 +281,7 @@ class Leases:
         """
         self._held.discard(lease)
         if not lease.lost:
-            released = msgspec.json.encode(Record(lease.holder, self._place, released=True))
+            released = msgspec.json.encode(Record(lease.holder, self._place, True))
             with contextlib.suppress(SynthError):  # it ends with this process
                 called(
                     "lease",
@@ -285,15 +301,16 @@ class Leases:
                     ),
                 )
 
-    def close(self) -> None:
-        """Gives everything back, and no sign of life any more."""
+    def close(self, state: State = "stopped", message: str = "") -> None:
+        """Gives everything back, and no sign of life any more; the record says how it ended."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
-        if self._holder is not None:
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            last = self.tell(state=state, message=message)
             with contextlib.suppress(SynthError):  # the term runs out
-                called("lease", self._holder.close)
-            self._holder = None
+                called("lease", lambda: holder.close(last))
 
     def _silent(self, what: str, blob: bytes, term_s: float) -> bool:
         """Whether something has not changed for a term on this process's clock, since it was first
@@ -314,7 +331,7 @@ class Leases:
                 return
             self._holder = None
         with contextlib.suppress(SynthError):
-            called("lease", holder.close)
+            called("lease", lambda: holder.close(None))
         for lease in [lease for lease in list(self._held) if lease.holder == holder.id]:
             lease.lost = True
             lease.on_loss()
@@ -322,14 +339,14 @@ class Leases:
             watcher()
 
     def _give_signs(self) -> None:
-        while not self._over.wait(self._term_s / RENEWALS):
+        while not self._over.wait(self._beat.every_s):
             with contextlib.suppress(SynthError):  # tried again at the next renewal
                 called("lease", self.renew)
 
     def renew(self) -> None:
         """One sign of life; or the news that this process was declared dead."""
         holder = self._holder
-        if holder is not None and not holder.renew():
+        if holder is not None and not holder.renew(self.tell()):
             self._lose(holder)
 
 
@@ -354,15 +371,12 @@ def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
 
     claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if over(name.rpartition(".")[0])]
     dead = set(dead_here(ledger.journal_folder))
-    beats = [
-        beat_name(holder)
-        for holder in storage.names(HOLDERS)
-        if holder in dead or holder in ledger.state.fences
-    ]
-    for name in claims + beats:
+    for name in claims:
         with contextlib.suppress(SynthError):  # one may not delete there
             called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
     for holder in dead:
+        with contextlib.suppress(SynthError):
+            called("lease", lambda holder=holder: _close_dead(storage, holder))  # type: ignore[misc]
         forget(ledger.journal_folder, holder)
 
 
@@ -385,8 +399,8 @@ def _decoded(blob: bytes) -> Record | None:
     return None
 
 
-def _term_s(beat: bytes, otherwise_s: float) -> float:
-    try:
-        return msgspec.json.decode(beat, type=Beat).term_s
-    except msgspec.MsgspecError:
-        return otherwise_s
+def _close_dead(storage: Storage, holder: str) -> None:
+    """Writes down that a worker was declared dead, where its record does not say how it ended."""
+    beat = heartbeat.read(storage, holder)
+    if beat is not None and beat.state == "running":
+        heartbeat.close(storage, beat, "crashed", heartbeat.gone(beat))

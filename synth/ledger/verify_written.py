@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SINGLE = ("flow.yaml", "cost.json", "report.html")
 LIVE = (
-    "heartbeats, leases (who is at work, replaced every few seconds), logs, and what lies "
+    "workers, claims (who is at work, replaced every few seconds), logs, and what lies "
     "beside the run's own files"
 )
 """What a run holds and no line names."""

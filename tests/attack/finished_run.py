@@ -46,7 +46,7 @@ def watched(run: Path) -> list[Path]:
     return [
         path
         for path in sorted(run.rglob("*"))
-        if path.is_file() and not {"heartbeats", "leases"} & set(path.relative_to(run).parts)
+        if path.is_file() and not {"workers", "claims"} & set(path.relative_to(run).parts)
     ]
 
 

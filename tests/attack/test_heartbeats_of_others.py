@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from synth.cli.status import status
-from synth.flows.heartbeat import heartbeats, remember
+from synth.leases.heartbeat import heartbeats, remember
 from synth.ledger.storage import Storage
 from tests.flows.prefect_processes import PrefectSite
 
@@ -53,9 +53,9 @@ UNREADABLE = [
 
 def heartbeat_in(folder: Path, record: dict[str, Any] | str, name: str = "aaaa") -> Path:
     """A run folder with that heartbeat, which this machine remembers."""
-    (folder / "heartbeats").mkdir(parents=True, exist_ok=True)
+    (folder / "workers").mkdir(parents=True, exist_ok=True)
     text = record if isinstance(record, str) else json.dumps({**PLAIN, "id": name, **record})
-    (folder / "heartbeats" / f"{name}.json").write_text(text)
+    (folder / "workers" / f"{name}.json").write_text(text)
     remember(str(folder))
     return folder
 
@@ -79,20 +79,20 @@ def test_a_record_that_no_clock_writes_is_told_in_one_line_and_the_others_are_cl
     waits: list[float] = []
     dead = heartbeat_in(tmp_path / "b", {"beat": time.time() - 3600, "every_s": 0.01})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synth.flows.heartbeat.time.sleep", waits.append)
+        patch.setattr("synth.leases.heartbeat.time.sleep", waits.append)
         done = reaped()
     assert done.exit_code == 0
     (line,) = [line for line in done.stderr.splitlines() if str(theirs) in line]
-    assert line.startswith(f"{theirs}/heartbeats/aaaa.json: cannot be read as a heartbeat")
+    assert line.startswith(f"{theirs}/workers/aaaa.json: cannot be read as a heartbeat")
     assert waits == [0.025]
     assert [beat.state for beat in heartbeats(Storage(str(dead)))] == ["crashed"]
 
 
 def test_what_is_no_file_or_nests_without_end_is_no_heartbeat(tmp_path: Path) -> None:
     theirs = heartbeat_in(tmp_path / "a", '{"x":' + "[" * 100_000)
-    os.mkfifo(theirs / "heartbeats" / "pipe.json")
-    (theirs / "heartbeats" / "folder.json").mkdir()
-    (theirs / "heartbeats" / "link.json").symlink_to("/dev/zero")
+    os.mkfifo(theirs / "workers" / "pipe.json")
+    (theirs / "workers" / "folder.json").mkdir()
+    (theirs / "workers" / "link.json").symlink_to("/dev/zero")
     heartbeat_in(theirs, {}, "plain")
     assert [beat.id for beat in heartbeats(Storage(str(theirs)))] == ["plain"]
 
@@ -102,7 +102,7 @@ def test_nobody_is_watched_for_longer_than_minutes(
 ) -> None:
     heartbeat_in(tmp_path / "a", {"every_s": 60})
     waits: list[float] = []
-    monkeypatch.setattr("synth.flows.heartbeat.time.sleep", waits.append)
+    monkeypatch.setattr("synth.leases.heartbeat.time.sleep", waits.append)
     assert reaped().exit_code == 0
     assert waits == [150.0]
 

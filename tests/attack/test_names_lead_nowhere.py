@@ -11,8 +11,8 @@ import pytest
 
 from synth.exporters.dataset_folder import MANIFEST, read_manifest
 from synth.exporters.row_files import write_row_files
-from synth.flows import heartbeat
 from synth.hub.source import found
+from synth.leases import heartbeat
 from synth.leases.lease import Record, _decoded
 from synth.ledger import manifest
 from synth.ledger.journal import state_folder
@@ -145,7 +145,7 @@ def test_a_line_whose_id_is_no_plain_name_stops_the_reader(
 
 
 @pytest.mark.parametrize(
-    "name", ["manifest", "tasks", "trajectories", "datasets", "heartbeats", "flow.yaml"]
+    "name", ["manifest", "tasks", "trajectories", "datasets", "workers", "flow.yaml"]
 )
 def test_a_link_that_leads_out_of_a_run_is_not_followed(
     run: Ledger, tmp_path: Path, name: str
@@ -213,7 +213,7 @@ def test_a_heartbeat_or_a_lease_that_calls_itself_otherwise_is_not_read(
 ) -> None:
     beat = heartbeat.of_this_process("x", run.storage, identity="plain", flow_run=None, api=None)
     run.storage.replace(
-        "heartbeats/plain.json", msgspec.json.encode(msgspec.structs.replace(beat, id=name))
+        "workers/plain.json", msgspec.json.encode(msgspec.structs.replace(beat, id=name))
     )
     assert heartbeat.heartbeats(run.storage) == []
     assert _decoded(msgspec.json.encode(Record(name, "place"))) is None

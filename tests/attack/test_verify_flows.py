@@ -29,9 +29,7 @@ def run(first: Path, tmp_path: Path) -> Path:
 
 def standing(run: Path) -> dict[str, tuple[bytes, int]]:
     return {
-        name: held
-        for name, held in tree(run).items()
-        if not name.startswith(("heartbeats", "leases"))
+        name: held for name, held in tree(run).items() if not name.startswith(("workers", "claims"))
     }
 
 

@@ -98,7 +98,7 @@ def test_files_of_an_earlier_state_that_are_put_back_are_named_as_such(run: Path
     changed = [
         path
         for path, held in before.items()
-        if "heartbeats" not in path.parts and (not path.exists() or path.read_bytes() != held)
+        if "workers" not in path.parts and (not path.exists() or path.read_bytes() != held)
     ]
     assert {
         "flow.yaml",

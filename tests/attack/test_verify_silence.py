@@ -35,11 +35,9 @@ def test_after_everything_that_synth_does_to_a_run_it_is_whole(tmp_path: Path) -
     said = [found(run)]
     before = tree(run)
     run_flow(whole_flow(), str(run))
-    assert {
-        name: held for name, held in tree(run).items() if not name.startswith("heartbeats")
-    } == {name: held for name, held in before.items() if not name.startswith("heartbeats")}, (
-        "a rerun of what is done changes no file"
-    )
+    assert {name: held for name, held in tree(run).items() if not name.startswith("workers")} == {
+        name: held for name, held in before.items() if not name.startswith("workers")
+    }, "a rerun of what is done changes no file"
     run_flow(whole_flow(trials=3), str(run))
     said.append(found(run))
     run_flow(whole_flow(), str(run))
@@ -82,7 +80,7 @@ def test_in_object_storage_every_changed_object_is_named(bucket: str) -> None:
     storage = Storage(bucket)
     assert list(problems(storage, Verified())) == []
     names = [
-        name for name in storage.tree("") if name.partition("/")[0] not in ("leases", "heartbeats")
+        name for name in storage.tree("") if name.partition("/")[0] not in ("claims", "workers")
     ]
     assert {
         "report.html",

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from synth.flows.heartbeat import Heartbeat, heartbeats
+from synth.leases.heartbeat import Heartbeat, heartbeats
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
@@ -229,7 +229,7 @@ def test_where_one_flow_run_of_a_firing_is_killed_the_other_does_all_of_it(
     fired = site.fire(deployment)
 
     def at_work() -> dict[bool, Heartbeat] | None:
-        beats = heartbeats(Storage(str(url))) if (url / "heartbeats").is_dir() else []
+        beats = heartbeats(Storage(str(url))) if (url / "workers").is_dir() else []
         found = {beat.flow_run == fired: beat for beat in beats if beat.stage == "rollout"}
         return found if len(found) == 2 else None
 

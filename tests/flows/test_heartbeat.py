@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.status import status
-from synth.flows import heartbeat
-from synth.flows.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
+from synth.leases import heartbeat
+from synth.leases.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
@@ -66,11 +66,12 @@ def test_a_run_that_a_ceiling_stops_says_so(tmp_path: Path) -> None:
     assert (beat.state, beat.message) == ("stopped", "max_hours 1e-09 is reached")
 
 
-def test_a_heartbeat_that_cannot_be_written_stops_no_run(tmp_path: Path) -> None:
+def test_where_no_record_can_be_written_a_worker_says_so_before_it_begins(tmp_path: Path) -> None:
     Ledger(str(tmp_path / "run"), create=True)
-    (tmp_path / "run" / "heartbeats").write_text("in the way")
-    _, reports, _ = run_flow(echo_flow(**QUICK), str(tmp_path / "run"))
-    assert reports["rollout"]["outcomes"] == {"success": 4}
+    (tmp_path / "run" / "workers").write_text("in the way")
+    with pytest.raises(SynthError, match="run/workers"):
+        run_flow(echo_flow(**QUICK), str(tmp_path / "run"))
+    assert Ledger(str(tmp_path / "run")).state.flow is None
 
 
 def test_this_process_lives_and_one_that_has_ended_does_not(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.flows.heartbeat import heartbeats
+from synth.leases.heartbeat import heartbeats
 from synth.ledger import Ledger
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.storage import Storage

@@ -168,7 +168,7 @@ def test_a_new_run_inside_another_one_is_refused_and_one_that_is_there_goes_on(
 def test_heartbeats_and_leases_of_a_worker_that_began_nothing_are_no_obstacle(
     tmp_path: Path,
 ) -> None:
-    for name in ("heartbeats", "leases"):
+    for name in ("workers", "claims"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a").write_text("x")
     refuse_foreign(str(tmp_path))

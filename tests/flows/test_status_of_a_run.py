@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.status import status
-from synth.flows.heartbeat import Heartbeat, of_this_process, remember, write
+from synth.leases.heartbeat import Heartbeat, of_this_process, remember, write
 from synth.ledger.storage import Storage
 
 

@@ -18,7 +18,7 @@ def test_what_is_damaged_is_named_and_the_command_fails(tmp_path: Path) -> None:
     assert sound.stdout.startswith("2 manifest lines, 0 packs of them, 2 shard files (")
     read, live, head = sound.stdout.splitlines()
     assert read.endswith(" bytes), 0 other files (0 bytes) read: all as they were committed")
-    assert live.startswith("not covered  heartbeats, leases")
+    assert live.startswith("not covered  workers, claims")
     assert head.startswith(
         f"head         {head.split()[1].rstrip(':')}: note it down; --expect "
         f"{head.split()[1].rstrip(':')} tells later"

@@ -116,14 +116,14 @@ def test_a_run_that_was_killed_many_times_goes_on_alone_at_once(tmp_path: Path) 
     assert len([shard for shard in Ledger(url).state.shards if shard.slots]) == 1, (
         "nothing was put off"
     )
-    assert list(Path(url, "leases").glob("*.*")) == []
+    assert list(Path(url, "claims").glob("*.*")) == []
 
 
 def test_a_ceiling_that_is_reached_leaves_no_claims(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run, _, _ = run_flow(FLOW.model_copy(update={"max_hours": 1e-9}), url)
     assert run.stopped == "max_hours 1e-09 is reached"
-    assert list(Path(url, "leases").glob("*.*")) == []
+    assert list(Path(url, "claims").glob("*.*")) == []
 
 
 def test_claims_and_journals_left_by_who_was_interrupted_beside_the_last_worker_are_cleared(
@@ -149,4 +149,4 @@ def test_claims_and_journals_left_by_who_was_interrupted_beside_the_last_worker_
         ),
         url,
     )
-    assert list(Path(url, "leases").glob("*.*")) == []
+    assert list(Path(url, "claims").glob("*.*")) == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from synth.engine.progress import PlainProgress
-from synth.flows.heartbeat import heartbeats
 from synth.flows.synthesize import synthesize
+from synth.leases.heartbeat import heartbeats
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow
 

@@ -22,7 +22,7 @@ def written(run: Path) -> dict[Path, bytes]:
     return {
         path: path.read_bytes()
         for path in run.rglob("*")
-        if path.is_file() and "heartbeats" not in path.parts
+        if path.is_file() and "workers" not in path.parts
     }
 
 

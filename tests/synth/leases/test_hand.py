@@ -92,7 +92,7 @@ def test_a_slot_that_others_have_committed_since_is_not_played_though_its_claim_
         assert await late.begin(shared=False)
         assert await quick.begin(shared=True)
         await quick.commit(REF, await quick.play("b", lambda: episode("b")))
-        assert sorted(quick.leases.ledger.storage.names("leases")) == ["a.0", "holders"], (
+        assert sorted(quick.leases.ledger.storage.names("claims")) == ["a.0"], (
             "what is committed is claimed no more"
         )
         return await late.play("b", lambda: episode("b"))

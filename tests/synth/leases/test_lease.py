@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from synth.leases import Lease, Leases
+from synth.leases.heartbeat import heartbeats
 from synth.leases.lease import Claim, Record, clear_leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
@@ -265,7 +266,7 @@ def test_a_claim_that_cannot_be_read_is_watched_for_a_term(
     two: tuple[Worker, Worker], url: str
 ) -> None:
     first, second = two
-    Storage(url).replace("leases/w.0", b"{")
+    Storage(url).replace("claims/w.0", b"{")
     assert first.take() is None
     first.clock_s += TERM_S + 1
     assert first.take() == 1
@@ -299,11 +300,13 @@ def test_what_a_killed_process_has_left_is_gone_with_the_next_stage_that_is_done
     url: str, tmp_path: Path
 ) -> None:
     dead, rerun, beside = (Worker(url, tmp_path / "a") for _ in range(3))
-    dead.leases.holder()
+    killed = dead.leases.holder()
     dead.dies()
     holder = beside.leases.holder()
     clear_leases(rerun.ledger, "key1", Plan([]))
-    assert left(tmp_path) == sorted([holder, f"holder-{holder}.lock"])
+    assert left(tmp_path) == sorted([f"{holder}.json", f"{killed}.json", f"holder-{holder}.lock"])
+    states = {beat.id: beat.state for beat in heartbeats(rerun.ledger.storage)}
+    assert states == {killed: "crashed", holder: "running"}
     beside.leases.close()
 
 
@@ -330,7 +333,7 @@ def test_a_claim_is_made_where_no_link_to_its_holder_can_be(url: str, tmp_path: 
     assert all(isinstance(worker.leases.claim("w", holder), Lease) for _ in range(2)), (
         "a claim of one's own is known for that"
     )
-    worker.ledger.storage.discard(f"leases/holders/{holder}")
+    worker.ledger.storage.discard(f"workers/{holder}.json")
     worker.leases.claim("x", holder)
     seen = [other.leases.claim(work, other.leases.holder()) for work in "wx"]
     assert [claim.record for claim in seen if isinstance(claim, Claim)] == [

@@ -119,7 +119,7 @@ def test_of_many_that_create_a_name_at_once_one_does(bucket: str) -> None:
     assert [str(number).encode() for number in created] == [storage.read("manifest/0")]
 
 
-@pytest.mark.parametrize("path", ["/manifest/", "/trajectories/", "/leases/"])
+@pytest.mark.parametrize("path", ["/manifest/", "/trajectories/", "/claims/"])
 def test_a_put_whose_answer_is_lost_is_known_for_ours_when_it_is_sent_again(
     bucket: str, server: str, path: str
 ) -> None:
@@ -321,7 +321,7 @@ def test_what_a_slow_worker_has_not_begun_is_played_by_a_fast_one_and_a_killed_o
     assert {attempt for _, attempt in slots(bucket)} == {0}
     assert len(slots(bucket)) == TASKS * TRIALS
     assert len(Ledger(bucket).state.fences) == 1, "only the killed one was declared dead"
-    assert not any(name.endswith(".0") for name in Storage(bucket).names("leases")), (
+    assert not any(name.endswith(".0") for name in Storage(bucket).names("claims")), (
         "claims are cleared away with the stage"
     )
     there, here = (

@@ -1,27 +1,28 @@
-"""Signs of life of those who work on a run: who it is, how far they are, and whether they still
-live.
+"""Who works on a run: a record per worker, `RUN/workers/<id>.json`, replaced every few seconds.
 
-A record per process and run, `RUN/heartbeats/<id>.json`, replaced every few seconds; `STATE/runs/`
-names the runs that this machine
-has worked on. The ledger says what is done; a heartbeat only says who was at it.
+It is lease, heartbeat and progress in one: what the worker claims is its own while the record
+changes, and the record says how far it is and how it ended. The ledger says what is done.
+`STATE/runs/` names the runs that this machine has worked on.
 """
 
 import os
 import platform
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from synth.engine.report_files import write_report_file
 from synth.ledger.journal import state_folder
 from synth.ledger.storage import Storage, write_error
 from synth.schemas.canonical import content_hash
 
-FOLDER = "heartbeats"
+FOLDER = "workers"
 LOCAL_EVERY_S, REMOTE_EVERY_S = 5.0, 15.0
+RENEWALS = 4
+"""Of a record within the term after which its silence is death."""
 MISSED = 6
 """Heartbeats that have not come, after which a process of another machine is looked at closely."""
 
@@ -42,6 +43,8 @@ State = Literal["running", "completed", "stopped", "failed", "interrupted", "cra
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Times are seconds since 1970 by the clock of `host`; `flow_run` and `api` are Prefect's,
     where the run has been started by it.
+    `place`: whose journals the worker writes; who has not changed it for `term_s` may be declared
+    dead. On a disk a claim is a link to this record.
 
     `stages_done`: of the run's current flow, whoever did them, as of the last stage that began and
     of the end.
@@ -68,49 +71,49 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stages_done: Count = 0
     flow_run: str | None = None
     api: str | None = None
+    place: str = ""
+    term_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] = 60.0
 
 
 def of_this_process(
     flow: str,
     storage: Storage,
     *,
-    identity: str | None,
-    flow_run: str | None,
-    api: str | None,
+    identity: str | None = None,
+    flow_run: str | None = None,
+    api: str | None = None,
+    place: str = "",
+    term_s: float = 60.0,
 ) -> Heartbeat:
-    """The first one. Without an `identity` it has that of the process, whose next run in the same
-    folder takes the record over.
-    """
-    now, machine, born = time.time(), _this_machine(), _born(os.getpid())
+    """The first one, under a new id if none is given."""
+    now = time.time()
     return Heartbeat(
-        id=identity or content_hash([platform.node(), machine, os.getpid(), born])[:32],
+        id=identity or uuid.uuid4().hex,
         flow=flow,
         url=str(Path(storage.url).absolute()) if storage.local else storage.url,
         host=platform.node(),
-        machine=machine,
+        machine=_this_machine(),
         pid=os.getpid(),
-        born=born,
+        born=_born(os.getpid()),
         began=now,
         beat=now,
         moved=now,
-        every_s=LOCAL_EVERY_S if storage.local else REMOTE_EVERY_S,
+        every_s=min(term_s / RENEWALS, LOCAL_EVERY_S if storage.local else REMOTE_EVERY_S),
         flow_run=flow_run,
         api=api,
+        place=place,
+        term_s=term_s,
     )
+
+
+def name_of(identity: str) -> str:
+    """Where a worker's record lies."""
+    return f"{FOLDER}/{identity}.json"
 
 
 def write(storage: Storage, beat: Heartbeat) -> None:
     """Replaces the record. Raises `SynthError`."""
-    if storage.local:
-        try:
-            Path(storage.root, FOLDER).mkdir(exist_ok=True)
-        except OSError as error:
-            raise write_error(f"{storage.root}/{FOLDER}", error) from error
-    write_report_file(
-        storage,
-        f"{FOLDER}/{beat.id}.json",
-        msgspec.json.format(msgspec.json.encode(beat), indent=1).decode(),
-    )
+    storage.replace(name_of(beat.id), msgspec.json.format(msgspec.json.encode(beat), indent=1))
 
 
 def read(storage: Storage, identity: str) -> Heartbeat | None:
@@ -123,7 +126,7 @@ def _read(storage: Storage, identity: str) -> Heartbeat | str | None:
     """A record, or why what lies there is none; None where no file does: a link or a pipe is no
     record either.
     """
-    name = f"{FOLDER}/{identity}.json"
+    name = name_of(identity)
     if not storage.is_plain(name):
         return None
     try:
@@ -213,6 +216,11 @@ def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> l
         time.sleep(2.5 * max(beat.every_s for beat in silent))
         gone += [beat for beat in silent if read(storage, beat.id) == beat]
     return gone
+
+
+def gone(beat: Heartbeat) -> str:
+    """What is said of a worker that is dead."""
+    return f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
 
 
 def close(storage: Storage, beat: Heartbeat, state: State, message: str) -> Heartbeat:

@@ -1,25 +1,20 @@
-"""Tells a run's heartbeat how far it is, and writes it down every few seconds, from a thread: a
-busy event loop is no dead process.
-"""
+"""A run as a worker's record tells it: how far it is, and how it ended."""
 
 import contextlib
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-
-import msgspec
 
 from synth.engine.budget import Budget
 from synth.engine.context import Run
 from synth.engine.progress import Progress
 from synth.engine.tally import played
 from synth.engine.unfinished import unfinished_line
-from synth.flows import heartbeat
-from synth.flows.heartbeat import Heartbeat, State
-from synth.ledger.storage import Storage
+from synth.leases import heartbeat
+from synth.leases.heartbeat import State
+from synth.leases.lease import Leases
 from synth.schemas.errors import SynthError
 from synth.schemas.trajectory import Trajectory, Usage
 
@@ -36,30 +31,15 @@ STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None
 
 
 class BeatingProgress:
-    """Passes on what it is told, and counts it for the heartbeat."""
+    """Passes on what it is told, and counts it for the worker's record."""
 
-    def __init__(
-        self,
-        shown: Progress,
-        first: Heartbeat,
-        stages_done: Callable[[], int],
-        was_stopped: Callable[[], bool],
-    ) -> None:
-        self._shown = shown
-        self._stages_done = stages_done
-        self._was_stopped = was_stopped
-        self._lock = threading.Lock()
-        self._beat = first
-
-    def now(self, **changes: object) -> Heartbeat:
-        """The record as of now."""
-        with self._lock:
-            self._beat = msgspec.structs.replace(self._beat, beat=time.time(), **changes)
-            return self._beat
+    def __init__(self, run: Run, leases: Leases) -> None:
+        self._shown: Progress = run.progress
+        self._run = run
+        self.leases = leases
 
     def _moved(self, **changes: object) -> None:
-        with self._lock:
-            self._beat = msgspec.structs.replace(self._beat, moved=time.time(), **changes)
+        self.leases.tell(moved=time.time(), **changes)
 
     def say(self, line: str) -> None:
         """Passed on."""
@@ -68,7 +48,12 @@ class BeatingProgress:
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """Another stage begins."""
         self._moved(
-            stage=stage, done=0, total=total, unit=unit, faults=0, stages_done=self._stages_done()
+            stage=stage,
+            done=0,
+            total=total,
+            unit=unit,
+            faults=0,
+            stages_done=_stages_done(self._run),
         )
         self._shown.start(stage, total, unit, budget)
 
@@ -89,55 +74,48 @@ class BeatingProgress:
     def advance(self, attempts: Sequence[Trajectory]) -> None:
         """One slot was tried; `shown` counts it as a step by itself."""
         faults = sum(trajectory.fault is not None for trajectory in attempts)
-        self._moved(done=self._beat.done + played(attempts), faults=self._beat.faults + faults)
+        now = self.leases.tell()
+        self._moved(done=now.done + played(attempts), faults=now.faults + faults)
         self._shown.advance(attempts)
 
     def step(self, count: int) -> None:
         """Some units are done."""
-        self._moved(done=self._beat.done + count)
+        self._moved(done=self.leases.tell().done + count)
         self._shown.step(count)
 
     def committed(self, count: int) -> None:
         """The stage is interrupted; what was told as done beyond `count` is done again."""
-        self._moved(done=min(self._beat.done, count))
+        self._moved(done=min(self.leases.tell().done, count))
         self._shown.committed(count)
 
     def stop(self, *, whole: bool = False) -> None:
         """The stage is over: done to its end, unless an error or a ceiling has ended it."""
-        self._shown.stop(whole=whole or (sys.exception() is None and not self._was_stopped()))
+        self._shown.stop(whole=whole or (sys.exception() is None and self._run.stopped is None))
 
 
 @contextlib.contextmanager
 def beating(run: Run) -> Iterator[None]:
-    """The run gives signs of life from here on; how it ends is its last."""
-    storage, by = run.ledger.storage, STARTED_BY.get()
-    first = heartbeat.of_this_process(
-        run.flow.name,
-        storage,
-        identity=by.flow_run if by is not None else None,
+    """This process is a worker of the run from here on; how it ends is the last that its record
+    says.
+    """
+    by = STARTED_BY.get()
+    leases = run.leases = Leases(
+        run.ledger,
+        term_s=run.flow.lease_s,
+        units=run.units,
+        flow=run.flow.name,
         flow_run=by.flow_run if by is not None else None,
         api=by.api if by is not None else None,
     )
-    told = run.progress = BeatingProgress(
-        run.progress, first, lambda: _stages_done(run), lambda: run.stopped is not None
-    )
+    run.progress = BeatingProgress(run, leases)
     with contextlib.suppress(SynthError):
-        heartbeat.remember(first.url)
-    _try_to_write(storage, first)
-    over = threading.Event()
-    beats = threading.Thread(
-        target=_beat, args=(storage, told, first.every_s, over), name="heartbeat", daemon=True
-    )
-    beats.start()
+        heartbeat.remember(leases.tell().url)
+    leases.holder()
     try:
         yield
     finally:
-        over.set()
-        beats.join()
-        state, message = _ending(run, sys.exception())
-        _try_to_write(
-            storage, told.now(state=state, message=message, stages_done=_stages_done(run))
-        )
+        leases.tell(stages_done=_stages_done(run))
+        leases.close(*_ending(run, sys.exception()))
 
 
 def _stages_done(run: Run) -> int:
@@ -155,16 +133,3 @@ def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
             error, SynthError
         ) else f"{type(error).__name__}: {error}"
     return "interrupted", ""
-
-
-def _beat(storage: Storage, told: BeatingProgress, every_s: float, over: threading.Event) -> None:
-    while not over.wait(every_s):
-        _try_to_write(storage, told.now())
-
-
-def _try_to_write(storage: Storage, beat: Heartbeat) -> None:
-    """A heartbeat that cannot be written (a full disk, a store that does not answer) stops no
-    run.
-    """
-    with contextlib.suppress(SynthError, OSError, RuntimeError):
-        heartbeat.write(storage, beat)
