@@ -35,7 +35,8 @@ _OUTCOMES = click.Choice(["success", "failure", "truncated", "unknown"])
 )
 @flags(
     {
-        "--check": "Write nothing that stays: prove the rows on the consumer's own loader, and say what was "
+        "--check": "Write nothing that stays: prove the rows on the consumer's own loader, and say "
+        "what was "
         "not."
     }
 )
