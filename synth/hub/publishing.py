@@ -2,7 +2,7 @@
 of it has passed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
@@ -10,6 +10,8 @@ from textwrap import shorten
 import msgspec
 
 from synth.engine.numbers import counted_noun
+from synth.exporters.registry import form_of
+from synth.exporters.sft_rows import sft_row
 from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
 from synth.hub.licences import metadata
@@ -19,9 +21,10 @@ from synth.hub.readback import Sent
 from synth.hub.released import Wanted, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
-from synth.hub.traces import traces
+from synth.ledger.decided import decided
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
+from synth.schemas.canonical import content_hash
 from synth.set_aside import SetAside
 from synth.text.redaction.edits import Mark, without
 from synth.text.redaction.findings import found_in
@@ -31,6 +34,7 @@ SHOWN_LINES, SHOWN_WIDE = 8, 200
 """Of the card, in a dry run."""
 
 
+FOLDER = "traces"
 _BODY = "\n---\n"
 """Ends the metadata of a card."""
 
@@ -129,6 +133,31 @@ def _text(file: File) -> str:
 def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
     """Trajectories that rows stand on: of the first configuration that names any."""
     return next((one.identities for one in facts.values() if one.identities), [])
+
+
+def traces(
+    ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside
+) -> dict[str, bytes]:
+    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their
+    hashes, redacted as rows are.
+
+    Those that cannot be written are noted in `aside`.
+    """
+    form = form_of("sft", "sts")
+    known = set(identities) & set(ledger.state.current_valid())
+    drawn = set(sorted(known, key=lambda identity: content_hash(["trace", identity]))[:most])
+    if not drawn:
+        return {}
+    clean = (trajectory for trajectory, _ in decided(ledger, aside, drawn))
+    written = list(
+        aside.each(
+            clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))
+        )
+    )
+    return {
+        f"{FOLDER}/{record['name']}": record["text"].encode()
+        for record in sorted(written, key=lambda record: record["name"])
+    }
 
 
 def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> None:

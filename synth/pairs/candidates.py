@@ -15,7 +15,6 @@ from synth.pairs.report import PairReport
 from synth.pairs.rows import PairRow
 from synth.pairs.settings import PairSettings
 from synth.pairs.states import Scene, scenes
-from synth.pairs.template import template
 from synth.pairs.turns import (
     foreign_prefix,
     length,
@@ -23,6 +22,7 @@ from synth.pairs.turns import (
     prompt_digest,
     provenance_gap,
     same_prompt,
+    template,
     unlearnable,
 )
 from synth.schemas.canonical import content_hash

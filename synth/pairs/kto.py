@@ -21,11 +21,11 @@ from synth.pairs.rows import KtoRow
 from synth.pairs.settings import LabelSettings
 from synth.pairs.standing import Standings, standings
 from synth.pairs.states import Scene, scenes
-from synth.pairs.template import template
 from synth.pairs.turns import (
     policy_name,
     prompt_digest,
     provenance_gap,
+    template,
     tool_in_context,
     unlearnable,
 )

@@ -1,5 +1,5 @@
 """Questions about one recorded turn: what stood before it, how long it is, where its arguments come
-from, who sampled it.
+from, who sampled it, of which template its task is.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ import msgspec
 from synth.schemas.canonical import content_hash
 from synth.schemas.messages import to_messages
 from synth.schemas.model import Message
+from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
 from synth.text.provenance.linter import provenance
 
@@ -94,3 +95,20 @@ def tool_in_context(trajectory: Trajectory, turn: int) -> str:
             if seen.source is Source.TOOL:
                 return seen.name or names.get(seen.call_id or "", "unknown")
     return "none"
+
+
+def template(task: Task | None, env: str) -> str:
+    """Its world and what its `difficulty` says of it: `template`, else `structure` (goal with
+    masked entities), else `kinds` of requests.
+
+    A world that says none of these has one template per environment.
+    """
+    said = {} if task is None else task.difficulty
+    for key in ("template", "structure", "kinds"):
+        if said.get(key):
+            return (
+                f"{env}:{said[key]}"
+                if key == "template"
+                else f"{env}:{key}-{content_hash(said[key], size=6)}"
+            )
+    return env
