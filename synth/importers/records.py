@@ -79,6 +79,12 @@ class Replaced(msgspec.Struct, frozen=True):
     records: int
 
 
+class Blamed(msgspec.Struct, frozen=True):
+    """Whom a mark blames."""
+
+    agent: str
+
+
 class Mark(msgspec.Struct, frozen=True):
     """A label that the source gives to a trajectory or one of its turns; it becomes a row of
     `scores`.
@@ -88,6 +94,11 @@ class Mark(msgspec.Struct, frozen=True):
     value: float | None
     turn: int | None = None
     detail: dict[str, Any] | None = None
+
+    @property
+    def blamed(self) -> str:
+        """Whom it blames. Raises `msgspec.ValidationError` where it blames nobody."""
+        return msgspec.convert(self.detail, Blamed).agent
 
 
 class Imported(msgspec.Struct, frozen=True):

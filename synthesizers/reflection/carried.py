@@ -11,9 +11,9 @@ from synth.ledger.ledger import Score
 from synth.pdi.evidence import new_evidence
 from synth.pdi.online import Level, Snapshot, Step, snapshots
 from synth.pdi.settings import CarriedMemo
+from synth.schemas.labels import Memo
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.guidance import guidance_text
-from synth.synthesizers.reflection.memo import Memo
 
 PDI, EVIDENCE = "pdi", "new_evidence"
 AGAIN = (
