@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from benchmarks.command_line import ROOT
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
@@ -16,7 +18,7 @@ from synth.filters.attribution.rules import agent_of, by_rules
 from synth.filters.attribution.suspects import own_turns
 from synth.importers.labels import LabelJoin
 from synth.importers.load import opened
-from synth.importers.records import Imported, Labelled, Rejection
+from synth.importers.records import Blamed, Imported, Labelled, Rejection
 from synth.schemas.trajectory import Trajectory
 from synth.stats.intervals import clopper_pearson, newcombe
 
@@ -83,7 +85,7 @@ def agentrx(folder: Path) -> list[Case]:
             raise RuntimeError(f"{joined.file}: {joined.detail}")
         for score in joined[1]:
             if score.metric == "agentrx.root_cause":
-                blamed = str((score.detail or {})["agent"])
+                blamed = msgspec.convert(score.detail, Blamed).agent
                 agent = "agent" if blamed == "Assistant" else blamed
                 found.append(Case(known[score.subject_id], agent, score.turn, ("agent", "User")))
     return found

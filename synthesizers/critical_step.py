@@ -155,7 +155,7 @@ class CriticalStep:
                 solved.setdefault(trial.task_id, []).append(trial.trajectory_id)
         done: dict[str, set[int | None]] = {}
         for row in tests:
-            done.setdefault(row.trajectory_id, set()).add(row.turn)
+            done.setdefault(row.subject_id, set()).add(row.turn)
         return [
             PlannedTrial(
                 trial.trajectory_id,

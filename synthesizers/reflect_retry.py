@@ -17,6 +17,7 @@ from synth.ledger.conclude import conclude
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import kept_apart
 from synth.ledger.storable import ended_line
+from synth.ledger.typed import read
 from synth.models.admission import Admission
 from synth.rollout.episode import Work
 from synth.rollout.start import Start
@@ -33,11 +34,11 @@ from synth.synthesizers.reflection.arms import SYNTHESIZER as ARM
 from synth.synthesizers.reflection.arms import ArmResult, Comparison
 from synth.synthesizers.reflection.bases import base_trials
 from synth.synthesizers.reflection.chain import Chain
-from synth.synthesizers.reflection.finished import chains_of, details, finished, recorded, rows_of
-from synth.synthesizers.reflection.likelihood import GAIN, judged
+from synth.synthesizers.reflection.finished import chains_of, finished, recorded, rows_of
+from synth.synthesizers.reflection.likelihood import GAIN, Gain, judged
 from synth.synthesizers.reflection.likelihood import in_words as likelihood_in_words
 from synth.synthesizers.reflection.measuring import Measuring, how_measured
-from synth.synthesizers.reflection.off_policy import OFF_POLICY, SAMPLES
+from synth.synthesizers.reflection.off_policy import OFF_POLICY, SAMPLES, OffPolicy
 from synth.synthesizers.reflection.off_policy import in_words as off_policy_in_words
 from synth.synthesizers.reflection.playing import Playing
 from synth.synthesizers.reflection.reflectors import ReflectorName, by_model, by_rules
@@ -150,7 +151,7 @@ class ReflectRetry:
         adopted = [
             identity
             for found in settled.values()
-            for identity in found.detail["retries"]
+            for identity in found.about.retries
             if identity not in own
         ]
         taken_up = [
@@ -210,7 +211,7 @@ class ReflectRetry:
             scores=[
                 score
                 for chain in ended
-                for score in chain.scores(self.config.prices, _also(arms, chain))
+                for score in chain.scores(self.config.prices, _plain(arms, chain))
             ],
             replies=[
                 *(reply for retry in retries for reply in retry.reflected.replies),
@@ -303,7 +304,8 @@ class ReflectRetry:
         other tasks: the limit is of all of them.
         """
         ledger = run.ledger
-        gains, tags = details(ledger, stage_key, GAIN), details(ledger, stage_key, OFF_POLICY)
+        gains = list(read(ledger, Gain, (GAIN,), stage_key=stage_key))
+        tags = list(read(ledger, OffPolicy, (OFF_POLICY,), stage_key=stage_key))
         decisions = judged(gains)
         conclude(ledger, StageRef(self.name, stage_key), decisions=decisions)
         notes = [likelihood_in_words(decisions, gains)] if gains and self.config.likelihood else []
@@ -332,10 +334,12 @@ def _settled(run: Run) -> set[str]:
     }
 
 
-def _also(arms: Mapping[str, Mapping[str, ArmResult]], chain: Chain) -> dict[str, Any]:
-    """The chain's arms, for the detail of its row."""
+def _plain(
+    arms: Mapping[str, Mapping[str, ArmResult]], chain: Chain
+) -> Mapping[str, Mapping[str, float]] | None:
+    """The chain's arms, for its row."""
     found = arms.get(chain.base.trajectory_id)
-    return {} if found is None else {"arms": msgspec.to_builtins(found)}
+    return None if found is None else msgspec.to_builtins(found)
 
 
 def bind(

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.boundary import FaultError, crossing
@@ -22,6 +21,7 @@ from synth.envs.world import World
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.state import kept_apart
+from synth.ledger.typed import committed
 from synth.rollout.threads import Threads
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError
@@ -34,7 +34,7 @@ from synth.synthesizers.made_tasks import refuse_mistyped
 from synth.synthesizers.reverse.choosing import chosen
 from synth.synthesizers.reverse.deriving import Ground
 from synth.synthesizers.reverse.experience import Experience
-from synth.synthesizers.reverse.harvest import Harvest, harvested
+from synth.synthesizers.reverse.harvest import Explored, Harvest, harvested
 from synth.synthesizers.reverse.reporting import method_report
 from synth.synthesizers.reverse.role_writer import asked_for_goal, no_goal
 from synth.synthesizers.stage_cost import stage_cost
@@ -160,9 +160,9 @@ class ReverseTask:
             )
             refuse_mistyped(harvest.tasks, self.env)
             tasks |= {task.task_id: task for task in harvest.tasks}
-            detail = harvest.as_stored() | ({"fault": fault} if fault else {})
+            stored = harvest.as_stored(fault)
             rows.append(
-                Score(f"{self.name}/{place}", METRIC, float(len(harvest.tasks)), detail=detail)
+                Score(f"{self.name}/{place}", METRIC, float(len(harvest.tasks)), detail=stored)
             )
             run.progress.step(1)
             await asyncio.sleep(0)
@@ -245,19 +245,19 @@ class ReverseTask:
         if run.stopped is not None or (stage_key, CHOICE) in run.ledger.refresh().named:
             return
         rows = self._rows(run, kept_apart(stage_key))
-        if rows and all("fault" in row for row in rows):
+        if rows and all(row.fault is not None for row in rows):
             again = (
                 "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves "
                 "such faults out"
             )
-            own = again if all(row["fault"] == Fault.ENVIRONMENT for row in rows) else ""
+            own = again if all(row.fault == Fault.ENVIRONMENT for row in rows) else ""
             raise SynthError(
                 f"{self.name}: all {len(rows)} explorations ended in faults; the first: "
-                f"{rows[0]['examples']['fault']}{own}"
+                f"{rows[0].examples['fault']}{own}"
             )
         choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
         scores = [
-            Score(f"{self.name}/{place}", METRIC, float(len(row["tasks"])), detail=row)
+            Score(f"{self.name}/{place}", METRIC, float(len(row.tasks)), detail=row)
             for place, row in enumerate(rows)
         ]
         scores += [Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks]
@@ -273,21 +273,17 @@ class ReverseTask:
             StageRef(self.name, stage_key), tasks=choice.tasks, scores=scores, name=CHOICE
         )
 
-    def _rows(self, run: Run, stage_key: str) -> list[dict[str, Any]]:
+    def _rows(self, run: Run, stage_key: str) -> list[Explored]:
         """What was counted in each exploration that is committed under a key, in their order."""
-        found: dict[int, dict[str, Any]] = {}
-        for shard in run.ledger.state.shards:
-            if shard.stage_key == stage_key and "scores" in shard.files:
-                for row in run.ledger.files.table(shard.files["scores"]).to_pylist():
-                    if row["metric"] == METRIC:
-                        found[int(row["subject_id"].rpartition("/")[2])] = msgspec.json.decode(
-                            row["detail"]
-                        )
+        found = {
+            int(row.subject_id.rpartition("/")[2]): row.about
+            for row in committed(run.ledger, stage_key, Explored, (METRIC,))
+        }
         return [found[place] for place in sorted(found)]
 
-    def _found(self, run: Run, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
+    def _found(self, run: Run, rows: Sequence[Explored]) -> list[Task]:
         """The verified tasks, in the order of their explorations."""
-        ids = list(dict.fromkeys(identity for row in rows for identity in row["tasks"]))
+        ids = list(dict.fromkeys(identity for row in rows for identity in row.tasks))
         stored = run.ledger.tasks(ids, every=True)
         return [stored[identity] for identity in ids]
 

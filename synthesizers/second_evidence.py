@@ -20,6 +20,7 @@ from synth.envs.world import World
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.state import IMPORT, kept_apart
 from synth.ledger.storable import ended_line
+from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.loss_turns import EVIDENCE
 from synth.models.admission import Admission
@@ -83,6 +84,16 @@ class Retried(msgspec.Struct, frozen=True):
     seen: tuple[Continuation, ...] = ()
     reason: str | None = None
     open: bool = False
+
+
+class PlayedAgain(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What stands behind a row: why nothing was played or is known, and what was played."""
+
+    reason: str | None = None
+    evidence: tuple[str, ...] | None = None
+    played: int | None = None
+    of: int | None = None
+    continuations: tuple[str, ...] | None = None
 
 
 def first_effect(trajectory: Trajectory) -> int:
@@ -184,7 +195,7 @@ class SecondEvidence:
                             one.trajectory_id,
                             SECOND_EVIDENCE,
                             None,
-                            detail={"reason": "has_evidence", "evidence": behind},
+                            detail=PlayedAgain(reason="has_evidence", evidence=behind),
                         )
                     )
                 else:
@@ -196,9 +207,7 @@ class SecondEvidence:
                     if found.open:
                         continue
                     scores.append(
-                        Score(
-                            one.trajectory_id, SECOND_EVIDENCE, found.passes, turn, _detail(found)
-                        )
+                        Score(one.trajectory_id, SECOND_EVIDENCE, found.passes, turn, _label(found))
                     )
                 run.progress.step(1)
 
@@ -281,13 +290,10 @@ class SecondEvidence:
             draw=draw,
         )
 
-    def _scores(
-        self, run: Run, stage_key: str
-    ) -> dict[str, tuple[float | None, Mapping[str, Any]]]:
-        sql = "SELECT subject_id, value, detail FROM scores_all WHERE stage_key = ? AND metric = ?"
-        with connect(run.ledger) as connection:
-            rows = connection.execute(sql, [stage_key, SECOND_EVIDENCE]).fetchall()
-        return {identity: (value, msgspec.json.decode(detail)) for identity, value, detail in rows}
+    def _scores(self, run: Run, stage_key: str) -> dict[str, tuple[float | None, str | None]]:
+        """By success: how many continuations passed, else why nothing is known."""
+        rows = read(run.ledger, PlayedAgain, (SECOND_EVIDENCE,), stage_key=stage_key)
+        return {row.subject_id: (row.value, row.about.reason) for row in rows}
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Successes of hard tasks, those that were passed again, and why the others were not."""
@@ -295,8 +301,8 @@ class SecondEvidence:
         hard = len(self._hard(run))
         proven = sum(value is not None and value >= PASSES for value, _ in found.values())
         rejected = Counter(
-            "not_passed_again" if value is not None else str(detail["reason"])
-            for value, detail in found.values()
+            "not_passed_again" if value is not None else str(reason)
+            for value, reason in found.values()
             if value is None or value < PASSES
         )
         rejected["not_played"] = hard - len(found)
@@ -325,10 +331,9 @@ def _concluded(seen: Sequence[Continuation]) -> Retried:
     return Retried(None, tuple(seen), "faults", any(one.open for one in lost))
 
 
-def _detail(found: Retried) -> Mapping[str, Any]:
+def _label(found: Retried) -> PlayedAgain:
     ids = [one.trajectory_id for one in found.seen if one.trajectory_id is not None]
-    told = {"reason": found.reason} if found.reason is not None else {}
-    return {**told, "played": len(found.seen), "of": CONTINUATIONS, "continuations": ids}
+    return PlayedAgain(found.reason, None, len(found.seen), CONTINUATIONS, tuple(ids))
 
 
 def _listed(names: set[Any] | frozenset[Any]) -> str:

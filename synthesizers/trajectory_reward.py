@@ -18,6 +18,7 @@ from synth.engine.asking import Answer, Asking, Question, UnreadableError
 from synth.engine.context import Role, Run, Synthesizer
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
+from synth.ledger.typed import committed
 from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.errors import ConfigError
@@ -49,6 +50,13 @@ class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     reason: str
     reward: int
+
+
+class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a trial has its reward; `unreadable`: what was wrong with the judge's last reply."""
+
+    reason: str | None = None
+    unreadable: str | None = None
 
 
 _JUDGED = msgspec.json.Decoder(Judged)
@@ -149,14 +157,8 @@ class TrajectoryReward:
 
     def _scores(self, run: Run, stage_key: str) -> dict[str, float | None]:
         """The rewards by trial; None where the judge's replies could not be read."""
-        found: dict[str, float | None] = {}
-        for shard in run.ledger.state.shards:
-            if shard.stage_key == stage_key and "scores" in shard.files:
-                rows = run.ledger.files.table(shard.files["scores"]).to_pylist()
-                found |= {
-                    row["subject_id"]: row["value"] for row in rows if row["metric"] == METRIC
-                }
-        return found
+        rows = committed(run.ledger, stage_key, Reason, (METRIC,))
+        return {row.subject_id: row.value for row in rows}
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Trials judged, their rewards, and what share of draws each reward's trials have."""
@@ -226,9 +228,9 @@ def read_reward(completion: Completion) -> Judged:
 
 def _score(trial: Trajectory, answer: Answer[Judged]) -> Score:
     if answer.value is None:
-        return Score(trial.trajectory_id, METRIC, None, detail={"unreadable": answer.unreadable})
+        return Score(trial.trajectory_id, METRIC, None, detail=Reason(unreadable=answer.unreadable))
     reason = valid_text(answer.value.reason)[:LONGEST_REASON]
-    return Score(trial.trajectory_id, METRIC, float(answer.value.reward), detail={"reason": reason})
+    return Score(trial.trajectory_id, METRIC, float(answer.value.reward), detail=Reason(reason))
 
 
 def bind(

@@ -63,7 +63,7 @@ def stored(ledger: Ledger, key: str, identities: Iterable[str]) -> dict[str, lis
     """The measures that stand under a key, by trajectory."""
     wanted = list(identities)
     found: dict[str, list[Measure]] = {}
-    if not any(shard.stage_key == key and "scores" in shard.files for shard in ledger.state.shards):
+    if not any(shard.stage_key == key for shard in ledger.state.shards):
         return found
     sql = (
         "SELECT subject_id, metric, value, turn, detail FROM scores_all WHERE stage_key = ? "

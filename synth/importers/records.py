@@ -78,6 +78,12 @@ class Replaced(msgspec.Struct, frozen=True):
     records: int
 
 
+class Blamed(msgspec.Struct, frozen=True):
+    """Whom a mark blames."""
+
+    agent: str
+
+
 class ImportedLabel(msgspec.Struct, frozen=True):
     """A label that the source gives to a trajectory or one of its turns; it becomes a row of
     `scores`.
@@ -87,6 +93,11 @@ class ImportedLabel(msgspec.Struct, frozen=True):
     value: float | None
     turn: int | None = None
     detail: dict[str, Any] | None = None
+
+    @property
+    def blamed(self) -> str:
+        """Whom it blames. Raises `msgspec.ValidationError` where it blames nobody."""
+        return msgspec.convert(self.detail, Blamed).agent
 
 
 class Imported(msgspec.Struct, frozen=True):

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from polars.io.plugins import register_io_source
 
+from synth.ledger.evidence import MIGRATED
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StoredFile
-from synth.ledger.shown import Shown, files_of, shown
+from synth.ledger.shown import Shown, files_of, former_files, shown
 from synth.ledger.tables import TABLES
+from synth.ledger.views import relation
 from synth.schemas.errors import ConfigError
 
 
@@ -31,6 +33,9 @@ def frame(ledger: Ledger, table: str, *, every: bool = False) -> pl.LazyFrame:
             "former flows; views such as spending are asked by sql)"
         )
     state = ledger.state
+    if table in MIGRATED and former_files(state.shards):
+        migrated: pl.DataFrame = relation(ledger, f"FROM {table}{'_all' if every else ''}").pl()
+        return migrated.select(_schema(table).names()).lazy()
     if every:
         parts = [Shown(found)] if (found := files_of(table, state.shards)) else []
     else:

@@ -79,13 +79,15 @@ class StageRef(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """A number about a trajectory or one of its turns."""
+    """A number about a trajectory or one of its turns; `detail`, a struct, says what stands behind
+    it, and is read through `synth.ledger.typed`. A mapping is for people alone.
+    """
 
     subject_id: str
     metric: str
     value: float | None
     turn: int | None = None
-    detail: Mapping[str, Any] | None = None
+    detail: msgspec.Struct | Mapping[str, Any] | None = None
 
 
 class Decision(msgspec.Struct, frozen=True):

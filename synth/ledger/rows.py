@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from synth.ledger.evidence import evidence_tables
 from synth.ledger.tables import TABLES
 from synth.schemas.check import Check, CheckResult
 from synth.schemas.outcome import Fault, Outcome, Termination
@@ -182,7 +183,7 @@ def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
 def record_table(
     name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str
 ) -> pa.Table:
-    """Scores, decisions and the like, one row each; their `detail` as JSON."""
+    """Decisions, replies and the like, one row each; their `detail` as JSON."""
     columns = {
         field.name: [getattr(record, field.name) for record in records]
         for field in TABLES[name]
@@ -206,11 +207,14 @@ def shard_tables(
         tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
     if tasks:
         tables["tasks"] = task_table(tasks, stage, stage_key)
-    tables |= {
-        name: record_table(name, found, stage, stage_key)
-        for name, found in records.items()
-        if found
-    }
+    for name, found in records.items():
+        if name == "scores":
+            tables |= {
+                table: _table(table, columns, stage, stage_key)
+                for table, columns in evidence_tables(found, stage, stage_key).items()
+            }
+        elif found:
+            tables[name] = record_table(name, found, stage, stage_key)
     return tables
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from synth.ledger.evidence import HELD_BY
 from synth.ledger.manifest import ShardLine, StoredFile
 
 _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
@@ -40,4 +41,10 @@ def shown(
 
 def files_of(table: str, shards: Sequence[ShardLine]) -> tuple[StoredFile, ...]:
     """The files that hold a table's rows, in the order of their commits."""
-    return tuple(shard.files[table] for shard in shards if table in shard.files)
+    names = HELD_BY if table == "scores" else (table,)
+    return tuple(shard.files[name] for shard in shards for name in names if name in shard.files)
+
+
+def former_files(shards: Sequence[ShardLine]) -> tuple[StoredFile, ...]:
+    """The files of the table `scores`, which earlier versions wrote."""
+    return tuple(shard.files["scores"] for shard in shards if "scores" in shard.files)

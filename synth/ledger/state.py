@@ -286,7 +286,7 @@ class LedgerState:
 def _lost_line(path: str, line: ShardLine, *, settled: bool) -> str:
     files = line.files
     table = next(
-        (name for name in ("trajectories", "decisions", "scores", "tasks") if name in files),
+        (name for name in ("trajectories", "decisions", "labels", "tasks") if name in files),
         next(iter(files), ""),
     )
     what = f"the {files[table].rows} {table} of its shard" if files else "its shard"

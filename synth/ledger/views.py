@@ -15,12 +15,13 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
+from synth.ledger.evidence import MIGRATED
 from synth.ledger.groups import GROUPS
 from synth.ledger.ledger import Ledger
-from synth.ledger.manifest import StoredFile
+from synth.ledger.manifest import ShardLine, StoredFile
 from synth.ledger.question import answered, one_question
 from synth.ledger.repairs import REPAIRS
-from synth.ledger.shown import Shown, files_of, shown
+from synth.ledger.shown import Shown, files_of, former_files, shown
 from synth.ledger.spending import SPENDING
 from synth.ledger.tables import TABLES
 
@@ -73,10 +74,11 @@ class Views:
         """The question behind the view of one table: `<table>` or `<table>_all`."""
         table = name.removesuffix("_all")
         if name != table:
-            every = [self._scan(files)] if (files := files_of(table, self._every)) else []
+            every = [self._scan(files, table)] if (files := files_of(table, self._every)) else []
+            every += self._migrated(table, self._every)
             return " UNION ALL BY NAME ".join([_empty(TABLES[table]), *every])
         found = shown(name, self._whole, self._partly, hides=self._hides)
-        parts = [self._part(part) for part in found]
+        parts = [self._part(part, name) for part in found] + self._migrated(name, self._whole)
         rows = " UNION ALL BY NAME ".join([_empty(TABLES[name]), *parts])
         if name == "tasks" and sum(len(part.files) for part in found) > 1:
             rows = (
@@ -85,8 +87,13 @@ class Views:
             )
         return rows
 
-    def _part(self, part: Shown) -> str:
-        rows = self._scan(part.files)
+    def _migrated(self, table: str, shards: Sequence[ShardLine]) -> list[str]:
+        """A typed table's rows out of the table `scores` that earlier versions wrote."""
+        files = former_files(shards) if table in MIGRATED else ()
+        return [MIGRATED[table].replace("{rows}", self._scan(files, "scores"))] if files else []
+
+    def _part(self, part: Shown, table: str) -> str:
+        rows = self._scan(part.files, table)
         if part.adopted_only:
             rows = f"SELECT * FROM ({rows}) WHERE trajectory_id IN (FROM lineage.adopted)"
         return (
@@ -95,12 +102,13 @@ class Views:
             else rows
         )
 
-    def _scan(self, files: Sequence[StoredFile]) -> str:
+    def _scan(self, files: Sequence[StoredFile], table: str) -> str:
         if self._storage.local:
             for file in files:
                 self._shard_files.verify(file)
         paths = ", ".join(_quoted(self._storage.path(file.path)) for file in files)
-        return f"SELECT * FROM read_parquet([{paths}], union_by_name = true)"
+        columns = ", ".join(TABLES["scores"].names) if table == "scores" else "*"
+        return f"SELECT {columns} FROM read_parquet([{paths}], union_by_name = true)"
 
 
 class LedgerConnection:

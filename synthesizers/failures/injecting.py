@@ -2,7 +2,6 @@
 came to is written down.
 """
 
-from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
+from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -80,9 +80,9 @@ async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> Non
     ):
         same = await bench.tested(twin, task, planned.turn, good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
-            detail = {**same.evidence(), "control_of": run.trajectory_id}
+            label = AttributionLabel(**same.evidence(), control_of=run.trajectory_id)
             bench.made.scores.append(
-                Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, detail)
+                Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, label)
             )
 
 
@@ -92,7 +92,7 @@ def _described(
     extra: dict[str, Any] = {}
     if planned.strategy == "environment":
         found = reaction(run, planned.turn, ready.answered, ready.wrong)
-        extra["reaction"] = _plain(found)
+        extra["reaction"] = msgspec.to_builtins(found)
     if ready.instruction is not None:
         extra["instruction"] = ready.instruction
     return Injected(
@@ -131,8 +131,3 @@ def _close(
     if again:
         bench.made.again = True
         bench.made.left.add(planned.seed)
-
-
-def _plain(found: msgspec.Struct) -> Mapping[str, Any]:
-    plain: Mapping[str, Any] = msgspec.to_builtins(found)
-    return plain

@@ -9,6 +9,7 @@ import msgspec
 
 from synth.ledger.ledger import Score
 from synth.schemas.environment import AgentTurn
+from synth.schemas.labels import AttributionLabel, Changed, Side
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.planning import Planned
 from synth.text.failure_modes import LEGEND_VERSION
@@ -34,18 +35,7 @@ OF_INJECTED_RUNS = frozenset({TEST, INJECTION, RECOVERY})
 Untested = Literal["replay_flip", "recovered"]
 
 
-class Executed(msgspec.Struct, frozen=True):
-    """In what the injected turn's effect differs from the clean one's."""
-
-    state: bool
-    observation: bool
-
-    @property
-    def any(self) -> bool:
-        return self.state or self.observation
-
-
-def executed(twin: Turn, injected: Turn) -> Executed:
+def executed(twin: Turn, injected: Turn) -> Changed:
     """State key and what the agent was shown, beside the twin's; a user's wording and call ids
     aside.
     """
@@ -54,7 +44,7 @@ def executed(twin: Turn, injected: Turn) -> Executed:
         and injected.state_key is not None
         and twin.state_key != injected.state_key
     )
-    return Executed(state, _shown(twin) != _shown(injected))
+    return Changed(state, _shown(twin) != _shown(injected))
 
 
 def _shown(turn: Turn) -> object:
@@ -72,12 +62,12 @@ class Injected(msgspec.Struct, frozen=True, kw_only=True):
     trajectory: Trajectory
     put: AgentTurn
     what: str
-    effect: Executed
+    effect: Changed
     on_policy_for: str
     extra: Mapping[str, Any] = {}
 
     @property
-    def side(self) -> str:
+    def side(self) -> Side:
         """Whose doing it is."""
         return "environment" if self.planned.strategy == "environment" else "agent"
 
@@ -85,9 +75,9 @@ class Injected(msgspec.Struct, frozen=True, kw_only=True):
 def test_row(injected: Injected, *, accepted: bool, evidence: Mapping[str, Any]) -> Score:
     """A test of an injected run, from which its label is concluded at the stage's end."""
     metric = INJECTION if injected.side == "agent" else OBSERVATION_FAULT
-    detail = {**_about(injected), "recovered": False, **evidence, **injected.extra, "label": metric}
+    label = _label(injected, label=metric, recovered=False, **evidence)
     return Score(
-        injected.trajectory.trajectory_id, TEST, float(accepted), injected.planned.turn, detail
+        injected.trajectory.trajectory_id, TEST, float(accepted), injected.planned.turn, label
     )
 
 
@@ -95,44 +85,39 @@ def untested_label(injected: Injected, status: Untested) -> Score:
     """A label that stands on no test: a recovery, or a flip by replay."""
     agent, recovered = injected.side == "agent", status == "recovered"
     metric = RECOVERY if recovered else INJECTION if agent else OBSERVATION_FAULT
-    detail = {"status": status, **_about(injected), "recovered": recovered, **injected.extra}
     return Score(
         injected.trajectory.trajectory_id,
         metric,
         1.0 if recovered else None,
         injected.planned.turn,
-        detail,
+        _label(injected, status=status, recovered=recovered),
     )
 
 
-def _about(injected: Injected) -> Mapping[str, Any]:
+def _label(injected: Injected, **more: Any) -> AttributionLabel:
     """What was done to which run; it can be given to no dataset of preferences: no likelihood was
     measured (rigor.md, 5).
     """
     planned, twin = injected.planned, injected.twin
     agent = injected.side == "agent"
     turn = twin.turns[planned.turn]
-    return {
-        "side": injected.side,
-        "strategy": planned.strategy,
-        "mode": planned.mode,
-        "legend_version": LEGEND_VERSION,
-        "preferred": planned.strategy == "natural",
-        "clean_twin_id": twin.trajectory_id,
-        "original": builtins(AgentTurn(turn.content, turn.tool_calls, turn.thought)),
-        "injected": builtins(injected.put) if agent else None,
-        "description": injected.what,
-        "mistake_agent": (turn.agent or "agent") if agent else None,
-        "mistake_step": str(planned.turn) if agent else None,
-        "effect": {"state": injected.effect.state, "observation": injected.effect.observation},
-        "earliest_tested": False,
-        "on_policy_for": injected.on_policy_for,
-        "likelihood": "not measured",
-        "dpo": False,
-    }
-
-
-def builtins(turn: AgentTurn) -> Mapping[str, Any]:
-    """A turn as plain JSON."""
-    plain: Mapping[str, Any] = msgspec.to_builtins(turn)
-    return plain
+    return AttributionLabel(
+        side=injected.side,
+        strategy=planned.strategy,
+        mode=planned.mode,
+        legend_version=LEGEND_VERSION,
+        preferred=planned.strategy == "natural",
+        clean_twin_id=twin.trajectory_id,
+        original=AgentTurn(turn.content, turn.tool_calls, turn.thought),
+        injected=injected.put if agent else None,
+        description=injected.what,
+        mistake_agent=(turn.agent or "agent") if agent else None,
+        mistake_step=str(planned.turn) if agent else None,
+        effect=injected.effect,
+        earliest_tested=False,
+        on_policy_for=injected.on_policy_for,
+        likelihood="not measured",
+        dpo=False,
+        **injected.extra,
+        **more,
+    )

@@ -3,12 +3,14 @@ report go by these.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Iterable
+from typing import Literal
 
 import msgspec
 
 from synth.ledger.ledger import Ledger, Score
+from synth.ledger.typed import committed
+from synth.schemas.labels import AttributionLabel
 from synth.synthesizers.failures.mix import yields
 from synth.synthesizers.failures.planning import Planned
 
@@ -61,21 +63,12 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def as_score(self, subject_id: str) -> Score:
         """As it is stored."""
         value = None if self.open or not self.tried else float(self.reason == ACCEPTED)
-        detail: Mapping[str, Any] = msgspec.to_builtins(self)
-        return Score(subject_id, ATTEMPT, value, None, detail)
+        return Score(subject_id, ATTEMPT, value, None, self)
 
 
 def noted(ledger: Ledger, stage_key: str) -> list[Note]:
     """All notes under a stage's key, in the order of their commits."""
-    found: list[Note] = []
-    for shard in ledger.state.shards:
-        if shard.stage_key == stage_key and "scores" in shard.files:
-            for row in (
-                ledger.files.table(shard.files["scores"]).select(["metric", "detail"]).to_pylist()
-            ):
-                if row["metric"] == ATTEMPT:
-                    found.append(msgspec.json.decode(row["detail"], type=Note))
-    return found
+    return [row.about for row in committed(ledger, stage_key, Note, (ATTEMPT,))]
 
 
 def made_elsewhere(ledger: Ledger, stage_key: str, metrics: Collection[str]) -> tuple[str, ...]:
@@ -88,15 +81,8 @@ def made_elsewhere(ledger: Ledger, stage_key: str, metrics: Collection[str]) -> 
         if shard.stage_key == stage_key
         for record in shard.slots
     }
-    subjects = {
-        row["subject_id"]
-        for shard in ledger.state.shards
-        if shard.stage_key == stage_key and "scores" in shard.files
-        for row in ledger.files.table(shard.files["scores"])
-        .select(["subject_id", "metric"])
-        .to_pylist()
-        if row["metric"] in metrics
-    }
+    labelled = committed(ledger, stage_key, AttributionLabel, metrics)
+    subjects = {row.subject_id for row in labelled}
     return tuple(sorted(subjects - own))
 
 

@@ -9,12 +9,13 @@ from synth.ledger.ledger import Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, Put, recorded_act
 from synth.schemas.environment import AgentTurn
+from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Act
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.synthesizers.failures.bench import Bench
-from synth.synthesizers.failures.labels import REPAIR, REPAIR_TEST, builtins
+from synth.synthesizers.failures.labels import REPAIR, REPAIR_TEST
 from synth.synthesizers.failures.notes import ACCEPTED
 from synth.synthesizers.failures.role_corrector import Proposed, asked_for_correction
 from synth.synthesizers.failures.site import Site, same_act
@@ -113,20 +114,23 @@ async def _tested(
     if found.accepted is None:
         return f"undefined:{found.reason}", found.open
     recorded = trial.turns[turn]
-    bench.made.scores.append(Score(trial.trajectory_id, REPAIR_TEST, float(found.accepted), turn, {
-        "label": REPAIR,
-        "side": "agent",
-        "strategy": strategy,
-        "original": builtins(AgentTurn(recorded.content, recorded.tool_calls, recorded.thought)),
-        "correction": builtins(correction.act),
-        "mistake_agent": recorded.agent or "agent",
-        "mistake_step": str(turn),
-        "earliest_tested": earliest,
-        "on_policy_for": on_policy_for(bench.role.policy),
-        "likelihood": "not measured",
-        "dpo": False,
+    label = AttributionLabel(
+        label=REPAIR,
+        side="agent",
+        strategy=strategy,
+        original=AgentTurn(recorded.content, recorded.tool_calls, recorded.thought),
+        correction=correction.act,
+        mistake_agent=recorded.agent or "agent",
+        mistake_step=str(turn),
+        earliest_tested=earliest,
+        on_policy_for=on_policy_for(bench.role.policy),
+        likelihood="not measured",
+        dpo=False,
         **found.evidence(),
-    }))  # fmt: skip
+    )
+    bench.made.scores.append(
+        Score(trial.trajectory_id, REPAIR_TEST, float(found.accepted), turn, label)
+    )
     return (ACCEPTED, False) if found.accepted else None
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Ledger
+from synth.schemas.labels import given
 from synth.stats.sequential import MOST_FALSE
-from synth.synthesizers.failures.control import Judged, false_share, judged_in, status
-from synth.synthesizers.failures.labels import REPAIR_TEST, TEST
+from synth.synthesizers.failures.control import Judged, accepted, false_share, judged_in, status
+from synth.synthesizers.failures.labels import CONTROL, REPAIR_TEST, TEST
 from synth.synthesizers.failures.mix import mix_line
 from synth.synthesizers.failures.notes import ACCEPTED, Note, noted, settled
 from synth.synthesizers.failures.settings import InjectionSettings
@@ -32,22 +33,20 @@ def method_report(
     notes = settled(noted(ledger, stage_key))
     tried = [note for note in notes if note.tried]
     reasons = Counter(note.reason for note in tried)
-    tested = list(judged_in(ledger, stage_key))
-    share = false_share(tested)
-    accepted = [test for test in tested if test.accepted and not test.control]
-    confirmed = [test for test in accepted if status(test, share) == "confirmed"]
+    tested = judged_in(ledger, stage_key)
+    share, held = false_share(tested), accepted(tested)
+    confirmed = [test for test in held if status(test, share) == "confirmed"]
     verified = Counter(
-        test.detail["mode"]
+        str(test.about.mode)
         for test in confirmed
-        if test.detail.get("strategy") in WITH_MODE and test.metric == TEST
+        if test.about.strategy in WITH_MODE and test.metric == TEST
     )
     strategies = Counter(
-        "repair" if test.metric == REPAIR_TEST else str(test.detail["strategy"])
-        for test in confirmed
+        "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
     )
     cost = stage_cost(ledger, stage_key)
     del reasons[ACCEPTED]
-    reasons += Counter({"weak_by_control": len(accepted) - len(confirmed)})
+    reasons += Counter({"weak_by_control": len(held) - len(confirmed)})
     return {
         "kind": "method",
         "unit": "attempts",
@@ -65,7 +64,7 @@ def method_report(
         "modes": dict(verified),
         "target": dict(settings.modes),
         "by_strategy": dict(strategies),
-        "methods": dict(Counter(found.method for found in accepted if found.method)),
+        "methods": dict(Counter(found.about.method for found in held if found.about.method)),
         "false_share": share,
         "cost": cost,
     }
@@ -81,18 +80,16 @@ def _lines(
 ) -> Iterator[str]:
     if strategies:
         yield f"confirmed by: {counted(strategies)}"
-    methods = Counter(
-        found.method or "none" for found in tested if not found.control and found.accepted
-    )
+    methods = Counter(str(given(found.about.method) or "none") for found in accepted(tested))
     if methods:
         yield f"tested by: {counted(methods)}"
     if verified:
         yield mix_line(settings.modes, verified)
-    controls = [found for found in tested if found.control]
+    controls = sum(found.metric == CONTROL for found in tested)
     if controls:
-        accepted = sum(found.accepted for found in controls)
         share = false_share(tested)
-        words = f"A/A control: {accepted} of {len(controls)} accepted"
+        held = len(accepted(tested, control=True))
+        words = f"A/A control: {held} of {controls} accepted"
         words += (
             f", {share:.2f} of the sequential labels expected false" if share is not None else ""
         )

@@ -218,7 +218,7 @@ class FailureInjection:
             conclude(
                 run.ledger,
                 StageRef(self.name, stage_key),
-                scores=labels(list(judged_in(run.ledger, stage_key))),
+                scores=labels(judged_in(run.ledger, stage_key)),
             )
         clean = (
             {task.task_id for task in self._tasks(run) if task.twins}

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from synth.ledger.ledger import Score
+from synth.schemas.labels import Memo
 from synth.schemas.trajectory import Trajectory
 from synth.stats.pdi import CarriedMemo, Level, Snapshot, Step, snapshots
 from synth.synthesizers.reflection.guidance import guidance_text
-from synth.synthesizers.reflection.memo import Memo
 from synth.text.provenance.evidence import new_evidence
 
 PDI, EVIDENCE = "pdi", "new_evidence"

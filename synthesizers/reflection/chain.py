@@ -11,13 +11,14 @@ import msgspec
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.role_reply import RoleReply
 from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.schemas.labels import Memo, RetryLabel
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.carried import carried_scores, carried_text
 from synth.synthesizers.reflection.guidance import guidance_text
-from synth.synthesizers.reflection.memo import Memo, memo_of
+from synth.synthesizers.reflection.memo import memo_of
 from synth.synthesizers.reflection.price import (
     Prices,
     Tokens,
@@ -34,6 +35,28 @@ CHAIN, REFLECTION = "reflect_retry", "reflection"
 LEAK, KEPT = "leak", "reflect_retry"
 """Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
 VERIFIED = "verified"
+
+
+class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A chain as it is committed, under its key.
+
+    `exhausted`: it ended only because no more retries were allowed; `made` of them were. `measured`:
+    how its kept retry was measured; `arms`: what the arms of the comparison came to.
+    """
+
+    chain: str
+    key: str
+    reason: str
+    settled: bool
+    retries: tuple[str, ...]
+    made: int
+    exhausted: bool
+    measured: Mapping[str, Any]
+    gold_informed: bool
+    task: str
+    price: float
+    estimated: int
+    arms: Mapping[str, Mapping[str, float]] | None = None
 
 
 @dataclass(slots=True)
@@ -238,59 +261,61 @@ class Chain:
                 decided.append(Decision(result.trajectory_id, KEPT, retry.keep, retry.reason))
         return decided
 
-    def scores(self, prices: Prices, also: dict[str, Any] | None = None) -> list[Score]:
-        """A row per reflection, and one for the chain; `also` goes into the detail of that one."""
+    def scores(
+        self, prices: Prices, arms: Mapping[str, Mapping[str, float]] | None = None
+    ) -> list[Score]:
+        """A row per reflection, and one for the chain, with the `arms` of the comparison."""
         rows = [
             self._reflection_score(number, retry)
             for number, retry in enumerate(self.retries, start=1)
         ]
         tokens = self.tokens()
-        detail = {
-            "chain": self.base.trajectory_id,
-            "key": self.key,
-            "reason": self.reason,
-            "settled": self.settled,
-            "retries": [
+        end = ChainEnd(
+            chain=self.base.trajectory_id,
+            key=self.key,
+            reason=self.reason,
+            settled=self.settled,
+            retries=tuple(
                 attempt.trajectory_id for retry in self.retries for attempt in retry.attempts
-            ],
-            "made": sum(bool(retry.attempts) for retry in self.retries),
-            "exhausted": self.exhausted,
-            "measured": self.measured,
-            "gold_informed": self.gold_informed,
-            "task": self.base.task_id,
-            "price": tokens.at(prices),
-            "estimated": tokens.estimated,
-            **(also or {}),
-        }
+            ),
+            made=sum(bool(retry.attempts) for retry in self.retries),
+            exhausted=self.exhausted,
+            measured=self.measured,
+            gold_informed=self.gold_informed,
+            task=self.base.task_id,
+            price=tokens.at(prices),
+            estimated=tokens.estimated,
+            arms=arms,
+        )
         return [
             *rows,
             *self._carried(),
             *self.measures,
-            Score(self.base.trajectory_id, CHAIN, float(self.reason == VERIFIED), detail=detail),
+            Score(self.base.trajectory_id, CHAIN, float(self.reason == VERIFIED), detail=end),
         ]
 
     def _reflection_score(self, number: int, retry: Retry) -> Score:
         result, said = retry.outcome, retry.reflected.reflection
-        detail = {
-            "chain": self.base.trajectory_id,
-            "key": self.key,
-            "attempt": number,
-            "retry": None if result is None else result.trajectory_id,
-            "reflection": None if said is None else msgspec.to_builtins(said),
-            "memo": None if retry.memo is None else msgspec.to_builtins(retry.memo),
-            "why_none": retry.reflected.reason,
-            "what_was_wrong": retry.reflected.detail,
-            "gold_informed": self.gold_informed,
-            "pivot": retry.pivot,
-            "r1": solved(retry.of),
-            "r2": None if result is None else solved(result),
-            "steps1": len(retry.of.turns),
-            "steps2": None if result is None else len(result.turns),
-            "tokens": msgspec.to_builtins(self.reflection_tokens(retry)),
-            "leaks": [msgspec.to_builtins(leak) for leak in retry.found],
-        }
+        label = RetryLabel(
+            chain=self.base.trajectory_id,
+            key=self.key,
+            attempt=number,
+            retry=None if result is None else result.trajectory_id,
+            reflection=None if said is None else msgspec.to_builtins(said),
+            memo=retry.memo,
+            why_none=retry.reflected.reason,
+            what_was_wrong=retry.reflected.detail,
+            gold_informed=self.gold_informed,
+            pivot=retry.pivot,
+            r1=solved(retry.of),
+            r2=None if result is None else solved(result),
+            steps1=len(retry.of.turns),
+            steps2=None if result is None else len(result.turns),
+            tokens=msgspec.to_builtins(self.reflection_tokens(retry)),
+            leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
+        )
         value = None if result is None else float(retry.keep and not retry.found)
-        return Score(retry.of.trajectory_id, REFLECTION, value, retry.pivot, detail)
+        return Score(retry.of.trajectory_id, REFLECTION, value, retry.pivot, label)
 
 
 def solved(trajectory: Trajectory) -> float:

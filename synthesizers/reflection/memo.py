@@ -4,26 +4,12 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
+from synth.schemas.labels import Memo
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.reflection import Reflection
 from synth.text.provenance import Status, provenance
 
 MOST_ENTRIES = 200
-
-
-class Memo(msgspec.Struct, frozen=True):
-    """By the sections that PDI reads. Only the lessons among them (`next_strategy`) are ever
-    whispered; `failed_tests` is gold.
-    """
-
-    attempts_log: tuple[str, ...]
-    commands: tuple[str, ...]
-    verified_facts: tuple[str, ...]
-    error_pattern: str | None
-    next_strategy: str
-    failed_tests: tuple[str, ...]
 
 
 def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo]) -> Memo:

@@ -10,6 +10,7 @@ from synth.engine.asking import Asking
 from synth.engine.context import Role, Run
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
+from synth.ledger.typed import Read
 from synth.models.admission import Admission
 from synth.rollout.limits import Limits
 from synth.schemas.environment import AgentTurn
@@ -25,6 +26,17 @@ where one is, None where not known.
 """
 PURPOSE = "off_policy"
 SAMPLES = 8
+
+
+class OffPolicy(msgspec.Struct, frozen=True):
+    """How a tag was found: `method` deterministic, sampled (`samples` times) or none, and why it is
+    not known.
+    """
+
+    key: str
+    samples: int
+    method: str
+    reason: str | None
 
 
 class Tagged(msgspec.Struct, frozen=True):
@@ -81,13 +93,8 @@ class Unguided:
         ) -> Score:
             same = any(act_digest(act) == own for act in samples)
             value = 0.0 if same else 1.0 if reason is None else None
-            detail = {
-                "key": key,
-                "samples": asked,
-                "method": method,
-                "reason": None if same else reason,
-            }
-            return Score(retry.trajectory_id, OFF_POLICY, value, at, detail)
+            about = OffPolicy(key, asked, method, None if same else reason)
+            return Score(retry.trajectory_id, OFF_POLICY, value, at, about)
 
         if self._role.policy.deterministic:
             by = (self._role.policy.name, self._role.policy.model)
@@ -134,13 +141,13 @@ class Unguided:
         return Tagged(tagged([], 0, "none", "not_measured"))
 
 
-def in_words(rows: Sequence[Score]) -> str:
+def in_words(rows: Sequence[Read[OffPolicy]]) -> str:
     """One line for the report: how many kept retries are off-policy, and what it has cost to
     know.
     """
     known = [row for row in rows if row.value is not None]
     if not known:
-        reasons = dict.fromkeys(str((row.detail or {})["reason"]) for row in rows)
+        reasons = dict.fromkeys(str(row.about.reason) for row in rows)
         how = (
             "; `off_policy_samples: 8` measures it for a scripted policy too"
             if "not_measured" in reasons
@@ -151,8 +158,8 @@ def in_words(rows: Sequence[Score]) -> str:
             f"({', '.join(reasons)}{how})"
         )
     off = sum(row.value == 1 for row in known)
-    asked = sum((row.detail or {})["samples"] for row in known)
-    exact = sum((row.detail or {})["method"] == "deterministic" for row in known)
+    asked = sum(row.about.samples for row in known)
+    exact = sum(row.about.method == "deterministic" for row in known)
     told = f", {exact} by the trial of a deterministic policy itself" if exact else ""
     return (
         f"off-policy at the pivot: {off} of {len(known)} kept retries ({asked} samples of the "

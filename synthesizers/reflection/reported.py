@@ -12,12 +12,12 @@ from synth.engine.numbers import counted_noun, short_count
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.synthesizers.reflection.arms import ArmResult
-from synth.synthesizers.reflection.chain import VERIFIED
+from synth.synthesizers.reflection.chain import VERIFIED, ChainEnd
 from synth.synthesizers.reflection.equal_budget import Unit, compared
 from synth.synthesizers.reflection.equal_budget_table import in_words
 from synth.synthesizers.reflection.price import CHARACTERS_PER_TOKEN
 
-Chains = Sequence[Mapping[str, Any]]
+Chains = Sequence[ChainEnd]
 
 
 def method_report(
@@ -36,7 +36,7 @@ def method_report(
 
     `likelier` of the retries are rejected because their guidance made them too likely.
     """
-    reasons = Counter(str(chain["reason"]) for chain in chains)
+    reasons = Counter(chain.reason for chain in chains)
     verified = reasons.pop(VERIFIED, 0) - likelier
     reasons += Counter({"leak:likelihood": likelier})
     tagged = " (gold_informed: it looks at what the check found wrong)" if gold_informed else ""
@@ -49,7 +49,7 @@ def method_report(
         "rejected": dict(reasons),
         "reflector": reflector,
         "gold_informed": gold_informed,
-        "priced_tokens": sum(chain["price"] for chain in chains),
+        "priced_tokens": sum(chain.price for chain in chains),
     }
     units = units_of(ledger, chains)
     if units:
@@ -68,14 +68,14 @@ def units_of(ledger: Ledger, chains: Chains) -> list[Unit]:
             "outcome = 'success'"
         )
         solved = {task_id for (task_id,) in connection.execute(sql).fetchall()}
-    played = [chain for chain in chains if chain.get("arms")]
+    played = [chain for chain in chains if chain.arms]
     return [
         Unit(
-            chain["task"],
-            chain["task"] in solved,
-            msgspec.convert(chain["arms"], dict[str, ArmResult]),
+            chain.task,
+            chain.task in solved,
+            msgspec.convert(chain.arms, dict[str, ArmResult]),
         )
-        for chain in sorted(played, key=lambda chain: str(chain["chain"]))
+        for chain in sorted(played, key=lambda chain: chain.chain)
     ]
 
 
@@ -92,7 +92,7 @@ def _spent(ledger: Ledger, stage: str, chains: Chains) -> str:
             f"cost {short_count(tokens)} tokens in "
             f"{counted_noun(calls, 'call')}{'' if dollars is None else f', ${dollars:,.4g}'}"
         )
-    estimate = short_count(round(sum(chain["price"] for chain in chains)))
+    estimate = short_count(round(sum(chain.price for chain in chains)))
     return (
         f"cost nothing: no model was asked (with one about {estimate} priced tokens, at "
         f"{CHARACTERS_PER_TOKEN} characters a token)"

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+
+import msgspec
 
 from synth.envs.fact_pattern import pattern_of
 from synth.schemas.reverse import Operation
@@ -19,6 +22,25 @@ DEEDS_PER_QUESTION = 4
 """Windows of operations for one of look-ups: with all of these, half of the tasks are questions
 (measured on the storefront).
 """
+
+
+class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is kept of an exploration: windows by what became of them, the ids of its tasks, how
+    often each tool was called, changed or showed something, was refused, and the changed facts.
+    """
+
+    attempted: int
+    rejected: Mapping[str, int]
+    examples: Mapping[str, str]
+    tasks: tuple[str, ...]
+    steps: int
+    operations: int
+    looked_up: Mapping[str, int] | None = None
+    called: Mapping[str, int] | None = None
+    changed: Mapping[str, int] | None = None
+    refused: Mapping[str, int] | None = None
+    facts: Mapping[str, int] | None = None
+    fault: str | None = None
 
 
 @dataclass
@@ -39,15 +61,16 @@ class Harvest:
         if example:
             self.examples.setdefault(reason, example)
 
-    def as_stored(self) -> dict[str, Any]:
+    def as_stored(self, fault: str | None) -> Explored:
         """As the exploration's row holds it."""
-        return {
-            "attempted": self.attempted,
-            "rejected": dict(sorted(self.rejected.items())),
-            "examples": dict(sorted(self.examples.items())),
-            "tasks": [task.task_id for task in self.tasks],
+        return Explored(
+            attempted=self.attempted,
+            rejected=dict(sorted(self.rejected.items())),
+            examples=dict(sorted(self.examples.items())),
+            tasks=tuple(task.task_id for task in self.tasks),
             **self.coverage,
-        }
+            fault=fault or None,
+        )
 
 
 async def harvested(

@@ -9,21 +9,22 @@ from typing import Any
 from synth.engine.numbers import counted_noun
 from synth.schemas.task import Task
 from synth.synthesizers.reverse.choosing import distinctness
+from synth.synthesizers.reverse.harvest import Explored
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
 MOST_EXAMPLES = 40
 
 
 def method_report(
-    harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task], left_out: Mapping[str, int]
+    harvests: Sequence[Explored], tasks: Sequence[Task], left_out: Mapping[str, int]
 ) -> dict[str, Any]:
     """The stage's report; `harvests` are the rows of its explorations, `left_out` what was not
     chosen of what they found.
     """
     rejected = Counter[str](left_out)
     for harvest in harvests:
-        rejected.update(harvest["rejected"])
-    attempted = sum(harvest["attempted"] for harvest in harvests)
+        rejected.update(harvest.rejected)
+    attempted = sum(harvest.attempted for harvest in harvests)
     return {
         "kind": "method",
         "unit": "windows",
@@ -34,7 +35,7 @@ def method_report(
         "details": {
             "explorations": len(harvests),
             "without_operations": sum(
-                not harvest["operations"] and not harvest.get("fault") for harvest in harvests
+                not harvest.operations and harvest.fault is None for harvest in harvests
             ),
             "faults": _faults(harvests),
             "examples": _examples(harvests),
@@ -94,7 +95,7 @@ def _verdicts(passed: Sequence[bool | None]) -> dict[str, int]:
     }
 
 
-def _coverage(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task]) -> dict[str, Any]:
+def _coverage(harvests: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, Any]:
     """Calls by tool while exploring; tools that changed something, with how many tasks use them;
     refusals; changed facts by pattern.
     """
@@ -103,7 +104,7 @@ def _coverage(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task]) -> d
     }
     for harvest in harvests:
         for name, counts in total.items():
-            counts.update(harvest.get(name, {}))
+            counts.update(getattr(harvest, name) or {})
     used = Counter(tool for task in tasks for tool in task.difficulty["tools"])
     return {
         "tools": dict(sorted(total["called"].items())),
@@ -121,17 +122,17 @@ def _coverage(harvests: Sequence[Mapping[str, Any]], tasks: Sequence[Task]) -> d
     }
 
 
-def _faults(harvests: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _faults(harvests: Sequence[Explored]) -> dict[str, int]:
     return dict(
-        sorted(Counter(harvest["fault"] for harvest in harvests if harvest.get("fault")).items())
+        sorted(Counter(harvest.fault for harvest in harvests if harvest.fault is not None).items())
     )
 
 
-def _examples(harvests: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _examples(harvests: Sequence[Explored]) -> dict[str, str]:
     """The first example of each reason."""
     found: dict[str, str] = {}
     for harvest in harvests:
-        for reason, example in harvest["examples"].items():
+        for reason, example in harvest.examples.items():
             if len(found) < MOST_EXAMPLES:
                 found.setdefault(reason, example)
     return dict(sorted(found.items()))

@@ -10,7 +10,9 @@ import msgspec
 
 from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Score
+from synth.ledger.typed import Read
 from synth.schemas.canonical import canonical_json
+from synth.schemas.labels import Status, StepLabel, StepValue
 from synth.schemas.policy import PolicySpec
 from synth.stats.intervals import clopper_pearson
 from synth.stats.sequential import MOST_FALSE, expected_false_share
@@ -35,13 +37,8 @@ class StepTest(msgspec.Struct, frozen=True):
         return self.alternative is None
 
 
-class Recorded(msgspec.Struct, frozen=True):
-    """A test row as the ledger holds it."""
-
-    trajectory_id: str
-    turn: int | None
-    value: float | None
-    detail: Mapping[str, Any]
+Recorded = Read[StepLabel]
+"""A test row as the ledger holds it."""
 
 
 def on_policy_for(policy: PolicySpec) -> str:
@@ -53,54 +50,53 @@ def rows_of(
     state: State, rule: str, tests: Sequence[StepTest], untested: str | None, policy: PolicySpec
 ) -> list[Score]:
     """The rows of one state; `untested` says why nothing was tested there."""
-    about = {
+    about: dict[str, Any] = {
         "proposed_by": rule,
         "own": act_digest(state.own),
         "on_policy_for": on_policy_for(policy),
     }
     subject = state.parent.trajectory_id
     rows = [
-        Score(subject, TEST, test.effect.difference, state.turn, {**about, **_detail(test)})
+        Score(subject, TEST, test.effect.difference, state.turn, _label(test, about))
         for test in tests
     ]
     if untested is not None:
-        rows.append(
-            Score(
-                subject, TEST, None, state.turn, {**about, "control": False, "untested": untested}
-            )
-        )
+        rows.append(Score(subject, TEST, None, state.turn, StepLabel(**about, untested=untested)))
     return rows + [
-        Score(subject, VALUE, value, state.turn, {**about, **detail})
-        for value, detail in _values(state, tests)
+        Score(
+            subject,
+            VALUE,
+            sum(solved) / len(solved),
+            state.turn,
+            StepValue(**about, act=act, successes=sum(solved), n=len(solved)),
+        )
+        for act, solved in _values(state, tests)
     ]
 
 
 def untestable(trajectory_id: str, reason: str) -> Score:
     """The row of a trial of which no step can be tested."""
-    return Score(trajectory_id, TEST, None, None, {"control": False, "untested": reason})
+    return Score(trajectory_id, TEST, None, None, StepLabel(untested=reason))
 
 
-def _detail(test: StepTest) -> Mapping[str, Any]:
+def _label(test: StepTest, about: Mapping[str, Any]) -> StepLabel:
     effect, other = test.effect, test.alternative
-    found: dict[str, Any] = {
-        "control": test.control,
-        "accepted": effect.accepted,
+    return StepLabel(
+        **about,
+        control=test.control,
+        accepted=effect.accepted,
         **effect.evidence(),
-        "reason": effect.reason,
-    }
-    if other is not None:
-        found |= {
-            "alternative": msgspec.to_builtins(other.turn),
-            "alternative_digest": act_digest(other.turn),
-            "alternative_from": other.source,
-            "alternative_authorship": other.authorship.value,
-        }
-    return found
+        reason=effect.reason,
+        alternative=None if other is None else other.turn,
+        alternative_digest=None if other is None else act_digest(other.turn),
+        alternative_from=None if other is None else other.source,
+        alternative_authorship=None if other is None else other.authorship.value,
+    )
 
 
-def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[float, Mapping[str, Any]]]:
-    """Success rates of the acts that were continued, each continuation counted once, the recorded
-    trajectory never.
+def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[str, list[bool]]]:
+    """The acts that were continued, with what each continuation came to, each counted once, the
+    recorded trajectory never.
     """
     counted: dict[str, dict[str, bool]] = {}
     for test in (test for test in tests if test.effect.accepted is not None):
@@ -110,14 +106,7 @@ def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[float, Mappin
             (state.own, test.effect.bad_ids, test.effect.bad_solved),
         ):
             counted.setdefault(act_digest(act), {}).update(zip(ids, solved, strict=True))
-    return [
-        (
-            sum(found.values()) / len(found),
-            {"act": act, "successes": sum(found.values()), "n": len(found)},
-        )
-        for act, found in counted.items()
-        if found
-    ]
+    return [(act, list(found.values())) for act, found in counted.items() if found]
 
 
 class Findings:
@@ -126,22 +115,14 @@ class Findings:
     """
 
     def __init__(self, recorded: Sequence[Recorded]) -> None:
-        details = [row.detail for row in recorded]
-        self.untested = [detail for detail in details if "untested" in detail]
-        tested = [detail for detail in details if "untested" not in detail]
-        self.undefined = [detail for detail in tested if detail["accepted"] is None]
-        decided = [detail for detail in tested if detail["accepted"] is not None]
-        self.controls = [detail for detail in decided if detail["control"]]
-        self.flips = [
-            detail
-            for detail in decided
-            if not detail["control"] and detail["method"] == "flip_deterministic"
-        ]
-        self.tests = [
-            detail
-            for detail in decided
-            if not detail["control"] and detail["method"] == "sequential"
-        ]
+        found = [row.about for row in recorded]
+        self.untested = [test for test in found if test.untested is not None]
+        tested = [test for test in found if test.untested is None]
+        self.undefined = [test for test in tested if test.accepted is None]
+        self.controls = [test for test in tested if test.accepted is not None and test.control]
+        decided = [test for test in tested if test.accepted is not None and not test.control]
+        self.flips = [test for test in decided if test.method == "flip_deterministic"]
+        self.tests = [test for test in decided if test.method == "sequential"]
 
     @property
     def false_share(self) -> float | None:
@@ -161,25 +142,27 @@ class Findings:
         """The labels that stand on test rows; where nothing was tested there is none."""
         return [
             Score(
-                row.trajectory_id,
+                row.subject_id,
                 LABEL,
                 row.value,
                 row.turn,
-                {**row.detail, "status": self.status(row.detail), "fdr": self.false_share},
+                msgspec.structs.replace(
+                    row.about, status=self.status(row.about), fdr=self.false_share
+                ),
             )
             for row in recorded
-            if "untested" not in row.detail
+            if row.about.untested is None
         ]
 
-    def status(self, test: Mapping[str, Any]) -> str:
+    def status(self, test: StepLabel) -> Status:
         """What a label made of a test is worth."""
-        if test["control"]:
+        if test.control:
             return "control"
-        if test["accepted"] is None:
+        if test.accepted is None:
             return "undefined"
-        if not test["accepted"]:
+        if not test.accepted:
             return "rejected"
-        return "weak" if self.weak and test["method"] == "sequential" else "confirmed"
+        return "weak" if self.weak and test.method == "sequential" else "confirmed"
 
     def report(self, still_open: int) -> Mapping[str, Any]:
         """For the funnel; what the control measured stands there in words and in numbers.
@@ -188,12 +171,12 @@ class Findings:
         real = [
             *self.tests,
             *self.flips,
-            *(detail for detail in self.undefined if not detail["control"]),
+            *(test for test in self.undefined if not test.control),
         ]
-        statuses = Counter(self.status(detail) for detail in real)
-        rejected = Counter(str(detail["untested"]) for detail in self.untested)
+        statuses = Counter(self.status(test) for test in real)
+        rejected = Counter(str(test.untested) for test in self.untested)
         rejected += Counter({"no_effect": statuses["rejected"], "weak": statuses["weak"]})
-        rejected += Counter(str(detail["reason"]) for detail in real if detail["accepted"] is None)
+        rejected += Counter(str(test.reason) for test in real if test.accepted is None)
         return {
             "kind": "method",
             "unit": "step tests",
@@ -234,10 +217,10 @@ class Findings:
             yield f"{counted_noun(still_open, 'trial')} with steps left to a rerun"
 
 
-def _accepted(tests: Sequence[Mapping[str, Any]]) -> int:
-    return sum(bool(test["accepted"]) for test in tests)
+def _accepted(tests: Sequence[StepLabel]) -> int:
+    return sum(bool(test.accepted) for test in tests)
 
 
-def _continuations(tests: Sequence[Mapping[str, Any]]) -> float | None:
+def _continuations(tests: Sequence[StepLabel]) -> float | None:
     """The mean over tests, both sides together."""
-    return sum(2 * test["stopped_at"] for test in tests) / len(tests) if tests else None
+    return sum(2 * test.stopped_at for test in tests) / len(tests) if tests else None

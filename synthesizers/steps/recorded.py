@@ -1,13 +1,14 @@
 """What the ledger holds for a stage of step tests: the base trials, and the tests that are done."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from synth.engine.context import Role, Run
 from synth.ledger.state import IMPORT
+from synth.ledger.typed import read
 from synth.ledger.views import connect
+from synth.schemas.labels import StepLabel
 from synth.synthesizers.steps.labels import TEST, Recorded
 
 BASE = "rollout"
@@ -58,17 +59,4 @@ def decisive_drops(run: Run, stage: str) -> Mapping[str, tuple[int, ...]]:
 
 def recorded_tests(run: Run, stage_key: str) -> list[Recorded]:
     """All test rows under a stage's key."""
-    sql = (
-        "SELECT subject_id, turn, value, detail FROM scores_all WHERE stage_key = ? AND "
-        "metric = ? ORDER BY subject_id, turn, detail"
-    )
-    with connect(run.ledger) as connection:
-        rows = connection.execute(sql, [stage_key, TEST]).fetchall()
-    return [
-        Recorded(identity, turn, value, _detail(detail)) for identity, turn, value, detail in rows
-    ]
-
-
-def _detail(text: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = msgspec.json.decode(text)
-    return found
+    return list(read(run.ledger, StepLabel, (TEST,), stage_key=stage_key))

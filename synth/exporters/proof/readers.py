@@ -200,6 +200,4 @@ def read_failure(row: Mapping[str, Any]) -> Told:
     for message, observation in zip(others, heard, strict=True):
         if observation.name not in (None, SYSTEM_NAME):
             message.update({"name": observation.name})
-    return Told(
-        messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": (mark.detail or {})["agent"]}}
-    )
+    return Told(messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": mark.blamed}})

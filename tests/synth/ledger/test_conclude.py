@@ -71,7 +71,7 @@ def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(
     last = [shard for shard in ledger.state.shards if shard.stage_key == conclusion(REF.stage_key)][
         -1
     ]
-    (tmp_path / "run" / last.files["scores"].path).unlink()
+    (tmp_path / "run" / last.files["labels"].path).unlink()
     again = Ledger(url)
     assert rows(again) == []
     assert (REF.stage, REF.stage_key) not in again.state.done, (

@@ -12,6 +12,7 @@ from synth.ledger.conclude import conclude
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
+from synth.schemas.labels import AttributionLabel
 from synth.synthesizers.failures.control import Judged, false_share, judged_in, labels
 
 REF = StageRef("failure_injection", "key")
@@ -25,9 +26,8 @@ def judged(
     label: str = "injection",
     subject: str = "t",
 ) -> Judged:
-    return Judged(
-        subject, 3, metric, accepted, {"method": method, "label": label, "strategy": "rule"}
-    )
+    about = AttributionLabel(method=method, label=label, strategy="rule")
+    return Judged(subject, metric, float(accepted), 3, about, REF.stage_key)
 
 
 def test_the_share_is_the_controls_accept_rate_times_tests_by_accepted() -> None:
@@ -49,7 +49,8 @@ def test_above_a_share_of_a_fifth_what_the_sequential_test_accepted_is_weak(
     given = [judged("injection_test", accepted=True)]
     given += [judged("injection_control", accepted=at < 1) for at in range(controls)]
     (label,) = labels(given)
-    assert (label.metric, label.value, (label.detail or {})["status"]) == (
+    assert isinstance(label.detail, AttributionLabel)
+    assert (label.metric, label.value, label.detail.status) == (
         "injection",
         float(worth == "confirmed"),
         worth,
@@ -83,12 +84,12 @@ def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     test = Score("t", "injection_test", 1.0, 3, {"method": "sequential", "label": "injection"})
     ledger.commit(REF, scores=[test])
-    conclude(ledger, REF, scores=labels(list(judged_in(ledger, REF.stage_key))))
+    conclude(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
     assert rows(ledger) == [("injection", 1.0)]
     ledger.commit(REF, scores=[Score("t", "injection_control", 1.0, 3, {"method": "sequential"})])
-    conclude(ledger, REF, scores=labels(list(judged_in(ledger, REF.stage_key))))
+    conclude(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
     assert rows(ledger) == [("injection", 0.0)], "the early one is in no view any more"
     assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)]
     before = ledger.state.lines
-    conclude(ledger, REF, scores=labels(list(judged_in(ledger, REF.stage_key))))
+    conclude(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
     assert ledger.state.lines == before, "the same conclusion is not written twice"

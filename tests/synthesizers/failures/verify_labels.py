@@ -40,8 +40,8 @@ class Labelled:
                     trajectory.trajectory_id: trajectory
                     for trajectory in rows.trajectories_of(*tables)
                 }
-            if "scores" in shard.files:
-                for row in ledger.files.table(shard.files["scores"]).to_pylist():
+            if "labels" in shard.files:
+                for row in ledger.files.table(shard.files["labels"]).to_pylist():
                     if (
                         row["metric"] in ("injection", "observation_fault", "repair")
                         and row["value"] == 1

@@ -5,9 +5,9 @@ import re
 import pytest
 from pydantic import ValidationError
 
+from synth.schemas.labels import Memo
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.carried import carried_scores, carried_text
-from synth.synthesizers.reflection.memo import Memo
 from synth.synthesizers.reflection.settings import ReflectRetrySettings
 from tests.trajectories import make_trajectory
 

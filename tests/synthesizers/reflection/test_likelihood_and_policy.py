@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from synth.ledger.ledger import Ledger, Score
+from synth.ledger.ledger import Ledger
+from synth.ledger.typed import Read
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
-from synth.synthesizers.reflection.likelihood import judged
+from synth.synthesizers.reflection.likelihood import GAIN, Gain, judged
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, echo_expert
 from tests.synth.models.chat_server import ChatServer
@@ -130,9 +131,9 @@ def test_the_limit_decides_over_all_retries_of_the_stage() -> None:
     nineteenth, .5.
     """
     rows = [
-        Score("clean", "guidance_gain", 0.5, 1, {"shuffled": [0.5] * 10, "reason": None}),
-        Score("leaks", "guidance_gain", 0.6, 1, {"shuffled": [0.5] * 9 + [0.9], "reason": None}),
-        Score("nothing", "guidance_gain", None, 1, {"shuffled": [], "reason": "no_effectful_turn"}),
+        Read("clean", GAIN, 0.5, 1, Gain(shuffled=(0.5,) * 10), "key"),
+        Read("leaks", GAIN, 0.6, 1, Gain(shuffled=(0.5,) * 9 + (0.9,)), "key"),
+        Read("nothing", GAIN, None, 1, Gain(reason="no_effectful_turn"), "key"),
     ]
     assert [(found.trajectory_id, found.keep, found.reason) for found in judged(rows)] == [
         ("clean", True, "clean"),

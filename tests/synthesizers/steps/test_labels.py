@@ -1,11 +1,14 @@
 """What labels are worth once the control of their stage is counted."""
 
-from typing import Any
-
 import pytest
 
 from synth.engine.funnel import funnel_markdown
-from synth.synthesizers.steps.labels import Findings, Recorded
+from synth.schemas.labels import StepLabel
+from synth.synthesizers.steps.labels import LABEL, Findings, Recorded
+
+
+def row(subject: str, value: float | None, label: StepLabel) -> Recorded:
+    return Recorded(subject, LABEL, value, 0, label, "key")
 
 
 def rows(
@@ -18,14 +21,8 @@ def rows(
     """So many tests and controls, the first of each accepted."""
 
     def one(number: int, accepted: bool, control: bool) -> Recorded:
-        detail: dict[str, Any] = {
-            "accepted": accepted,
-            "control": control,
-            "method": method,
-            "stopped_at": 4,
-            "reason": None,
-        }
-        return Recorded(f"t{number}", 0, 1.0 if accepted else 0.0, detail)
+        label = StepLabel(accepted=accepted, control=control, method=method, stopped_at=4)
+        return row(f"t{number}", 1.0 if accepted else 0.0, label)
 
     found = [one(n, n < accepted, False) for n in range(tests)]
     return found + [one(n, n < control_accepted, True) for n in range(controls)]
@@ -41,11 +38,10 @@ def test_beyond_a_fifth_of_expected_false_discoveries_all_labels_of_the_stage_ar
     recorded = rows(25, 100, control_accepted, 20)
     labels = Findings(recorded).labels(recorded)
     assert Findings(recorded).false_share == pytest.approx(share)
-    statuses = [label.detail["status"] for label in labels if label.detail is not None]
+    found = [label.detail for label in labels if isinstance(label.detail, StepLabel)]
+    statuses = [label.status for label in found]
     assert statuses == [status] * 25 + ["rejected"] * 75 + ["control"] * 20
-    assert all(
-        label.detail["fdr"] == pytest.approx(share) for label in labels if label.detail is not None
-    )
+    assert all(label.fdr == pytest.approx(share) for label in found)
 
 
 def test_flips_of_a_deterministic_policy_are_counted_apart_and_never_weak() -> None:
@@ -55,33 +51,22 @@ def test_flips_of_a_deterministic_policy_are_counted_apart_and_never_weak() -> N
     assert findings.false_share == 1.0, (
         "5 of 10 controls, so 5 of 10 tests, of which 1 was accepted"
     )
-    assert [findings.status(row.detail) for row in flips] == ["confirmed"] * 3 + ["rejected"] * 2
+    assert [findings.status(row.about) for row in flips] == ["confirmed"] * 3 + ["rejected"] * 2
     assert findings.report(0)["control"] == {"accepted": 5, "tests": 10}
 
 
 def test_a_test_without_a_verdict_counts_in_no_rate() -> None:
-    lost = Recorded(
-        "u",
-        0,
-        None,
-        {
-            "accepted": None,
-            "control": False,
-            "method": "sequential",
-            "stopped_at": 2,
-            "reason": "faults",
-        },
-    )
-    none = Recorded("n", 0, None, {"control": False, "untested": "no_alternative"})
+    lost = row("u", None, StepLabel(method="sequential", stopped_at=2, reason="faults"))
+    none = row("n", None, StepLabel(untested="no_alternative"))
     recorded = [*rows(1, 4, 0, 2), lost, none]
     findings = Findings(recorded)
     assert findings.report(0)["continuations_per_test"] == 8
     assert findings.report(0)["rejected"] == {"no_alternative": 1, "no_effect": 3, "faults": 1}
     assert findings.report(0)["attempted"] == 6
     assert [
-        label.detail["status"]
+        label.detail.status
         for label in findings.labels([lost, none])
-        if label.detail is not None
+        if isinstance(label.detail, StepLabel)
     ] == ["undefined"]
 
 

@@ -1,0 +1,247 @@
+"""What stages conclude about turns and trials, typed: labels of steps, of causes, of retries, and the
+evidence that each stands on.
+
+A label stands in the ledger as a row of `labels` (`synth.ledger.evidence`): who, which turn, which
+metric, what value; the structs here are the rest of the row. Their fields are the columns of that
+table and, in their order, the JSON that people read in the column `detail` of `scores`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET as UNSET
+from msgspec import UnsetType
+
+from synth.schemas.environment import AgentTurn
+
+Status = Literal[
+    "confirmed", "weak", "rejected", "undefined", "control", "replay_flip", "recovered"
+]
+Side = Literal["agent", "environment"]
+"""Whose doing a cause is; a fault of the environment is no mistake of the agent."""
+EvidenceClass = Literal["exact", "tested", "counted", "judged", "declared", "observed"]
+"""Flip of a deterministic policy; an accepted test; continuations without an accepted test; a
+model; a verdict that came with the data; outcomes of trials."""
+
+
+class StepRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Turn `turn` (0-based) of a recorded trajectory; as a prefix, everything before it."""
+
+    trajectory_id: str
+    turn: int
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Successes among the continuations of one arm that have a verdict, and which these are."""
+
+    successes: int
+    n: int
+    episode_ids: tuple[str, ...] = ()
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a test of one act against another came to.
+
+    `looks`: continuations per arm that were looked at; `lost`: those of both arms that faults took;
+    `accepted` None: undefined; `false_discovery`: the share of the stage's accepted tests that is
+    expected to be false.
+    """
+
+    method: str
+    treated: Counts
+    control: Counts
+    looks: int
+    lost: int = 0
+    accepted: bool | None = None
+    weights_id: str | None = None
+    false_discovery: float | None = None
+
+
+class StepLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A test of another act at a turn (`step_test`), and the label that it gives
+    (`critical_step`). `untested`: why there was no test.
+
+    `q_pos` of the `n_pos` continuations after the other act succeed, `q_neg` of `n_neg` after the
+    own one.
+    """
+
+    proposed_by: str | None = None
+    own: str | None = None
+    on_policy_for: str | None = None
+    control: bool = False
+    accepted: bool | None = None
+    q_pos: float | None = None
+    n_pos: int = 0
+    q_neg: float | None = None
+    n_neg: int = 0
+    method: str | None = None
+    stopped_at: int = 0
+    invalid: int = 0
+    weights_id: str | None = None
+    pos_ids: tuple[str, ...] = ()
+    neg_ids: tuple[str, ...] = ()
+    reason: str | None = None
+    untested: str | None = None
+    alternative: AgentTurn | None = None
+    alternative_digest: str | None = None
+    alternative_from: str | None = None
+    alternative_authorship: str | None = None
+    status: Status | None = None
+    fdr: float | None = None
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """None where nothing was tested."""
+        return evidence_of(self)
+
+
+class StepValue(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the continuations of one act at a turn succeed (`step_value`)."""
+
+    proposed_by: str = ""
+    own: str = ""
+    on_policy_for: str = ""
+    act: str = ""
+    successes: int = 0
+    n: int = 0
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """In what the effect of an injected turn differs from the clean one's."""
+
+    state: bool
+    observation: bool
+
+    @property
+    def any(self) -> bool:
+        return self.state or self.observation
+
+
+class AttributionLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """Which turn makes a run fail: a mistake put there (`injection`), a fault of the environment
+    (`observation_fault`), a correction that makes the run pass (`repair`), or what the agent came
+    back from (`recovery`); and the tests of these.
+    """
+
+    status: Status | UnsetType = UNSET
+    side: Side | UnsetType = UNSET
+    strategy: str | UnsetType | None = UNSET
+    mode: str | UnsetType | None = UNSET
+    legend_version: str | int | UnsetType = UNSET
+    preferred: bool | UnsetType = UNSET
+    clean_twin_id: str | UnsetType | None = UNSET
+    original: AgentTurn | UnsetType = UNSET
+    injected: AgentTurn | UnsetType | None = UNSET
+    correction: AgentTurn | UnsetType = UNSET
+    description: str | UnsetType | None = UNSET
+    mistake_agent: str | UnsetType | None = UNSET
+    mistake_step: str | UnsetType | None = UNSET
+    effect: Changed | UnsetType = UNSET
+    earliest_tested: bool | UnsetType = UNSET
+    on_policy_for: str | UnsetType = UNSET
+    likelihood: str | UnsetType = UNSET
+    dpo: bool | UnsetType = UNSET
+    recovered: bool | UnsetType = UNSET
+    q_pos: float | UnsetType | None = UNSET
+    n_pos: int | UnsetType = UNSET
+    q_neg: float | UnsetType | None = UNSET
+    n_neg: int | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    stopped_at: int | UnsetType = UNSET
+    invalid: int | UnsetType = UNSET
+    weights_id: str | UnsetType | None = UNSET
+    pos_ids: tuple[str, ...] | UnsetType = UNSET
+    neg_ids: tuple[str, ...] | UnsetType = UNSET
+    reaction: Mapping[str, Any] | UnsetType = UNSET
+    instruction: str | UnsetType | None = UNSET
+    fdr: float | UnsetType | None = UNSET
+    control_of: str | UnsetType = UNSET
+    label: str | UnsetType = UNSET
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """None where nothing was tested."""
+        return evidence_of(self)
+
+
+class Memo(msgspec.Struct, frozen=True):
+    """What an attempt leaves for the next, by the sections that PDI reads. Only the lessons among
+    them (`next_strategy`) are ever whispered; `failed_tests` is gold.
+    """
+
+    attempts_log: tuple[str, ...]
+    commands: tuple[str, ...]
+    verified_facts: tuple[str, ...]
+    error_pattern: str | None
+    next_strategy: str
+    failed_tests: tuple[str, ...]
+
+
+class OfChain(msgspec.Struct, frozen=True):
+    """A row about a chain of retries, by the chain's key."""
+
+    key: str
+
+
+class RetryLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said of a failed attempt, and the retry that followed from it (`reflection`)."""
+
+    chain: str
+    key: str
+    attempt: int
+    retry: str | None
+    reflection: Mapping[str, Any] | None
+    memo: Memo | None
+    why_none: str | None
+    what_was_wrong: str | None
+    gold_informed: bool
+    pivot: int | None
+    r1: float
+    r2: float | None
+    steps1: int
+    steps2: int | None
+    tokens: Mapping[str, float]
+    leaks: tuple[Mapping[str, Any], ...] = ()
+
+
+Label = StepLabel | AttributionLabel | RetryLabel
+METRICS: Mapping[type[Any], tuple[str, ...]] = {
+    StepLabel: ("critical_step",),
+    StepValue: ("step_value",),
+    AttributionLabel: ("injection", "observation_fault", "recovery", "repair"),
+    RetryLabel: ("reflection",),
+}
+"""Under which metrics the labels of a kind stand; the tests behind them stand under others."""
+
+
+def given(value: Any) -> Any:
+    """The value of a field, None where it is not set."""
+    return None if value is UNSET else value
+
+
+def evidence_of(label: StepLabel | AttributionLabel) -> Evidence | None:
+    """The counts of a tested label."""
+    treated, control = (
+        _counts(label.q_pos, label.n_pos, label.pos_ids),
+        _counts(label.q_neg, label.n_neg, label.neg_ids),
+    )
+    method = given(label.method)
+    if method is None or treated is None or control is None:
+        return None
+    return Evidence(
+        method=method,
+        treated=treated,
+        control=control,
+        looks=given(label.stopped_at) or 0,
+        lost=given(label.invalid) or 0,
+        accepted=given(getattr(label, "accepted", None)),
+        weights_id=given(label.weights_id),
+        false_discovery=given(label.fdr),
+    )
+
+
+def _counts(share: Any, n: Any, ids: Any) -> Counts | None:
+    if n is UNSET:
+        return None
+    return Counts(round((given(share) or 0) * n), n, given(ids) or ())
