@@ -28,10 +28,10 @@ from synth.flows.synthesize import synthesize
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
-from synth.rollout.start import Put, Start, recorded_act
+from synth.rollout.slots import run_slots
+from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
@@ -166,14 +166,14 @@ async def _further(
     """Successes of further continuations of both acts of each label; faults are none, and there
     should be none.
     """
-    works: dict[str, Work] = {}
+    works: dict[str, EpisodeSpec] = {}
     for number, label in enumerate(labels):
         parent = parents[label.trajectory_id]
         acts = {"good": Act(turn=label.alternative), "bad": recorded_act(parent.turns[label.turn])}
         for place, (side, act) in enumerate(acts.items()):
             for draw in range(FURTHER):
                 slot = f"{number} {side} {draw}"
-                works[slot] = Work(
+                works[slot] = EpisodeSpec(
                     slot_id=slot,
                     task=tasks[parent.task_id],
                     trial=parent.trial,
@@ -181,7 +181,7 @@ async def _further(
                     synthesizer="truth",
                     policy=policy,
                     limits=Limits(),
-                    start=Start(parent, label.turn, (Put(act=act, mask="tested_act"),)),
+                    start=BranchPoint(parent, label.turn, (ForcedAct(act=act, mask="tested_act"),)),
                     draw=FIRST_DRAW + place * FURTHER + draw,
                 )
     solved: dict[str, bool] = {}
@@ -196,7 +196,7 @@ async def _further(
         journal = Journal(folder / f"truth-{first}.jsonl")
         try:
             part = [works[slot] for slot in slots[first : first + 1000]]
-            await fill_slots(
+            await run_slots(
                 part,
                 lambda work: open_env(work.task.env, work.task.env_config),
                 None,

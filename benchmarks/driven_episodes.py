@@ -21,15 +21,15 @@ import msgspec
 
 from benchmarks.command_line import ROOT
 from benchmarks.fixed_latency_server import MODEL
-from synth.engine.seldom_collected import seldom_collected
+from synth.engine.seldom_collected import gc_paused
 from synth.envs.echo import SYSTEM_PROMPT, TOOLS, WORLD
 from synth.ledger.journal import Journal
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.schemas.task import Task
 
 CALLS = 8
@@ -60,7 +60,7 @@ def tasks(episodes: int) -> list[Task]:
 async def rolled_out(
     engine: str, url: str, episodes: Sequence[Task], in_flight: int, folder: Path
 ) -> None:
-    """`fill_slots` with the engine and a journal, all episodes live, `in_flight` calls admitted;
+    """`run_slots` with the engine and a journal, all episodes live, `in_flight` calls admitted;
     garbage as `synth run` collects it.
     """
     model = open_model(
@@ -68,7 +68,7 @@ async def rolled_out(
     )
     journal = Journal(folder / "replies.jsonl")
     works = [
-        Work(
+        EpisodeSpec(
             slot_id=task.task_id,
             task=task,
             trial=0,
@@ -79,8 +79,8 @@ async def rolled_out(
         )
         for task in episodes
     ]
-    with seldom_collected():
-        trajectories = await fill_slots(
+    with gc_paused():
+        trajectories = await run_slots(
             works,
             lambda work: WORLD.open(work.task.env_config),
             model,

@@ -28,12 +28,12 @@ from synth.engine.progress import PlainProgress
 from synth.leases import Leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.schemas.flow import Flow
 from synth.schemas.identity import trajectory_id
 from synth.schemas.stage import Plan, PlannedSlot, Shard
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 MOST = 100
 """Workers: a thousand take more than a quarter of an hour."""
@@ -78,7 +78,7 @@ class Worker:
         draws = random.Random(f"worker {number}")
         self.slower = SLOWER if draws.random() < SLOW else 1.0
         self.played: list[tuple[float, float]] = []
-        self.places = Admission(LIVE)
+        self.places = ConcurrencyLimit(LIVE)
         self._like = like
         flow = Flow(name="benchmark", lease_s=86_400)
         self.run = Run(ledger, flow, {}, _none, _none, _none, PlainProgress(StringIO()))
@@ -103,7 +103,7 @@ class Worker:
                 async with self.places:
                     done.extend(await play(slot.slot_id))
 
-        await side_by_side(min(LIVE, len(slots)), place)
+        await run_workers(min(LIVE, len(slots)), place)
         return done
 
     async def one_by_one(self, plan: Plan) -> None:
@@ -132,7 +132,7 @@ class Worker:
                 shard = waiting.popleft()
                 self.run.ledger.commit(REF, trajectories=await self.each(shard.items, self.play))
 
-        await side_by_side(at_once, worker)
+        await run_workers(at_once, worker)
 
 
 class _Named:

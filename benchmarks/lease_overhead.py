@@ -19,7 +19,7 @@ from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.leases.hand import Others
+from synth.leases.hand import PeerClaims
 from synth.leases.lease import Lease
 from synth.ledger.state import LedgerState
 from synth.schemas.flow import Flow
@@ -34,19 +34,19 @@ WORLDS: dict[str, dict[str, Any]] = {
 @contextlib.contextmanager
 def granted() -> Iterator[None]:
     """Meanwhile every episode is granted without a request to the storage."""
-    claim, look = Others.claim, Others.look
+    claim, look = PeerClaims.claim, PeerClaims.look
 
-    async def at_once(self: Others, slot_id: str) -> Lease:
+    async def at_once(self: PeerClaims, slot_id: str) -> Lease:
         return Lease(slot_id, 0, self._leases.holder())
 
-    async def unlooked(self: Others) -> LedgerState:
+    async def unlooked(self: PeerClaims) -> LedgerState:
         return self._leases.ledger.state
 
-    Others.claim, Others.look = at_once, unlooked  # type: ignore[method-assign]
+    PeerClaims.claim, PeerClaims.look = at_once, unlooked  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Others.claim, Others.look = claim, look  # type: ignore[method-assign]
+        PeerClaims.claim, PeerClaims.look = claim, look  # type: ignore[method-assign]
 
 
 def run_once(world: dict[str, Any]) -> tuple[float, float]:

@@ -18,9 +18,9 @@ from synth.envs.storefront import WORLD
 from synth.ledger.journal import Journal
 from synth.policies.chance import trial_seed
 from synth.policies.expert import expert_policy
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.schemas.environment import AgentTurn
 from synth.schemas.identity import slot_id
 from synth.schemas.policy import Episode
@@ -32,12 +32,12 @@ POLICY = expert_policy({"profiles": PROFILES}, model_name=None, sampling={})
 LIVE = 512
 
 
-def works_of(tasks: Sequence[Task], trials: int) -> list[Work]:
+def works_of(tasks: Sequence[Task], trials: int) -> list[EpisodeSpec]:
     """Trials of a task side by side, as the rollout stage plans them."""
     return [_work(task, trial) for task in tasks for trial in range(trials)]
 
 
-def _work(task: Task, trial: int) -> Work:
+def _work(task: Task, trial: int) -> EpisodeSpec:
     slot = slot_id(
         task_id=task.task_id,
         synthesizer="rollout",
@@ -48,7 +48,7 @@ def _work(task: Task, trial: int) -> Work:
         sampling={},
         settings={},
     )
-    return Work(
+    return EpisodeSpec(
         slot_id=slot,
         task=task,
         trial=trial,
@@ -59,10 +59,10 @@ def _work(task: Task, trial: int) -> Work:
     )
 
 
-async def rolled_out(works: Sequence[Work], folder: Path) -> list[Trajectory]:
-    """`fill_slots` with a journal. Raises `RuntimeError` if an episode breaks."""
+async def rolled_out(works: Sequence[EpisodeSpec], folder: Path) -> list[Trajectory]:
+    """`run_slots` with a journal. Raises `RuntimeError` if an episode breaks."""
     journal = Journal(folder / "rollout.jsonl")
-    trajectories = await fill_slots(
+    trajectories = await run_slots(
         works,
         lambda _: WORLD.open({}),
         None,
@@ -79,7 +79,7 @@ async def rolled_out(works: Sequence[Work], folder: Path) -> list[Trajectory]:
     return trajectories
 
 
-async def planned_and_stepped(works: Sequence[Work], turns: Sequence[int]) -> None:
+async def planned_and_stepped(works: Sequence[EpisodeSpec], turns: Sequence[int]) -> None:
     """As many turns of each episode, planned by the world's expert and stepped one after the other,
     then checked; nothing is kept.
     """
@@ -92,7 +92,7 @@ async def planned_and_stepped(works: Sequence[Work], turns: Sequence[int]) -> No
         await env.check()
 
 
-async def stepped(works: Sequence[Work], turns: Sequence[Sequence[AgentTurn]]) -> None:
+async def stepped(works: Sequence[EpisodeSpec], turns: Sequence[Sequence[AgentTurn]]) -> None:
     """The recorded turns of each episode stepped again: no planning, no check."""
     for work, recorded in zip(works, turns, strict=True):
         env = WORLD.open({})

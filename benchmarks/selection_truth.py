@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.by_task import gap, share
 from benchmarks.storefront_pool import GUESSERS, TRIALS, Pool, Trial, pool
 from synth.schemas.trajectory import Trajectory
-from synth.selection.allocation import Standing
+from synth.selection.allocation import TaskQuota
 from synth.selection.candidates import candidate, loss_characters
 from synth.selection.choosing import HARD, Candidate, Quotas, chosen
 from synth.text.provenance.effect import effectful_by_name
@@ -242,7 +242,7 @@ def main() -> int:
             )
     for name, found in list(pools.items()):
         easy = sum(
-            Standing(len(trials), sum(t.solved for t in trials), 1).easy
+            TaskQuota(len(trials), sum(t.solved for t in trials), 1).easy
             for trials in found.values()
         )
         print(f"\n## Lucky share of the loss: {name}\n\n{len(found)} tasks, {easy} of them easy\n")

@@ -19,9 +19,9 @@ from synth.envs.audit.latency import percentile
 from synth.envs.textworld import SPEC, WORLD
 from synth.ledger.journal import Journal
 from synth.policies.expert import expert_policy
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.rollout.threads import ThreadedEnv, Threads
 from synth.schemas.environment import AgentTurn
 from synth.schemas.identity import slot_id
@@ -36,7 +36,7 @@ LENGTHS = (5, 20, 60)
 """Turns after which a world is put aside."""
 
 
-def work(task: Task, trial: int) -> Work:
+def work(task: Task, trial: int) -> EpisodeSpec:
     """One episode of the expert that wanders."""
     slot = slot_id(
         task_id=task.task_id,
@@ -47,7 +47,7 @@ def work(task: Task, trial: int) -> Work:
         model=None,
         sampling={},
     )
-    return Work(
+    return EpisodeSpec(
         slot_id=slot,
         task=task,
         trial=trial,
@@ -75,7 +75,7 @@ async def rolled_out(
 
     heart = asyncio.ensure_future(beat())
     began = perf_counter()
-    trajectories = await fill_slots(
+    trajectories = await run_slots(
         works,
         lambda _: ThreadedEnv(WORLD.open({}), threads),
         None,

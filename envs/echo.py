@@ -13,7 +13,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.envs.echo_check import state_verdicts
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar
 from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
@@ -337,4 +337,4 @@ def _task(config: dict[str, Any], turns: int, seed: int, number: int) -> Task:
     )
 
 
-WORLD = World(SPEC, open_echo, make_tasks, EchoConfig)
+WORLD = EnvEntry(SPEC, open_echo, make_tasks, EchoConfig)

@@ -1,4 +1,4 @@
-"""Worlds by name: `name -> "module:attribute"`, where the attribute is a `synth.envs.world.World`;
+"""Worlds by name: `name -> "module:attribute"`, where the attribute is a `synth.envs.world.EnvEntry`;
 importing this loads none of them.
 """
 

@@ -33,7 +33,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Start:
+class EnvStart:
     """How a world is started, which its user alone says (flows/bindings.py): no task, row or file
     of a run does.
 
@@ -43,7 +43,7 @@ class Start:
     """
 
     settings: type[BaseModel]
-    bound: Callable[[Any], "World"]
+    bound: Callable[[Any], "EnvEntry"]
     paths: tuple[str, ...] = ()
 
 
@@ -58,7 +58,7 @@ def unbound(*_: Any, **__: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class World:
+class EnvEntry:
     """`open` takes the world's settings; `make_tasks` takes settings, seed and count, and gives the
     same tasks each time.
 
@@ -98,4 +98,4 @@ class World:
     bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
     mutants: Edits | None = None
     alternatives: Edits | None = None
-    start: Start | None = None
+    start: EnvStart | None = None

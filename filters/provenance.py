@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.trajectory import ToolSchema, Trajectory
 from synth.schemas.verdict import Verdict
@@ -32,7 +32,7 @@ class ProvenanceConfig(BaseModel):
     proposed: bool = False
 
 
-async def measure(case: Case, config: ProvenanceConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: ProvenanceConfig, means: SourceMeans) -> Sequence[Measure]:
     """Unjustified arguments, and unjustified choices, with those that were proposed apart;
     undefined where the schemas are missing.
     """

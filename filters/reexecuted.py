@@ -4,7 +4,7 @@ and the same verdict.
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.branching import Replayed, replay
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.filter import Case, Filter
@@ -48,14 +48,14 @@ async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
 async def _replayed(case: Case, task: Task, config: ReexecutedConfig) -> Replayed:
     env = case.open_env(task.env, task.env_config)
     try:
-        return await crossing(
+        return await guard_async(
             Fault.ENVIRONMENT,
             "re-execution",
             lambda: replay(env, task, case.trajectory),
             config.timeout_s,
         )
     finally:
-        await crossing(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
 
 
 def _verdict(replayed: Replayed) -> Verdict:

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.verdict import Verdict
@@ -52,7 +52,7 @@ def _scan(
     return Scan(Finder(find, ignore, allow, dict(patterns)))
 
 
-async def measure(case: Case, config: SecretsConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: SecretsConfig, means: SourceMeans) -> Sequence[Measure]:
     """How many findings, and where; what they say is kept nowhere."""
     found = _scan(
         config.find, config.ignore, config.allow, tuple(config.patterns.items())

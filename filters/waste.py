@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
@@ -24,7 +24,7 @@ class WasteConfig(BaseModel):
     max_share: float | None = Field(default=None, ge=0, le=1)
 
 
-async def measure(case: Case, config: WasteConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: WasteConfig, means: SourceMeans) -> Sequence[Measure]:
     """Distinct wasted turns over the agent's turns, with the turns by kind; undefined without
     turns.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.flows.bindings import Bindings, private, started
 from synth.flows.parts import world
 from synth.schemas.errors import ConfigError
@@ -16,8 +16,8 @@ from synth.schemas.strict_settings import strictly
 
 
 def audited(
-    env: str | World, given: Mapping[str, Any], known: Mapping[str, Any], bindings: Bindings
-) -> tuple[World, dict[str, Any]]:
+    env: str | EnvEntry, given: Mapping[str, Any], known: Mapping[str, Any], bindings: Bindings
+) -> tuple[EnvEntry, dict[str, Any]]:
     """The world, ready to be opened, and its settings: those `given` over those of a task
     (`known`).
 
@@ -28,7 +28,7 @@ def audited(
     said = bindings.said_of(name) if isinstance(env, str) else None
     found = (
         env
-        if isinstance(env, World)
+        if isinstance(env, EnvEntry)
         else world(name)
         if said is None
         else world(said.world, said.folders)

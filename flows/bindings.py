@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from synth.boundary import called
+from synth.boundary import guard
 from synth.envs.registry import ENVS
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.flows.parts import world
 from synth.schemas.environment import Env, EnvSpec
 from synth.schemas.errors import ConfigError, UnboundError
@@ -57,9 +57,9 @@ class Bindings:
         self.said: Mapping[str, Said] = dict(said or {})
         self._named_in = named_in
         self._further = list(further)
-        self._worlds: dict[str, World] = {}
+        self._worlds: dict[str, EnvEntry] = {}
 
-    def world(self, name: str) -> World:
+    def world(self, name: str) -> EnvEntry:
         """The world that a name stands for, ready to be opened. Raises `UnboundError` for a name
         that nobody bound.
         """
@@ -87,7 +87,7 @@ class Bindings:
         for what is no task of that world.
         """
         what = f"world {name!r}: make_tasks"
-        made = called(
+        made = guard(
             what, lambda: tuple(islice(self.world(name).make_tasks(config, seed, count), count))
         )
         for task in made:
@@ -123,7 +123,7 @@ class Bindings:
             found = found or further().get(name)
         return found
 
-    def _found(self, name: str) -> World:
+    def _found(self, name: str) -> EnvEntry:
         said = self.said_of(name)
         if said is not None:
             return started(name, world(said.world, said.folders), said.start)
@@ -133,7 +133,7 @@ class Bindings:
         return known
 
 
-def started(name: str, found: World, start: Mapping[str, Any]) -> World:
+def started(name: str, found: EnvEntry, start: Mapping[str, Any]) -> EnvEntry:
     """A world as its user has it started, whatever tasks of older runs say of that. Raises
     `ConfigError` for what is no start of it.
     """
@@ -154,12 +154,12 @@ def _opened(
     return opening({key: value for key, value in config.items() if key not in keys})
 
 
-def private(found: World) -> frozenset[str]:
+def private(found: EnvEntry) -> frozenset[str]:
     """The settings of a world that only its user says."""
     return frozenset() if found.start is None else frozenset(found.start.settings.model_fields)
 
 
-def _how_to_bind(name: str, found: World | None) -> str:
+def _how_to_bind(name: str, found: EnvEntry | None) -> str:
     shown, written = (
         _short(name),
         shlex.quote(name) if len(name) <= LONGEST_NAME and printable(name) == name else "NAME",

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from synth.engine.loud_settings import loud_settings
+from synth.engine.loud_settings import dataset_warnings
 from synth.engine.measured import MEASURES
 from synth.engine.progress import Progress
 from synth.engine.unfinished import kind_of_stage, not_finished, unfinished
@@ -48,7 +48,7 @@ async def curate(
     whole = curated(flow, ledger)
     refuse_their_flow_file(ledger)
     refuse_their_datasets(ledger, flow.name, stages)
-    for line in (*loud_settings(whole), *left_alone(flow), *_not_bound(flow, ledger, bindings)):
+    for line in (*dataset_warnings(whole), *left_alone(flow), *_not_bound(flow, ledger, bindings)):
         progress.say(line)
     begun_here = [
         begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from synth.engine.beating import STARTED_BY, StartedBy
 from synth.engine.closing import failure
 from synth.engine.progress import PlainProgress, Progress
-from synth.engine.silent_roles import silent_roles
+from synth.engine.silent_roles import unanswered_roles
 from synth.flows.deployment_closing import close_dead
 from synth.flows.deployment_reporting import Reporting
 from synth.flows.deployment_retries import RUN_AGAIN_S, again_after
@@ -100,7 +100,7 @@ async def fired(
         get_run_logger().error(str(error))
         return Failed(message=str(error))
     run, reports = done
-    failed = failure(reports) or next(silent_roles(run), None)
+    failed = failure(reports) or next(unanswered_roles(run), None)
     if failed is not None:
         return Failed(message=failed)
     return Completed(

@@ -14,7 +14,7 @@ from synth.boundary import imported
 from synth.envs.registry import ENVS
 from synth.envs.tool_env.entry import world_of
 from synth.envs.tool_env.kit import ToolEnv
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.flows.data_folder import data_around
 from synth.flows.plugins import plugin, plugin_names
 from synth.schemas.environment import EnvSpec
@@ -98,17 +98,17 @@ def _not_found(given: Sequence[str], places: Sequence[str]) -> str:
     )
 
 
-def world(name: str, within: Sequence[str] = ()) -> World:
+def world(name: str, within: Sequence[str] = ()) -> EnvEntry:
     """A world by the name that the user's own flow or command line gives it. Raises
     `ConfigError`.
     """
     found = part("world", name, ENVS, within)
     if isinstance(found, type) and issubclass(found, ToolEnv):
         found = world_of(found, name)
-    if not isinstance(found, World):
+    if not isinstance(found, EnvEntry):
         raise ConfigError(
             f"world {name!r} is of type {type(found).__name__}, not a ToolEnv or a "
-            "synth.envs.world.World"
+            "synth.envs.world.EnvEntry"
         )
     if not (
         isinstance(found.config, type)
@@ -116,7 +116,7 @@ def world(name: str, within: Sequence[str] = ()) -> World:
         and isinstance(found.spec, EnvSpec)
     ):
         raise ConfigError(
-            f"world {name!r}: World takes spec (an EnvSpec), open, make_tasks and config (a "
+            f"world {name!r}: EnvEntry takes spec (an EnvSpec), open, make_tasks and config (a "
             "pydantic model class)"
         )
     return found

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from msgspec import to_builtins
 from pydantic import BaseModel, ValidationError
 
-from synth.boundary import called
+from synth.boundary import guard
 from synth.engine.budget import require_prices
 from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.measured import NamedFilter
-from synth.envs.world import World
+from synth.engine.measured import BoundFilter
+from synth.envs.world import EnvEntry
 from synth.exporters.registry import require
 from synth.exporters.taken_in import TakenIn
 from synth.filters.registry import FILTERS
@@ -142,7 +142,7 @@ def _public(env: EnvChoice) -> EnvChoice:
 
 
 def _stages(
-    flow: Flow, roles: Mapping[str, Role], of_env: World | None = None, *, collect: bool = True
+    flow: Flow, roles: Mapping[str, Role], of_env: EnvEntry | None = None, *, collect: bool = True
 ) -> list[Stage[Run]]:
     """Those that the flow names, in its order; a name that comes again is numbered."""
     stages: list[Stage[Run]] = []
@@ -249,7 +249,7 @@ def _stage(
     choice: StageChoice,
     flow: Flow,
     roles: Mapping[str, Role],
-    of_env: World | None,
+    of_env: EnvEntry | None,
 ) -> Stage[Run]:
     where = f"stages[{index}].{choice.name}"
     if choice.name == "filter":
@@ -281,7 +281,7 @@ def _stage(
         return synthesizer.bind(name, config, flow, roles, of_env)
 
 
-def _filters(settings: Any, where: str) -> list[NamedFilter]:
+def _filters(settings: Any, where: str) -> list[BoundFilter]:
     """`filter: [solved, {name: {settings}}]`."""
     entries = [settings] if isinstance(settings, str) else settings
     if not isinstance(entries, list) or not entries:
@@ -304,13 +304,13 @@ def _filters(settings: Any, where: str) -> list[NamedFilter]:
                 f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filter.Filter"
             )
         chosen.append(
-            NamedFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}"))
+            BoundFilter(str(name), found, _validated(found.config, given or {}, f"{where}.{name}"))
         )
     return chosen
 
 
 def _filter_stage(
-    name: str, filters: Sequence[NamedFilter], roles: Mapping[str, Role], where: str
+    name: str, filters: Sequence[BoundFilter], roles: Mapping[str, Role], where: str
 ) -> FilterStage:
     """With the models that the filters ask. Raises `ConfigError` where the flow names none for a
     role that one needs.
@@ -354,4 +354,4 @@ def _or_refusal(what: str, make: Callable[[], T]) -> T | ValidationError:
         except ValidationError as error:
             return error
 
-    return called(what, made)
+    return guard(what, made)

@@ -9,8 +9,8 @@ from synth.engine.beating import beating
 from synth.engine.budget import Budget
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost, cost_file, spent
-from synth.engine.idle_stages import idle_stages
-from synth.engine.loud_settings import loud_settings
+from synth.engine.idle_stages import no_op_stages
+from synth.engine.loud_settings import dataset_warnings
 from synth.engine.progress import Progress
 from synth.engine.runner import WorkShard, run_stages
 from synth.flows.bindings import Bindings, Said
@@ -58,7 +58,7 @@ async def synthesize(
     roles, stages = resolve(
         flow, bindings
     )  # before anything is created: a typo leaves no run directory behind
-    for line in (*loud_settings(flow), *idle_stages(flow)):
+    for line in (*dataset_warnings(flow), *no_op_stages(flow)):
         progress.say(line)
     refuse_foreign(run_url)
     ledger = Ledger(run_url, create=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import ValidationError
 
 from synth.engine.context import Role, Run
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import EnvChoice, Flow
 from synth.schemas.settings_error import explain
@@ -21,7 +21,7 @@ from synth.synthesizers.tasks import TemplateTasks
 def task_stages(
     flow: Flow,
     env: EnvChoice,
-    world: World,
+    world: EnvEntry,
     roles: Mapping[str, Role],
     stages: Sequence[Stage[Run]],
     start: str | None,
@@ -49,7 +49,7 @@ def task_stages(
     if world.level is None:
         raise ConfigError(
             f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder "
-            "(World.level); leave it out"
+            "(EnvEntry.level); leave it out"
         )
     if world.level in env.settings():
         raise ConfigError(
@@ -77,7 +77,7 @@ def task_stages(
     return [calibration, TemplateTasks(identity, calibration)]
 
 
-def _refuse_level_unknown_to(world: World, env: EnvChoice) -> None:
+def _refuse_level_unknown_to(world: EnvEntry, env: EnvChoice) -> None:
     """Raises `ConfigError` where the world's own settings do not take its level, from the easiest
     to the hardest.
     """

@@ -59,7 +59,7 @@ def with_user(flow: Flow, roles: Mapping[str, Role]) -> Mapping[str, Role]:
     script = world(flow.env.name).user
     if script is None:
         raise ConfigError(
-            f"{_WHERE}: world {flow.env.name!r} has no user that a model could play (World.user); "
+            f"{_WHERE}: world {flow.env.name!r} has no user that a model could play (EnvEntry.user); "
             "leave the role out"
         )
     given = {

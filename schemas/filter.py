@@ -38,7 +38,7 @@ class Case(msgspec.Struct, frozen=True):
     measures: Sequence[Measure] = ()
 
 
-class Findings(msgspec.Struct, frozen=True):
+class FilterResult(msgspec.Struct, frozen=True):
     """What a filter of tasks or of a corpus may give beside its verdicts: lines for the funnel, and
     numbers about subjects of its own.
     """
@@ -70,11 +70,11 @@ class Filter(msgspec.Struct, frozen=True):
     trajectory: a `Case`, and gives a `Verdict`; task: the cases of a task's trials, and gives
     verdicts by trajectory id;
     corpus: `Cases`, and gives verdicts by trajectory id (memory: a signature per case at most);
-    both may give `Findings` instead.
+    both may give `FilterResult` instead.
 
     `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the
     settings named in `measured`, so that a
-    changed threshold measures nothing again. `means` is a `synth.engine.means.Means`;
+    changed threshold measures nothing again. `means` is a `synth.engine.means.SourceMeans`;
     `roles(settings)` names the flow's models that are
     needed, `optional_roles(settings)` those that are used where the flow has them. `opens`: it
     opens environments again, so all is judged

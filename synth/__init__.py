@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from synth.envs.tool_env import ToolEnv as ToolEnv
     from synth.envs.tool_env import ToolError as ToolError
     from synth.envs.tool_env import tool as tool
-    from synth.envs.world import World as World
+    from synth.envs.world import EnvEntry as EnvEntry
     from synth.exporters.export import ExportReport as ExportReport
     from synth.exporters.proof.check import Proof as Proof
     from synth.exporters.settings import RowSettings as RowSettings
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from synth.schemas.filter import Case as Case
     from synth.schemas.filter import Cases as Cases
     from synth.schemas.filter import Filter as Filter
-    from synth.schemas.filter import Findings as Findings
+    from synth.schemas.filter import FilterResult as FilterResult
     from synth.schemas.filter import Measure as Measure
     from synth.schemas.filter_function import filter as filter
     from synth.schemas.flow import Flow as Flow
@@ -125,7 +125,7 @@ _WHERE = {
     "synth.engine.replaying": "RecheckTally ReplayTally",
     "synth.engine.table": "Table",
     "synth.envs.tool_env": "Call ToolEnv ToolError tool",
-    "synth.envs.world": "World",
+    "synth.envs.world": "EnvEntry",
     "synth.exporters.export": "ExportReport",
     "synth.exporters.proof.check": "Proof",
     "synth.exporters.settings": "RowSettings",
@@ -136,7 +136,7 @@ _WHERE = {
     "synth.schemas.check": "Check CheckResult Require RowPredicate SubVerdict ToldFact",
     "synth.schemas.environment": "AgentTurn Env EnvSpec Opening Response Snapshot",
     "synth.schemas.errors": "ConfigError DamagedError SynthError UnboundError",
-    "synth.schemas.filter": "Case Cases Filter Findings Measure",
+    "synth.schemas.filter": "Case Cases Filter FilterResult Measure",
     "synth.schemas.filter_function": "filter",
     "synth.schemas.flow": "Flow",
     "synth.schemas.model": "ChatModel Completion ModelError Sampling ScoringModel",

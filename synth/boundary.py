@@ -56,7 +56,7 @@ class NotStarted(Exception):  # noqa: N818 - no error: the run takes no new work
     """
 
 
-async def crossing(
+async def guard_async(
     fault: Fault,
     what: str,
     call: Callable[[], Awaitable[T]],
@@ -161,7 +161,7 @@ async def _cancelled(task: "asyncio.Task[Any]", pending: int) -> bool:
     return False
 
 
-def called(what: str, function: Callable[[], T]) -> T:
+def guard(what: str, function: Callable[[], T]) -> T:
     """The result of a user's own function. Raises `ConfigError` in one line, with the place, for
     whatever it raises.
     """

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 _stopping: ContextVar[Callable[[], bool]] = ContextVar("stopping")
 
 
-async def side_by_side(count: int, worker: Callable[[], Awaitable[None]]) -> None:
+async def run_workers(count: int, worker: Callable[[], Awaitable[None]]) -> None:
     """Runs `count` workers until all are through. Raises the first error of any, after the others
     were cancelled.
     """

@@ -15,11 +15,11 @@ from synth.engine.context import Role, Run
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import kept_apart
+from synth.ledger.state import evidence_key
 from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import MakeTasks
 from synth.schemas.errors import ConfigError, SynthError
@@ -44,7 +44,7 @@ class Placed:
     """An episode of a round: its level, and the work that plays it."""
 
     level: float
-    work: Work
+    work: EpisodeSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Calibrate:
     difficulty: Difficulty
     role: Role
     rollout: RolloutSettings
-    places: Admission
+    places: ConcurrencyLimit
     name: str = "calibrate"
     start_state: str | None = None
 
@@ -151,7 +151,7 @@ class Calibrate:
         """
         known: list[Played] = []
         number = faults = 0
-        while (kept_apart(stage_key), str(number)) in run.ledger.refresh().named:
+        while (evidence_key(stage_key), str(number)) in run.ledger.refresh().named:
             placed = self._round(run.make_tasks, number, known)
             verdicts = _verdicts(run, placed)
             known += verdicts
@@ -186,7 +186,7 @@ class Calibrate:
                 placed.append(
                     Placed(
                         level,
-                        Work(
+                        EpisodeSpec(
                             slot_id=slot,
                             task=task,
                             trial=trial,
@@ -231,7 +231,7 @@ class Calibrate:
         stored = run.ledger.tasks({work.task.task_id for work in works}, every=True)
         new = {work.task.task_id: work.task for work in works if work.task.task_id not in stored}
         ended = run.ledger.commit(
-            StageRef(self.name, kept_apart(stage_key)),
+            StageRef(self.name, evidence_key(stage_key)),
             trajectories=attempts,
             tasks=list(new.values()),
             name=str(number) if enough and run.stopped is None else "",
@@ -272,7 +272,7 @@ def _valid(run: Run, slot: str) -> str | None:
     return state.valid.trajectory_id if state is not None and state.valid is not None else None
 
 
-def _left_to_do(run: Run, work: Work) -> Work | None:
+def _left_to_do(run: Run, work: EpisodeSpec) -> EpisodeSpec | None:
     """The work with the number of its next attempt; None where the slot is settled. Any fault is
     tried again until the round is done.
     """

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from synth.engine.context import Run
 from synth.ledger.journal import Reply, recorded_in
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
-from synth.rollout.slots import RETRIED_BY_A_RERUN, fill_slots
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.slots import RETRIED_BY_A_RERUN, run_slots
 from synth.schemas.model import ChatModel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
@@ -64,7 +64,7 @@ class Continuations:
         return self._state_locks[(trajectory_id, turn)]
 
     async def filled(
-        self, works: Sequence[Work], model: ChatModel | None, places: Admission
+        self, works: Sequence[EpisodeSpec], model: ChatModel | None, places: ConcurrencyLimit
     ) -> tuple[list[Continuation], list[Trajectory]]:
         """What the slots came to, in the order of `works`, and the attempts that were made for it,
         to be committed.
@@ -87,13 +87,13 @@ class Continuations:
         return [self._known.get(work.slot_id, Continuation()) for work in works], attempts
 
     async def played(
-        self, works: Sequence[Work], model: ChatModel | None, places: Admission
+        self, works: Sequence[EpisodeSpec], model: ChatModel | None, places: ConcurrencyLimit
     ) -> list[Trajectory]:
         """All attempts made at the slots, in their order; a slot that a ceiling kept from starting
         has none.
         """
         run = self._run
-        return await fill_slots(
+        return await run_slots(
             works,
             lambda work: run.world(work.task.env, work.task.env_config),
             model,

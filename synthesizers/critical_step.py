@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from synth.engine.asking import Asking
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run, Synthesizer
-from synth.envs.world import World
-from synth.ledger.conclude import conclude
+from synth.envs.world import EnvEntry
+from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Score, StageRef
-from synth.ledger.state import kept_apart
+from synth.ledger.state import evidence_key
 from synth.ledger.storable import ended_line
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.policies.expert import expert_policy
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
@@ -26,13 +26,13 @@ from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.user import USER
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 from synth.stats.sequential import control_count
-from synth.synthesizers.rebuilding import unfit, world_versions
+from synth.synthesizers.rebuilding import why_not_replayable, world_versions
 from synth.synthesizers.rollout import RolloutSettings, places_for, role_identity, trial_limits
-from synth.synthesizers.steps.alternatives import State
-from synth.synthesizers.steps.judged import JUDGE, Suspected, suspected
-from synth.synthesizers.steps.labels import Findings, Recorded, rows_of, untestable
+from synth.synthesizers.steps.alternatives import DecisionState
+from synth.synthesizers.steps.judged import JUDGE, JudgeProposal, suspected
+from synth.synthesizers.steps.labels import Recorded, TestSummary, rows_of, untestable
 from synth.synthesizers.steps.proposals import proposed
 from synth.synthesizers.steps.recorded import Trial, base_trials, decisive_drops, recorded_tests
 from synth.synthesizers.steps.settings import CriticalStepSettings
@@ -62,12 +62,12 @@ class PlannedTrial(msgspec.Struct, frozen=True):
     imported: bool
 
 
-class Planned(msgspec.Struct, frozen=True):
+class TestPlan(msgspec.Struct, frozen=True):
     """A state to be tested, the rule that proposed its step, and whether the own act is compared
     with itself there too.
     """
 
-    state: State
+    state: DecisionState
     rule: str
     control: bool
 
@@ -85,7 +85,7 @@ class CriticalStep:
     env: str
     env_config: Mapping[str, Any]
     seed: int
-    places: Admission
+    places: ConcurrencyLimit
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -212,7 +212,7 @@ class CriticalStep:
                 found[number] = await tests.test(entry.state, control=entry.control)
                 run.progress.step(1)
 
-        await side_by_side(min(self.places.limit, max(len(waiting), 1)), worker)
+        await run_workers(min(self.places.limit, max(len(waiting), 1)), worker)
         settled = [number for number in sorted(found) if not found[number].open]
         never = [
             untestable(identity, reason)
@@ -231,7 +231,7 @@ class CriticalStep:
             return
         played = [attempt for number in sorted(found) for attempt in found[number].continuations]
         ended = (
-            run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played)
+            run.ledger.commit(StageRef(self.name, evidence_key(stage_key)), trajectories=played)
             if played
             else []
         )
@@ -277,30 +277,32 @@ class CriticalStep:
             for trial in queue:
                 passes, identity = trial.outcome == Outcome.SUCCESS, trial.trajectory_id
                 task, patience = tasks.get(trial.task_id), self.limits.step_timeout_s
-                reason = await unfit(run, task, trials[identity], patience, passes=passes)
+                reason = await why_not_replayable(
+                    run, task, trials[identity], patience, passes=passes
+                )
                 if reason is not None:
                     found[identity] = reason
 
-        await side_by_side(min(self.places.limit, max(len(imported), 1)), worker)
+        await run_workers(min(self.places.limit, max(len(imported), 1)), worker)
         return found
 
-    def _rows(self, entry: Planned, tested: Tested) -> list[Score]:
+    def _rows(self, entry: TestPlan, tested: Tested) -> list[Score]:
         return rows_of(entry.state, entry.rule, tested.tests, tested.untested, self.role.policy)
 
     async def _suspicions(
         self, run: Run, shard: Shard, trials: Sequence[PlannedTrial]
-    ) -> dict[str, Suspected]:
+    ) -> dict[str, JudgeProposal]:
         """What a judge suspects of the failed ones of a shard's trials, by trial, in their order;
         nothing where the flow has no judge.
         """
         if self.judge is None or not trials:
             return {}
         asking, most = (
-            Asking(run, shard.name, JUDGE, self.judge),
+            RoleClient(run, shard.name, JUDGE, self.judge),
             self.config.proposals.per_trajectory,
         )
-        found: dict[str, Suspected] = {
-            trial.trajectory_id: Suspected(asked=False) for trial in trials
+        found: dict[str, JudgeProposal] = {
+            trial.trajectory_id: JudgeProposal(asked=False) for trial in trials
         }
         waiting = run.ledger.trajectories(set(found))
 
@@ -310,15 +312,15 @@ class CriticalStep:
                     return
                 failed = trajectory.outcome is Outcome.FAILURE
                 found[trajectory.trajectory_id] = (
-                    await suspected(asking, trajectory, most) if failed else Suspected()
+                    await suspected(asking, trajectory, most) if failed else JudgeProposal()
                 )
 
-        await side_by_side(min(self.places.limit, len(found)), worker)
+        await run_workers(min(self.places.limit, len(found)), worker)
         return found
 
     def _proposed(
         self, run: Run, trials: Sequence[PlannedTrial], suspicions: Mapping[str, Sequence[int]]
-    ) -> list[Planned]:
+    ) -> list[TestPlan]:
         """The steps of some trials that are still to be tested."""
         wanted = {identity for trial in trials for identity in (trial.trajectory_id, *trial.solved)}
         recorded = {
@@ -326,7 +328,7 @@ class CriticalStep:
         }
         tasks = run.ledger.tasks({trial.task_id for trial in trials})
         drops = decisive_drops(run, self.name)
-        found: list[Planned] = []
+        found: list[TestPlan] = []
         for trial in trials:
             parent = recorded[trial.trajectory_id]
             successes = [
@@ -349,7 +351,7 @@ class CriticalStep:
             task = tasks[trial.task_id]
             left = [step for step in steps if step.turn not in trial.done]
             found += [
-                Planned(State(parent, task, step.turn), step.rule, step.turn in controls)
+                TestPlan(DecisionState(parent, task, step.turn), step.rule, step.turn in controls)
                 for step in left
             ]
         return found
@@ -362,9 +364,11 @@ class CriticalStep:
         are judged anew. None are made by a run that a ceiling stopped.
         """
         tests = recorded_tests(run, stage_key)
-        findings = Findings(tests)
+        findings = TestSummary(tests)
         if run.stopped is None or run.ledger.state.concluded(stage_key) is not None:
-            conclude(run.ledger, StageRef(self.name, stage_key), scores=findings.labels(tests))
+            finalize_labels(
+                run.ledger, StageRef(self.name, stage_key), scores=findings.labels(tests)
+            )
         return findings.report(sum(len(shard.items) for shard in self._left(run, stage_key, tests)))
 
 
@@ -374,7 +378,7 @@ def _may_pass(reason: str) -> bool:
 
 
 def bind(
-    name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role], world: World
+    name: str, config: CriticalStepSettings, flow: Flow, roles: Mapping[str, Role], world: EnvEntry
 ) -> CriticalStep:
     """The stage for a flow. Raises `ConfigError` for what the flow or its world lacks."""
     if flow.env is None:

@@ -7,16 +7,16 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from synth.engine.context import Run
-from synth.leases.hand import Hand
+from synth.leases.hand import ClaimedSlots
 from synth.ledger.journal import Reply, recorded
 from synth.ledger.ledger import StageRef
 from synth.ledger.storable import ended_line
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
-from synth.rollout.slots import Fill, fill_slots
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.slots import Fill, run_slots
 from synth.schemas.model import ChatModel
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 COMMIT_EVERY_S = 300.0
 """A group that is not full by then is committed all the same: no more than what was begun since is
@@ -27,10 +27,10 @@ lost with its worker.
 async def played(
     run: Run,
     shard: str,
-    works: Sequence[Work],
+    works: Sequence[EpisodeSpec],
     model: ChatModel | None,
-    places: Admission,
-    hand: Hand | None = None,
+    places: ConcurrencyLimit,
+    hand: ClaimedSlots | None = None,
     ended: Callable[[Sequence[Trajectory]], None] = lambda attempts: None,
 ) -> list[Trajectory]:
     """All attempts made at the slots, as many under way as there are places; slots that a ceiling
@@ -63,7 +63,7 @@ async def played(
         run.progress.advance(attempts)
         ended(attempts)
 
-    return await fill_slots(
+    return await run_slots(
         works,
         lambda work: run.world(work.task.env, work.task.env_config),
         model,
@@ -84,9 +84,9 @@ async def played_in_groups(
     run: Run,
     ref: StageRef,
     shard: str,
-    works: Sequence[Work],
+    works: Sequence[EpisodeSpec],
     model: ChatModel | None,
-    places: Admission,
+    places: ConcurrencyLimit,
 ) -> None:
     """Plays what of the slots no other worker has in hand; commits all of it together, and every
     few minutes what there is by then.
@@ -115,4 +115,4 @@ async def played_in_groups(
             over.set()
 
     parts = iter((play, now_and_then))
-    await side_by_side(2, lambda: next(parts)())
+    await run_workers(2, lambda: next(parts)())

@@ -5,7 +5,7 @@ recorded turn first.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.branching import DriftError, branch
 from synth.engine.context import Run
 from synth.schemas.environment import Env, Opening
@@ -21,11 +21,11 @@ async def opened(run: Run, task: Task, step_timeout_s: float) -> AsyncIterator[E
     async def of_task() -> Env:
         return run.world(task.env, task.env_config)
 
-    env = await crossing(Fault.ENVIRONMENT, "opening the world", of_task, step_timeout_s)
+    env = await guard_async(Fault.ENVIRONMENT, "opening the world", of_task, step_timeout_s)
     try:
         yield env
     finally:
-        await crossing(Fault.ENVIRONMENT, "close", env.close, step_timeout_s)
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, step_timeout_s)
 
 
 @asynccontextmanager
@@ -45,4 +45,7 @@ async def placed(
                     Fault.DRIFT, f"branch from {trajectory.trajectory_id}: {error}"
                 ) from error
 
-        yield env, await crossing(Fault.ENVIRONMENT, "branch", before, step_timeout_s * (turn + 1))
+        yield (
+            env,
+            await guard_async(Fault.ENVIRONMENT, "branch", before, step_timeout_s * (turn + 1)),
+        )

@@ -4,7 +4,7 @@ check says the same again.
 
 from collections.abc import Collection, Mapping
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.branching import Replayed, replay
 from synth.engine.context import Run
 from synth.schemas.errors import ConfigError
@@ -14,7 +14,7 @@ from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.placing import opened
 
 
-async def unfit(
+async def why_not_replayable(
     run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True
 ) -> str | None:
     """Why it cannot, as a short reason; None where it can. `passes`: what the check is to say of
@@ -43,7 +43,7 @@ async def unfit(
 async def _replayed(run: Run, task: Task, twin: Trajectory, step_timeout_s: float) -> Replayed:
     async with opened(run, task, step_timeout_s) as env:
         patience = step_timeout_s * (len(twin.turns) + 2)
-        return await crossing(
+        return await guard_async(
             Fault.ENVIRONMENT, "replay", lambda: replay(env, task, twin), patience
         )
 

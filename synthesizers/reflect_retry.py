@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from synth.engine.asking import Asking
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run, Synthesizer
-from synth.ledger.conclude import conclude
+from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import kept_apart
+from synth.ledger.state import evidence_key
 from synth.ledger.storable import ended_line
 from synth.ledger.typed import read
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
-from synth.rollout.start import Start
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
@@ -31,7 +31,7 @@ from synth.schemas.user import USER
 from synth.synthesizers.episodes import played
 from synth.synthesizers.rebuilding import world_versions
 from synth.synthesizers.reflection.arms import SYNTHESIZER as ARM
-from synth.synthesizers.reflection.arms import ArmResult, Comparison
+from synth.synthesizers.reflection.arms import ArmResult, EqualBudgetStudy
 from synth.synthesizers.reflection.bases import base_trials
 from synth.synthesizers.reflection.chain import Chain
 from synth.synthesizers.reflection.finished import chains_of, finished, recorded, rows_of
@@ -61,7 +61,7 @@ class ReflectRetry:
     reflector: ReflectorName
     reflecting: Role | None
     make: RetryWork
-    places: Admission
+    places: ConcurrencyLimit
     scorer: tuple[str, Role] | None = None
     loud: str | None = None
 
@@ -248,7 +248,7 @@ class ReflectRetry:
     def _playing(self, run: Run, shard: Shard) -> Playing:
         reflect = by_rules(self.reflector)
         if self.reflecting is not None and self.reflector == "model":
-            asking = Asking(run, shard.name, self.config.reflector_role, self.reflecting)
+            asking = RoleClient(run, shard.name, self.config.reflector_role, self.reflecting)
             reflect = by_model(asking, self.reflecting, evidence=self.config.evidence)
         return Playing(run, shard.name, self.make, self.places, reflect, self.config.attempts)
 
@@ -256,11 +256,16 @@ class ReflectRetry:
         self, run: Run, stage_key: str, shard: Shard, chains: Sequence[Chain]
     ) -> dict[str, dict[str, ArmResult]] | None:
         """What the other arms come to, their episodes kept apart; None where a ceiling ended it."""
-        comparison = Comparison(self.config.prices, self.make.seed)
+        comparison = EqualBudgetStudy(self.config.prices, self.make.seed)
 
         def make(
-            chain: Chain, arm: str, draw: int, trial: int, start: Start | None, guidance: str | None
-        ) -> Work:
+            chain: Chain,
+            arm: str,
+            draw: int,
+            trial: int,
+            start: BranchPoint | None,
+            guidance: str | None,
+        ) -> EpisodeSpec:
             informed = chain.gold_informed and guidance is not None
             if chain.task is None:
                 raise ValueError("a chain without its task is no unit of the comparison")
@@ -275,7 +280,7 @@ class ReflectRetry:
                 synthesizer=f"{ARM}_{arm}",
             )
 
-        async def play(works: Sequence[Work]) -> list[Trajectory]:
+        async def play(works: Sequence[EpisodeSpec]) -> list[Trajectory]:
             state = run.ledger.state
             known = {
                 w.slot_id: slot.valid
@@ -294,7 +299,7 @@ class ReflectRetry:
             kept = {attempt.trajectory_id for attempt in comparison.played} - _settled(run)
             apart = [attempt for attempt in comparison.played if attempt.trajectory_id in kept]
             if apart:
-                run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=apart)
+                run.ledger.commit(StageRef(self.name, evidence_key(stage_key)), trajectories=apart)
         return found
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
@@ -307,7 +312,7 @@ class ReflectRetry:
         gains = list(read(ledger, Gain, (GAIN,), stage_key=stage_key))
         tags = list(read(ledger, OffPolicy, (OFF_POLICY,), stage_key=stage_key))
         decisions = judged(gains)
-        conclude(ledger, StageRef(self.name, stage_key), decisions=decisions)
+        finalize_labels(ledger, StageRef(self.name, stage_key), decisions=decisions)
         notes = [likelihood_in_words(decisions, gains)] if gains and self.config.likelihood else []
         notes += [off_policy_in_words(tags)] if tags else []
         rejected = sum(decision.keep is False for decision in decisions)

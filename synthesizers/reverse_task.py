@@ -13,14 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.boundary import FaultError, crossing
-from synth.engine.asking import Asking
+from synth.boundary import FaultError, guard_async
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run, Synthesizer
 from synth.engine.numbers import counted_noun
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
-from synth.ledger.state import kept_apart
+from synth.ledger.state import evidence_key
 from synth.ledger.typed import committed
 from synth.rollout.threads import Threads
 from synth.schemas.canonical import content_hash
@@ -84,7 +84,7 @@ class ReverseTask:
 
     name: str
     config: ReverseTaskSettings
-    world: World
+    world: EnvEntry
     env: str
     env_config: Mapping[str, Any]
     seed: int
@@ -123,7 +123,7 @@ class ReverseTask:
             Shard(f"from_{first}", tuple(range(first, min(first + size, self.config.explorations))))
             for first in firsts
         ]
-        left = [part for part in parts if (kept_apart(stage_key), part.name) not in named]
+        left = [part for part in parts if (evidence_key(stage_key), part.name) not in named]
         choice = [] if not left and (stage_key, CHOICE) in named else [Shard(CHOICE, ())]
         return Plan(
             [*left, *choice],
@@ -139,7 +139,7 @@ class ReverseTask:
         if shard.name == CHOICE:
             self._choose(run, stage_key)
             return
-        apart = StageRef(self.name, kept_apart(stage_key))
+        apart = StageRef(self.name, evidence_key(stage_key))
         if (apart.stage_key, shard.name) in run.ledger.refresh().named:
             return
         kind = (
@@ -229,7 +229,7 @@ class ReverseTask:
         try:
             whole = harvest if threads is None else (lambda: threads.run(harvest))
             writing.clock = asyncio.timeout(LIMIT_S)
-            return await crossing(
+            return await guard_async(
                 Fault.ENVIRONMENT, f"exploration {place}", whole, LIMIT_S, writing.clock
             ), None
         except FaultError as error:
@@ -244,7 +244,7 @@ class ReverseTask:
     def _choose(self, run: Run, stage_key: str) -> None:
         if run.stopped is not None or (stage_key, CHOICE) in run.ledger.refresh().named:
             return
-        rows = self._rows(run, kept_apart(stage_key))
+        rows = self._rows(run, evidence_key(stage_key))
         if rows and all(row.fault is not None for row in rows):
             again = (
                 "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves "
@@ -291,7 +291,7 @@ class ReverseTask:
         """Windows by what became of them, with details; of what was explored so far where the stage
         was stopped.
         """
-        rows = self._rows(run, kept_apart(stage_key))
+        rows = self._rows(run, evidence_key(stage_key))
         choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
         report = method_report(rows, choice.tasks, choice.left_out)
         cost = stage_cost(run.ledger, stage_key)
@@ -324,7 +324,7 @@ class Writing:
         self._asking = (
             None
             if stage.writer is None
-            else Asking(run, shard, str(stage.config.role), stage.writer)
+            else RoleClient(run, shard, str(stage.config.role), stage.writer)
         )
         self._loop = asyncio.get_running_loop()
 
@@ -359,7 +359,7 @@ class Writing:
 
 
 def bind(
-    name: str, config: ReverseTaskSettings, flow: Flow, roles: Mapping[str, Role], world: World
+    name: str, config: ReverseTaskSettings, flow: Flow, roles: Mapping[str, Role], world: EnvEntry
 ) -> ReverseTask:
     """The stage for a flow. Raises `ConfigError` for what its world lacks."""
     if flow.env is None:
@@ -375,7 +375,7 @@ def bind(
     if config.role is None and world.write_goal is None:
         raise ConfigError(
             f"reverse_task: world {flow.env.name!r} has no rules that say what was achieved "
-            "(World.write_goal); let a model say it: "
+            "(EnvEntry.write_goal); let a model say it: "
             "`role: writer`, and `writer: {model: ...}` among the flow's models"
         )
     writer = None if config.role is None else roles.get(config.role)

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from synth.engine.context import Role, Run, Synthesizer
 from synth.engine.episodes_report import episodes_report
 from synth.ledger.ledger import StageRef
-from synth.models.admission import Admission, AdmittedChat
-from synth.rollout.episode import Work
+from synth.models.admission import AdmittedChat, ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
@@ -54,7 +54,7 @@ class Rollout:
     env: str
     env_config: Mapping[str, Any]
     seed: int
-    places: Admission
+    places: ConcurrencyLimit
     """For the episodes under way, of all shards together."""
 
     @property
@@ -122,8 +122,8 @@ class Rollout:
             },
         )
 
-    def _work(self, slot: PlannedSlot, task: Task) -> Work:
-        return Work(
+    def _work(self, slot: PlannedSlot, task: Task) -> EpisodeSpec:
+        return EpisodeSpec(
             slot_id=slot.slot_id,
             task=task,
             trial=slot.trial,
@@ -197,9 +197,9 @@ def user_identity(role: Role) -> Mapping[str, Any]:
     return {} if role.user is None else {"user": role.user.identity()}
 
 
-def places_for(config: RolloutSettings, role: Role) -> Admission:
+def places_for(config: RolloutSettings, role: Role) -> ConcurrencyLimit:
     """How many episodes of the role may be under way."""
-    return Admission(
+    return ConcurrencyLimit(
         config.live
         or (2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64)
     )

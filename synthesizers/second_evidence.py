@@ -16,18 +16,18 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.context import Role, Run, Synthesizer
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.ledger.ledger import Score, StageRef
-from synth.ledger.state import IMPORT, kept_apart
+from synth.ledger.state import IMPORT, evidence_key
 from synth.ledger.storable import ended_line
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.loss_turns import EVIDENCE
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.rollout.start import Start
+from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
@@ -39,9 +39,9 @@ from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.schemas.user import USER
 from synth.selection.candidates import PASSES, SECOND_EVIDENCE, evidence
 from synth.selection.choosing import HARD
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 from synth.synthesizers.continuations import Continuation, Continuations
-from synth.synthesizers.rebuilding import unfit
+from synth.synthesizers.rebuilding import why_not_replayable
 from synth.synthesizers.rollout import (
     RolloutSettings,
     places_for,
@@ -127,7 +127,7 @@ class SecondEvidence:
     role: Role
     limits: Limits
     seed: int
-    places: Admission
+    places: ConcurrencyLimit
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -211,9 +211,9 @@ class SecondEvidence:
                     )
                 run.progress.step(1)
 
-        await side_by_side(min(self.places.limit, max(len(successes), 1)), worker)
+        await run_workers(min(self.places.limit, max(len(successes), 1)), worker)
         ended = (
-            run.ledger.commit(StageRef(self.name, kept_apart(stage_key)), trajectories=played)
+            run.ledger.commit(StageRef(self.name, evidence_key(stage_key)), trajectories=played)
             if played
             else []
         )
@@ -255,9 +255,11 @@ class SecondEvidence:
         """
         if (success.policy, success.model) != (self.role.policy.name, self.role.policy.model):
             return "another_policy"
-        return await unfit(run, task, success, self.limits.step_timeout_s)
+        return await why_not_replayable(run, task, success, self.limits.step_timeout_s)
 
-    def _work(self, success: Trajectory, task: Task, turn: int, draw: int, version: str) -> Work:
+    def _work(
+        self, success: Trajectory, task: Task, turn: int, draw: int, version: str
+    ) -> EpisodeSpec:
         policy = self.role.policy
         slot = slot_id(
             task_id=task.task_id,
@@ -276,7 +278,7 @@ class SecondEvidence:
                 **user_identity(self.role),
             },
         )
-        return Work(
+        return EpisodeSpec(
             slot_id=slot,
             task=task,
             trial=success.trial,
@@ -286,7 +288,7 @@ class SecondEvidence:
             limits=self.limits,
             role=self.config.role,
             user=self.role.user,
-            start=Start(success, turn),
+            start=BranchPoint(success, turn),
             draw=draw,
         )
 
@@ -341,7 +343,11 @@ def _listed(names: set[Any] | frozenset[Any]) -> str:
 
 
 def bind(
-    name: str, config: SecondEvidenceSettings, flow: Flow, roles: Mapping[str, Role], world: World
+    name: str,
+    config: SecondEvidenceSettings,
+    flow: Flow,
+    roles: Mapping[str, Role],
+    world: EnvEntry,
 ) -> SecondEvidence:
     """The stage for a flow. Raises `ConfigError` for a role that the flow lacks."""
     if config.role == USER:

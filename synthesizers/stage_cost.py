@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import kept_apart
+from synth.ledger.state import evidence_key
 from synth.ledger.views import connect
 
 
 def stage_cost(ledger: Ledger, stage_key: str) -> Mapping[str, Any]:
     """Episodes, tokens and money of all runs and questions of the stage."""
-    keys = f"('{stage_key}', '{kept_apart(stage_key)}')"
+    keys = f"('{stage_key}', '{evidence_key(stage_key)}')"
     use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
     with connect(ledger) as connection:
         ((episodes, tokens, usd),) = connection.execute(

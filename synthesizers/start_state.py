@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from synth.boundary import called
-from synth.envs.world import World
+from synth.boundary import guard
+from synth.envs.world import EnvEntry
 
 
-def start_state(world: World, config: Mapping[str, Any]) -> str | None:
+def start_state(world: EnvEntry, config: Mapping[str, Any]) -> str | None:
     """`World.start_state` as it is now, None where the settings say it all. Raises `ConfigError`
     where it cannot be had.
     """
@@ -15,5 +15,5 @@ def start_state(world: World, config: Mapping[str, Any]) -> str | None:
     return (
         None
         if state is None
-        else called(f"world {world.spec.name!r}: start_state", lambda: state(config))
+        else guard(f"world {world.spec.name!r}: start_state", lambda: state(config))
     )

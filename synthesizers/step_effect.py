@@ -8,10 +8,10 @@ from typing import Any, Literal
 import msgspec
 
 from synth.engine.context import Role, Run
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.start import Put, Start
+from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import slot_id
 from synth.schemas.outcome import Outcome
@@ -83,11 +83,11 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 class _Side:
     """One act's continuations, in the order of their draws."""
 
-    def __init__(self, works: list[Work]) -> None:
+    def __init__(self, works: list[EpisodeSpec]) -> None:
         self.works = works
         self.seen: list[Continuation] = []
 
-    def next(self, count: int) -> list[Work]:
+    def next(self, count: int) -> list[EpisodeSpec]:
         """Those that come next."""
         return self.works[len(self.seen) : len(self.seen) + count]
 
@@ -116,12 +116,12 @@ async def step_effect(
     parent: Trajectory,
     task: Task,
     turn: int,
-    good: Put,
-    bad: Put,
+    good: ForcedAct,
+    bad: ForcedAct,
     role_name: str,
     role: Role,
     limits: Limits,
-    places: Admission,
+    places: ConcurrencyLimit,
     seed: int,
     draws_from: int = 1,
     shared: Continuations | None = None,
@@ -143,12 +143,12 @@ async def step_effect(
     spec = run.spec_of(task.env, task.env_config)
     flip = role.policy.deterministic and spec.deterministic and role.user is None
 
-    def side(put: Put, first: int) -> _Side:
+    def side(put: ForcedAct, first: int) -> _Side:
         works = []
         for draw in range(first, first + (1 if flip else MOST)):
             slot = put_slot(synthesizer, parent, turn, put, draw, role, limits, seed, spec.version)
             works.append(
-                Work(
+                EpisodeSpec(
                     slot_id=slot,
                     task=task,
                     trial=parent.trial,
@@ -158,7 +158,7 @@ async def step_effect(
                     limits=limits,
                     role=role_name,
                     user=role.user,
-                    start=Start(parent, turn, (put,)),
+                    start=BranchPoint(parent, turn, (put,)),
                     draw=draw,
                 )
             )
@@ -232,7 +232,7 @@ def put_slot(
     synthesizer: str,
     parent: Trajectory,
     turn: int,
-    put: Put,
+    put: ForcedAct,
     draw: int,
     role: Role,
     limits: Limits,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
 from synth.engine.context import Role, Run, Synthesizer
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
@@ -28,7 +28,7 @@ from synth.schemas.stage import Plan, Shard
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.selection.weighted_draw import REWARD
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 from synth.text.transcript.log import log_of
 
 METRIC = REWARD
@@ -129,7 +129,7 @@ class TrajectoryReward:
             return
         trials = {trial.trajectory_id: trial for trial in run.ledger.trajectories(set(shard.items))}
         tasks = run.ledger.tasks({trial.task_id for trial in trials.values()})
-        asking = Asking(run, shard.name, self.config.role, self.judge)
+        asking = RoleClient(run, shard.name, self.config.role, self.judge)
         waiting = iter([trials[identity] for identity in shard.items if identity in trials])
         scores: list[Score] = []
         replies: list[RoleReply] = []
@@ -144,7 +144,7 @@ class TrajectoryReward:
                     scores.append(_score(trial, answer))
                     run.progress.step(1)
 
-        await side_by_side(min(ASKED_AT_ONCE, len(trials)), worker)
+        await run_workers(min(ASKED_AT_ONCE, len(trials)), worker)
         if scores or replies:
             whole = len(scores) == len(trials)
             ordered = sorted(scores, key=lambda score: score.subject_id)
@@ -190,7 +190,7 @@ class TrajectoryReward:
         }
 
 
-async def asked(asking: Asking, trial: Trajectory, task: Task) -> Answer[Judged]:
+async def asked(asking: RoleClient, trial: Trajectory, task: Task) -> Answer[Judged]:
     """The judge's answer about one trial."""
     shown = (
         f"The task:\n{task.goal}\n\nThe log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
@@ -199,7 +199,7 @@ async def asked(asking: Asking, trial: Trajectory, task: Task) -> Answer[Judged]
         {"role": "system", "content": _TASK},
         {"role": "user", "content": shown},
     ]
-    question = Question(
+    question = RoleRequest(
         purpose=METRIC,
         subject_id=trial.trajectory_id,
         task_id=trial.task_id,

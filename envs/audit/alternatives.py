@@ -10,7 +10,7 @@ import msgspec
 from synth.envs.audit.solutions import Solution, knows_solutions, solution, variant
 from synth.envs.audit.state import differences
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.normalise import normalised_text
 from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.schemas.check import CheckResult
@@ -38,7 +38,7 @@ class Other:
 
 
 @part()
-async def other_strategies_pass(bench: Bench) -> Finding:
+async def other_strategies_pass(bench: ConformanceRig) -> Finding:
     """The expert with other seeds solves each task in its own way, and passes."""
     if not bench.claims("expert"):
         return Finding(None, "not tried: the world has no expert")
@@ -74,7 +74,7 @@ async def other_strategies_pass(bench: Bench) -> Finding:
 
 
 @part()
-async def reorderings_pass(bench: Bench) -> Finding:
+async def reorderings_pass(bench: ConformanceRig) -> Finding:
     """Neighbouring reads, or neighbouring writes, in the other order, and a read done twice: where
     all answers and the end stay
     the same, so must the verdict.
@@ -124,7 +124,7 @@ async def reorderings_pass(bench: Bench) -> Finding:
     )
 
 
-def _first(bench: Bench, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
+def _first(bench: ConformanceRig, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
     """Leaves what was rejected in a table, and says the first of it."""
     title = f"{what} rejected (the first {SHOWN})"
     bench.table(title, ("task", column, "why"), rejected[:SHOWN])

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from synth.boundary import FaultError
-from synth.envs.audit.questions import QUESTIONS, Question
-from synth.envs.audit.report import Answer, Limits, Report
-from synth.envs.conformance.finding import Bench, Finding, Table
-from synth.envs.conformance.guard import Answer as Answered
+from synth.envs.audit.questions import QUESTIONS, AuditQuestion
+from synth.envs.audit.report import AuditAnswer, Limits, Report
+from synth.envs.conformance.finding import ConformanceRig, Finding, Table
 from synth.envs.conformance.guard import Broke, answered, on_thread
+from synth.envs.conformance.guard import GuardedAnswer as Answered
 from synth.envs.conformance.suite import CHECKS
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given, copied
 from synth.schemas.environment import AgentTurn, Response
@@ -21,14 +21,14 @@ from synth.schemas.trajectory import ToolCall
 
 
 async def audit(
-    world: World,
+    world: EnvEntry,
     settings: Mapping[str, Any],
     *,
     seed: int,
     tasks: int,
     limits: Limits | None = None,
-    questions: Sequence[Question] = QUESTIONS,
-    say: Callable[[Answer], None] = lambda answer: None,
+    questions: Sequence[AuditQuestion] = QUESTIONS,
+    say: Callable[[AuditAnswer], None] = lambda answer: None,
     given: Sequence[Task] = (),
 ) -> Report:
     """The report on a world with these settings, over that many tasks made from the seed, or over
@@ -43,11 +43,11 @@ async def audit(
     made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
     if isinstance(made, Broke):
         finding = Finding(False, f"no task to ask about: {made.reason}", "make_tasks")
-        say(broken := Answer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
+        say(broken := AuditAnswer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
         return _report(world, settings, seed, 0, [broken])
     if isinstance(begun := await _begun(world, settings, made[0], limits), Broke):
         finding = Finding(False, f"nothing can be asked: {begun.reason}", "first_reset")
-        say(broken := Answer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
+        say(broken := AuditAnswer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
         return _report(world, settings, seed, len(made), [broken])
     answers = []
     for question in questions:
@@ -59,7 +59,11 @@ async def audit(
 
 
 def _report(
-    world: World, settings: Mapping[str, Any], seed: int, tasks: int, answers: Sequence[Answer]
+    world: EnvEntry,
+    settings: Mapping[str, Any],
+    seed: int,
+    tasks: int,
+    answers: Sequence[AuditAnswer],
 ) -> Report:
     return Report(
         world.spec.name,
@@ -73,7 +77,7 @@ def _report(
 
 
 async def _tasks(
-    world: World, settings: Mapping[str, Any], seed: int, count: int, limits: Limits
+    world: EnvEntry, settings: Mapping[str, Any], seed: int, count: int, limits: Limits
 ) -> Sequence[Task] | Broke:
     """The tasks, or why there are none. Raises `SynthError` of the world."""
 
@@ -99,7 +103,7 @@ async def _tasks(
 
 
 async def _begun(
-    world: World, settings: Mapping[str, Any], task: Task, limits: Limits
+    world: EnvEntry, settings: Mapping[str, Any], task: Task, limits: Limits
 ) -> Broke | None:
     """Why no episode begins, or what is of the wrong type in one; None where all is well. Raises
     `SynthError` of the world.
@@ -123,12 +127,15 @@ async def _begun(
 
     found: list[Answered[SynthError | FaultError | None] | Broke] = []
 
-    async def asked(bench: Bench) -> Finding:
+    async def asked(bench: ConformanceRig) -> Finding:
         found.append(await answered(begun(), limits.part_s))
         return Finding(True)
 
     outcome = await on_thread(
-        "first_reset", asked, Bench(world, settings, 0, [task], limits.input_s), limits.part_s
+        "first_reset",
+        asked,
+        ConformanceRig(world, settings, 0, [task], limits.input_s),
+        limits.part_s,
     )
     match found:
         case [Answered(SynthError() as error)]:
@@ -147,21 +154,21 @@ async def _at_once(response: Response) -> Response:
 
 
 async def _answer(
-    question: Question,
-    world: World,
+    question: AuditQuestion,
+    world: EnvEntry,
     settings: Mapping[str, Any],
     seed: int,
     tasks: Sequence[Task],
     limits: Limits,
     *,
     derived: bool,
-) -> Answer:
+) -> AuditAnswer:
     began = time.monotonic()
     tables: list[Table] = []
     parts = (*(CHECKS[name] for name in question.checks), *question.measured)
     findings = []
     for part in parts:
-        bench = Bench(
+        bench = ConformanceRig(
             world,
             settings,
             seed,
@@ -172,7 +179,7 @@ async def _answer(
             tables=tables,
         )
         findings.append(await on_thread(part.__name__, part, bench, limits.part_s))
-    return Answer(
+    return AuditAnswer(
         question.name,
         question.asked,
         tuple(findings),

@@ -2,7 +2,7 @@
 
 import re
 
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.conformance.hostile_turns import hostile_turns
 
 LONGEST_ERROR = 2000
@@ -14,7 +14,7 @@ _INTERNALS = re.compile(
 
 
 @part()
-async def errors_say_why(bench: Bench) -> Finding:
+async def errors_say_why(bench: ConformanceRig) -> Finding:
     """The answer to every turn that can only be an error is a few words for the model: no
     traceback, not longer than 2,000 characters.
     """

@@ -1,25 +1,25 @@
 """Whether the same episode always gets the same verdict."""
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import perform, play
 
 TIMES = 5
 
 
 @part()
-async def check_asked_again(bench: Bench) -> Finding:
+async def check_asked_again(bench: ConformanceRig) -> Finding:
     """At the end of every episode of every policy at hand, the check is asked several times."""
     return await _verdicts(bench, f"asked {TIMES} times of the same state", again=False)
 
 
 @part()
-async def episode_done_again(bench: Bench) -> Finding:
+async def episode_done_again(bench: ConformanceRig) -> Finding:
     """Every episode of every policy at hand is done several times, each in a fresh instance."""
     return await _verdicts(bench, f"of {TIMES} identical episodes", again=True)
 
 
-async def _verdicts(bench: Bench, what: str, *, again: bool) -> Finding:
+async def _verdicts(bench: ConformanceRig, what: str, *, again: bool) -> Finding:
     deadline = bench.deadline()
     episodes = 0
     flaky: list[tuple[str, ...]] = []

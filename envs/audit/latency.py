@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from synth.envs.conformance.finding import Bench, Deadline, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Deadline, Finding, part
 from synth.envs.transcript import play
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
@@ -48,7 +48,7 @@ class Clock:
 
 
 @part()
-async def calls_are_quick(bench: Bench) -> Finding:
+async def calls_are_quick(bench: ConformanceRig) -> Finding:
     """The 99th percentile of each kind of call is at most `bench.limits.call_ms`.
 
     No call holds the event loop for more than `bench.limits.loop_ms`, unless the world says that it
@@ -85,7 +85,7 @@ async def calls_are_quick(bench: Bench) -> Finding:
     return Finding(not problems, "; ".join(problems) or f"{shown}; {loop}")
 
 
-async def _measured(bench: Bench) -> Clock:
+async def _measured(bench: ConformanceRig) -> Clock:
     """All calls of an episode, over every task; a quick world's tasks over again until there are
     enough steps.
     """
@@ -107,7 +107,7 @@ async def _measured(bench: Bench) -> Clock:
 
 
 async def _time_episode(
-    clock: Clock, bench: Bench, env: Env, task: Task, actions: Sequence[AgentTurn]
+    clock: Clock, bench: ConformanceRig, env: Env, task: Task, actions: Sequence[AgentTurn]
 ) -> None:
     await clock.timed("reset", env.reset(task))
     for action in actions:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 
@@ -33,7 +33,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 @part()
-async def memory_is_bounded(bench: Bench) -> Finding:
+async def memory_is_bounded(bench: ConformanceRig) -> Finding:
     """Episodes played to before their last turn and kept live, then closed and let go."""
     played: list[tuple[Task, tuple[AgentTurn, ...]]] = []
     for task in bench.tasks[:EPISODES]:
@@ -80,7 +80,7 @@ async def memory_is_bounded(bench: Bench) -> Finding:
     )
 
 
-async def _held(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> Held:
+async def _held(bench: ConformanceRig, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> Held:
     """Of as many episodes as are kept live, then closed and let go."""
     gc.collect()
     resident = _resident()
@@ -104,7 +104,9 @@ async def _held(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) 
     return Held(live, grown, left, max(sizes, default=None))
 
 
-async def _live(bench: Bench, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> list[Env]:
+async def _live(
+    bench: ConformanceRig, played: list[tuple[Task, tuple[AgentTurn, ...]]]
+) -> list[Env]:
     """One live instance per episode, its turns taken."""
     envs = []
     for task, actions in played:

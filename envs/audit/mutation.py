@@ -6,7 +6,7 @@ from random import Random
 from synth.envs.audit.mutants import KINDS, Mutant, mutants
 from synth.envs.audit.solutions import knows_solutions, solution, variant
 from synth.envs.audit.state import differences
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 
 MUTANTS_PER_TASK = 60
 SHOWN = 12
@@ -15,7 +15,7 @@ OWN = "own"
 
 
 @part()
-async def mutants_are_killed(bench: Bench) -> Finding:
+async def mutants_are_killed(bench: ConformanceRig) -> Finding:
     """At least `bench.limits.killed` of the mutants fail; one that passes and leaves the state as the
     solution does is no mutant.
     """

@@ -14,7 +14,7 @@ from synth.envs.conformance.purity import instances_are_apart
 
 
 @dataclass(frozen=True)
-class Question:
+class AuditQuestion:
     """What is asked, and its parts, those of the conformance suite by name; for `headline` see
     `Answer`.
     """
@@ -27,38 +27,38 @@ class Question:
 
 
 QUESTIONS = (
-    Question(
+    AuditQuestion(
         "tasks",
         "Does the same seed make the same tasks, and does a task read back from a file open the "
         "world that it was made for?",
         ("tasks_by_seed", "tasks_open_their_world"),
     ),
-    Question(
+    AuditQuestion(
         "protocol",
         "Is every call answered once, by its id and name, and does the world keep to the task and "
         "the tools that it began with?",
         ("answers_keep_to_the_protocol",),
     ),
-    Question(
+    AuditQuestion(
         "determinism",
         "Do the same actions get the same answers: done again, in another process, after another "
         "episode, and beside another one?",
         ("determinism", "fresh_process", "reset_starts_anew"),
         (instances_are_apart,),
     ),
-    Question(
+    AuditQuestion(
         "snapshots",
         "Is going on from a snapshot the same as going on, in the same, a fresh and a used "
         "instance?",
         ("snapshot_equals_replay",),
     ),
-    Question(
+    AuditQuestion(
         "expert",
         "Does the world's own expert solve every task, play every profile the same way twice, and "
         "plan from the state alone?",
         ("expert_solves", "expert_profiles", "expert_plans_from_state"),
     ),
-    Question(
+    AuditQuestion(
         "bots",
         "What do agents that understand nothing pass? A task that is solved by doing nothing, by "
         "chance or by refusing is no task.",
@@ -66,41 +66,41 @@ QUESTIONS = (
         (pass_rates,),
         ("pass_rates",),
     ),
-    Question(
+    AuditQuestion(
         "mutants",
         "Does the check fail a solution with one effectful call dropped, repeated or given "
         "another entity, or with its end cut off?",
         (),
         (mutants_are_killed,),
     ),
-    Question(
+    AuditQuestion(
         "alternatives",
         "Does the check pass other solutions: the expert's other strategies, and the same calls "
         "in another order with the same outcome?",
         (),
         (other_strategies_pass, reorderings_pass),
     ),
-    Question(
+    AuditQuestion(
         "flakiness",
         "Is the verdict the same when it is asked for again, at any time, over an identical "
         "episode, and from the record?",
         ("check_has_no_side_effects", "check_at_any_time", "recheck_repeats_the_verdict"),
         (check_asked_again, episode_done_again),
     ),
-    Question(
+    AuditQuestion(
         "errors",
         "Is whatever a model writes answered by something that it can read, never by an "
         "exception, a hang or a lost episode?",
         ("hostile_input", "steps_after_the_end"),
         (errors_say_why,),
     ),
-    Question(
+    AuditQuestion(
         "latency",
         "How long do reset, step, check and snapshot take, and can other episodes go on meanwhile?",
         (),
         (calls_are_quick,),
     ),
-    Question(
+    AuditQuestion(
         "memory",
         "What does a live episode hold, what is left when it is closed, and how large is a "
         "snapshot?",
@@ -108,7 +108,7 @@ QUESTIONS = (
         (memory_is_bounded,),
         ("memory_is_bounded",),
     ),
-    Question(
+    AuditQuestion(
         "upkeep",
         "Are all facts announced in the spec, and can the world be closed at any time?",
         ("facts_match_patterns", "close_is_idempotent"),

@@ -11,7 +11,7 @@ from synth.envs.conformance.finding import Limits as Limits
 
 
 @dataclass(frozen=True)
-class Answer:
+class AuditAnswer:
     """A question's findings; `tables` is the evidence; `headline` names the findings that tell most
     where all is well.
     """
@@ -52,7 +52,7 @@ class Report:
     settings: Mapping[str, Any]
     seed: int
     tasks: int
-    answers: Sequence[Answer]
+    answers: Sequence[AuditAnswer]
 
     @property
     def failed(self) -> tuple[str, ...]:

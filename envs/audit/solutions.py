@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from synth.envs.audit.state import State, changed, state_of
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import Transcript, perform, play
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn
@@ -24,12 +24,12 @@ class Solution:
     end: State
 
 
-def knows_solutions(bench: Bench) -> bool:
+def knows_solutions(bench: ConformanceRig) -> bool:
     """Whether there is an expert, or a task with gold actions."""
     return bench.claims("expert") or any(task.gold for task in bench.tasks)
 
 
-async def solution(bench: Bench, task: Task) -> Solution | None:
+async def solution(bench: ConformanceRig, task: Task) -> Solution | None:
     """A passing episode of a task, or None where none is known."""
     bench.note(f"a solution of task {task.task_id}")
     env = bench.open()
@@ -54,7 +54,7 @@ async def solution(bench: Bench, task: Task) -> Solution | None:
 
 
 async def variant(
-    bench: Bench, task: Task, actions: Sequence[AgentTurn]
+    bench: ConformanceRig, task: Task, actions: Sequence[AgentTurn]
 ) -> tuple[Transcript, State]:
     """An episode of other actions, and the state at its end."""
     env = bench.open()
@@ -67,7 +67,9 @@ async def variant(
     return transcript, state
 
 
-async def verdict_of(bench: Bench, task: Task, actions: Sequence[AgentTurn]) -> CheckResult:
+async def verdict_of(
+    bench: ConformanceRig, task: Task, actions: Sequence[AgentTurn]
+) -> CheckResult:
     """The verdict on an episode of given actions in a fresh instance."""
     env = bench.open()
     verdict = (await perform(env, task, actions)).verdict

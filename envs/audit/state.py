@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.fact_pattern import pattern_of
 from synth.schemas.check import Facts
 from synth.schemas.environment import Env
@@ -12,12 +12,12 @@ State = Facts | str | None
 """The facts where a world has them, else its state key, else nothing."""
 
 
-async def state_of(bench: Bench, env: Env, state_key: str | None) -> State:
+async def state_of(bench: ConformanceRig, env: Env, state_key: str | None) -> State:
     """What a world says about its state."""
     return dict(await env.facts()) if bench.claims("facts") else state_key
 
 
-def differences(bench: Bench, task: Task, before: State, after: State) -> list[str]:
+def differences(bench: ConformanceRig, task: Task, before: State, after: State) -> list[str]:
     """The paths whose values differ: free ones left out, generated ones by how many there are."""
     if before is None or after is None or isinstance(before, str) or isinstance(after, str):
         return [] if before == after else ["the state key"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from synth.envs.bots import BOTS
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.schemas.task import Task
 
@@ -20,7 +20,7 @@ TARGETS = {
 
 
 @part()
-async def do_nothing_fails(bench: Bench) -> Finding:
+async def do_nothing_fails(bench: ConformanceRig) -> Finding:
     """Nothing done passes nothing: asked at once, and after finishing at once."""
     passed = await _passed(bench, "do_nothing")
     for task in bench.tasks:
@@ -33,7 +33,7 @@ async def do_nothing_fails(bench: Bench) -> Finding:
 
 
 @part()
-async def refuse_all_is_bounded(bench: Bench) -> Finding:
+async def refuse_all_is_bounded(bench: ConformanceRig) -> Finding:
     """Refusing everything passes at most the tasks that have a refusal in their check, and at most
     a fifth of all.
     """
@@ -71,23 +71,23 @@ async def refuse_all_is_bounded(bench: Bench) -> Finding:
 
 
 @part("affordances")
-async def random_affordance_fails(bench: Bench) -> Finding:
+async def random_affordance_fails(bench: ConformanceRig) -> Finding:
     """A random walk through what could be done passes nothing."""
     return _rate(await _passed(bench, "random_affordance"), bench, allowed=0)
 
 
-async def _passed(bench: Bench, bot: str) -> list[Task]:
+async def _passed(bench: ConformanceRig, bot: str) -> list[Task]:
     """The tasks that a bot passes."""
     return [task for task in bench.tasks if (await _episode(bench, bot, task)).verdict.passed]
 
 
-async def _episode(bench: Bench, bot: str, task: Task) -> Transcript:
+async def _episode(bench: ConformanceRig, bot: str, task: Task) -> Transcript:
     """One episode of a bot."""
     bench.note(f"{bot} on task {task.task_id}")
     return await bench.played(task, BOTS[bot], max_turns=BOT_TURNS)
 
 
-def _rate(passed: Sequence[Task], bench: Bench, *, allowed: int) -> Finding:
+def _rate(passed: Sequence[Task], bench: ConformanceRig, *, allowed: int) -> Finding:
     """Passed of all tasks, against how many may be."""
     ids = ", ".join(task.task_id for task in passed)
     return Finding(
@@ -97,7 +97,7 @@ def _rate(passed: Sequence[Task], bench: Bench, *, allowed: int) -> Finding:
 
 
 @part()
-async def pass_rates(bench: Bench) -> Finding:
+async def pass_rates(bench: ConformanceRig) -> Finding:
     """Publishes the rates; the targets are held by the parts before this one."""
     deadline = bench.deadline()
     who = {name: (bot, BOT_TURNS, TARGETS.get(name, "published")) for name, bot in BOTS.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import (
     MAX_TURNS,
     Transcript,
@@ -54,7 +54,7 @@ class Errand:
 
 
 @part("deterministic")
-async def determinism(bench: Bench) -> Finding:
+async def determinism(bench: ConformanceRig) -> Finding:
     """Plays with the expert and at random, then performs the same actions in fresh instances."""
     errand = _errand(bench)
     turns = 0
@@ -71,7 +71,7 @@ async def determinism(bench: Bench) -> Finding:
 
 
 @part("deterministic")
-async def fresh_process(bench: Bench) -> Finding:
+async def fresh_process(bench: ConformanceRig) -> Finding:
     """Makes the tasks and plays them in another process, where hash seeds and whatever else a
     process draws are others.
     """
@@ -96,7 +96,7 @@ async def fresh_process(bench: Bench) -> Finding:
     return Finding(True, f"{len(found)} episodes played again in another process")
 
 
-def _errand(bench: Bench) -> Errand:
+def _errand(bench: ConformanceRig) -> Errand:
     """Each task, walked by each policy that can."""
     walks = [
         Walk(task, who, RANDOM_TURNS if who == "random_affordance" else MAX_TURNS)

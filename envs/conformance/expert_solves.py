@@ -3,12 +3,12 @@ state alone.
 """
 
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import MAX_TURNS, play
 
 
 @part("expert")
-async def expert_solves(bench: Bench) -> Finding:
+async def expert_solves(bench: ConformanceRig) -> Finding:
     """Every task, by the expert without a misconception."""
     unsolved = []
     for task in bench.tasks:
@@ -33,7 +33,7 @@ async def expert_solves(bench: Bench) -> Finding:
 
 
 @part("expert")
-async def expert_profiles(bench: Bench) -> Finding:
+async def expert_profiles(bench: ConformanceRig) -> Finding:
     """The profiles `correct`, `mixed` and all that the spec names play, and the same seed plays the
     same.
     """
@@ -54,7 +54,7 @@ async def expert_profiles(bench: Bench) -> Finding:
 
 
 @part("expert")
-async def expert_plans_from_state(bench: Bench) -> Finding:
+async def expert_plans_from_state(bench: ConformanceRig) -> Finding:
     """Asked twice it says the same; not asked until turn k, it says at k what it said before."""
     for task in bench.tasks:
         env = bench.open()

@@ -1,7 +1,7 @@
 """Facts are scalars under paths that the spec announces."""
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.fact_pattern import matches
 from synth.envs.transcript import play
 
@@ -9,7 +9,7 @@ KINDS = frozenset({"required", "free", "protected", "generated"})
 
 
 @part("facts")
-async def facts_match_patterns(bench: Bench) -> Finding:
+async def facts_match_patterns(bench: ConformanceRig) -> Finding:
     """Every path at the start and at the end fits a pattern of `spec.facts`; every kind is one of
     the four.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from synth.envs.conformance.experts import players
 from synth.envs.transcript import Transcript, play
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env
 from synth.schemas.policy import Episode, Policy
 from synth.schemas.task import Task
@@ -70,7 +70,7 @@ class Deadline:
 
 
 @dataclass(frozen=True)
-class Bench:
+class ConformanceRig:
     """A world on the bench: how it is opened, and the tasks it is tried on.
 
     `given`: the tasks were derived, not made by the world. `doing` names the last thing that was
@@ -78,7 +78,7 @@ class Bench:
     found.
     """
 
-    world: World
+    world: EnvEntry
     config: Mapping[str, Any]
     seed: int
     tasks: Sequence[Task]
@@ -135,7 +135,7 @@ class Bench:
         return Deadline.within(self.limits.part_s / 2)
 
 
-Part = Callable[[Bench], Awaitable[Finding]]
+Part = Callable[[ConformanceRig], Awaitable[Finding]]
 _CLAIMS = {
     "affordances": "affordances",
     "expert": "an expert",
@@ -154,7 +154,7 @@ def part(needs: str = "") -> Callable[[Part], Part]:
 
     def of(ask: Part) -> Part:
         @wraps(ask)
-        async def asked(bench: Bench) -> Finding:
+        async def asked(bench: ConformanceRig) -> Finding:
             able = bench.claims(needs) or (
                 needs == "deterministic" and bench.world.spec.deterministic
             )

@@ -8,13 +8,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Generic, TypeVar
 
-from synth.envs.conformance.finding import Bench, Finding, Part
+from synth.envs.conformance.finding import ConformanceRig, Finding, Part
 
 Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
-class Answer(Generic[Given]):
+class GuardedAnswer(Generic[Given]):
     """What a world gave in time."""
 
     given: Given
@@ -27,7 +27,7 @@ class Broke:
     reason: str
 
 
-async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | Broke:
+async def answered(asked: Awaitable[Given], limit_s: float) -> GuardedAnswer[Given] | Broke:
     """The answer, or why there is none.
 
     All exceptions are caught, here and nowhere else in `envs`: the world on the bench may be
@@ -35,7 +35,7 @@ async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | B
     dies with the world that it audits would report nothing.
     """
     try:
-        return Answer(await asyncio.wait_for(asked, limit_s))
+        return GuardedAnswer(await asyncio.wait_for(asked, limit_s))
     except TimeoutError:
         return Broke(f"no answer within {limit_s:g} s")
     except asyncio.CancelledError:
@@ -48,13 +48,13 @@ async def answered(asked: Awaitable[Given], limit_s: float) -> Answer[Given] | B
         )
 
 
-async def on_thread(name: str, check: Part, bench: Bench, limit_s: float) -> Finding:
+async def on_thread(name: str, check: Part, bench: ConformanceRig, limit_s: float) -> Finding:
     """A check run on its own thread and event loop, so that a world which blocks for ever costs
     this check and not the suite.
 
     A loop inside C code that never gives the interpreter back cannot be left this way.
     """
-    found: list[Answer[Finding] | Broke] = []
+    found: list[GuardedAnswer[Finding] | Broke] = []
 
     def work() -> None:
         try:
@@ -66,7 +66,7 @@ async def on_thread(name: str, check: Part, bench: Bench, limit_s: float) -> Fin
     thread.start()
     await asyncio.to_thread(thread.join, limit_s + 1)
     match found:
-        case [Answer(finding)]:
+        case [GuardedAnswer(finding)]:
             return finding
         case [Broke(reason)]:
             pass

@@ -4,7 +4,7 @@ episode goes on.
 
 import time
 
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.conformance.guard import Broke, answered
 from synth.envs.conformance.hostile_turns import Hostile, hostile_turns
 from synth.envs.transcript import play
@@ -16,7 +16,7 @@ SHOWN = 8
 
 
 @part()
-async def hostile_input(bench: Bench) -> Finding:
+async def hostile_input(bench: ConformanceRig) -> Finding:
     """Each hostile turn on its own: an answer in time, errors marked as errors, and a valid step
     that works right after.
     """
@@ -40,7 +40,7 @@ async def hostile_input(bench: Bench) -> Finding:
 
 
 @part()
-async def steps_after_the_end(bench: Bench) -> Finding:
+async def steps_after_the_end(bench: ConformanceRig) -> Finding:
     """After the end every turn is answered by an error, and the episode stays ended."""
     _, choose = bench.player
     env = bench.open()
@@ -68,7 +68,7 @@ async def steps_after_the_end(bench: Bench) -> Finding:
 
 
 async def _problem(
-    env: Env, bench: Bench, case: Hostile, first: tuple[AgentTurn, ...]
+    env: Env, bench: ConformanceRig, case: Hostile, first: tuple[AgentTurn, ...]
 ) -> str | None:
     """What is wrong with the answer to one hostile turn at the start of an episode, or with the
     valid turn after it.
@@ -100,7 +100,7 @@ async def _problem(
     )
 
 
-async def _errs_anyway(bench: Bench, turn: AgentTurn) -> bool:
+async def _errs_anyway(bench: ConformanceRig, turn: AgentTurn) -> bool:
     """Whether a turn is answered by an error even with nothing hostile before it."""
     env = bench.open()
     await env.reset(bench.tasks[0])

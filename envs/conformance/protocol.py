@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from synth.boundary import FaultError
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.schemas.environment import AgentTurn
@@ -18,7 +18,7 @@ MOST_TURNS = 60
 
 
 @part()
-async def answers_keep_to_the_protocol(bench: Bench) -> Finding:
+async def answers_keep_to_the_protocol(bench: ConformanceRig) -> Finding:
     """An episode of each task, with odd turns in it, held to what a run holds every answer to."""
     turns = 0
     for task in bench.tasks:
@@ -32,7 +32,7 @@ async def answers_keep_to_the_protocol(bench: Bench) -> Finding:
     return Finding(True, f"{turns} turns answered by the rules")
 
 
-async def _played(bench: Bench, given: Given, *, odd_first: bool) -> int:
+async def _played(bench: ConformanceRig, given: Given, *, odd_first: bool) -> int:
     """Turns taken. Raises `FaultError` for the first answer that a run would not take."""
     env = bench.open()
     _, choose = bench.player

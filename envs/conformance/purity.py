@@ -2,13 +2,13 @@
 be done, and the world be closed, at any time.
 """
 
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import perform, play, rest_difference
 from synth.schemas.environment import Response
 
 
 @part()
-async def check_has_no_side_effects(bench: Bench) -> Finding:
+async def check_has_no_side_effects(bench: ConformanceRig) -> Finding:
     """An episode with every question asked twice before every turn goes like the one without."""
     who, _ = bench.player
     for task in bench.tasks:
@@ -52,7 +52,7 @@ async def check_has_no_side_effects(bench: Bench) -> Finding:
 
 
 @part()
-async def check_at_any_time(bench: Bench) -> Finding:
+async def check_at_any_time(bench: ConformanceRig) -> Finding:
     """Right after a reset, after the end, after further turns, and without a task."""
     _, choose = bench.player
     env = bench.open()
@@ -74,7 +74,7 @@ async def check_at_any_time(bench: Bench) -> Finding:
 
 
 @part()
-async def reset_starts_anew(bench: Bench) -> Finding:
+async def reset_starts_anew(bench: ConformanceRig) -> Finding:
     """An instance that has played another task is, once reset, like a fresh one."""
     _, choose = bench.player
     used = bench.open()
@@ -95,7 +95,7 @@ async def reset_starts_anew(bench: Bench) -> Finding:
 
 
 @part()
-async def close_is_idempotent(bench: Bench) -> Finding:
+async def close_is_idempotent(bench: ConformanceRig) -> Finding:
     """Closed before a reset, after one, and each time twice."""
     unused = bench.open()
     bench.note("close before any reset")
@@ -112,7 +112,7 @@ async def close_is_idempotent(bench: Bench) -> Finding:
 
 
 @part("deterministic")
-async def instances_are_apart(bench: Bench) -> Finding:
+async def instances_are_apart(bench: ConformanceRig) -> Finding:
     """Two instances played turn by turn in alternation answer as each does alone."""
     who, _ = bench.player
     pairs = list(zip(bench.tasks, (*bench.tasks[1:], bench.tasks[0]), strict=True))

@@ -1,7 +1,7 @@
 """A recorded trajectory, checked again, gets the verdict that it had."""
 
 from synth.envs.conformance.experts import players
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import Transcript, play
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task
@@ -9,7 +9,7 @@ from synth.schemas.trajectory import Trajectory, Turn
 
 
 @part("recheck")
-async def recheck_repeats_the_verdict(bench: Bench) -> Finding:
+async def recheck_repeats_the_verdict(bench: ConformanceRig) -> Finding:
     """The verdict of `recheck` on each policy's episode is that of `check` at its end."""
     for task in bench.tasks:
         for who, choose in players(bench.world.spec).items():

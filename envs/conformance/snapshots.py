@@ -1,6 +1,6 @@
 """Going on from a snapshot is the same as going on."""
 
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import Transcript, play, rest_difference
 from synth.schemas.environment import AgentTurn, Env, Response, Snapshot
 from synth.schemas.task import Task
@@ -9,7 +9,7 @@ LARGEST_SNAPSHOT_BYTES = 64 * 1024
 
 
 @part("snapshot")
-async def snapshot_equals_replay(bench: Bench) -> Finding:
+async def snapshot_equals_replay(bench: ConformanceRig) -> Finding:
     """At the start, after one turn, half way, before the last turn and after it: restored into a
     fresh and into a used instance.
     """
@@ -30,7 +30,7 @@ async def snapshot_equals_replay(bench: Bench) -> Finding:
 
 
 @part("snapshot")
-async def snapshot_size(bench: Bench) -> Finding:
+async def snapshot_size(bench: ConformanceRig) -> Finding:
     """A snapshot at the end of an episode takes at most 64 KiB: they are kept by the thousand."""
     _, choose = bench.player
     largest = 0
@@ -46,7 +46,7 @@ async def snapshot_size(bench: Bench) -> Finding:
 
 
 async def _difference_from(
-    bench: Bench, task: Task, transcript: Transcript, turn: int, *, asks_expert: bool
+    bench: ConformanceRig, task: Task, transcript: Transcript, turn: int, *, asks_expert: bool
 ) -> str | None:
     """What differs when an episode goes on from a snapshot before `turn`, or from having taken
     one.

@@ -15,7 +15,7 @@ from synth.envs.conformance.expert_solves import (
     expert_solves,
 )
 from synth.envs.conformance.fact_keys import facts_match_patterns
-from synth.envs.conformance.finding import Bench, Finding, Part
+from synth.envs.conformance.finding import ConformanceRig, Finding, Part
 from synth.envs.conformance.guard import on_thread
 from synth.envs.conformance.hostile_input import hostile_input, steps_after_the_end
 from synth.envs.conformance.protocol import answers_keep_to_the_protocol
@@ -28,7 +28,7 @@ from synth.envs.conformance.purity import (
 from synth.envs.conformance.rechecks import recheck_repeats_the_verdict
 from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
 from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 
 CHECKS: dict[str, Part] = {
     check.__name__: check
@@ -59,7 +59,7 @@ CHECKS: dict[str, Part] = {
 
 
 async def conformance(
-    world: World,
+    world: EnvEntry,
     config: Mapping[str, Any],
     *,
     seed: int,
@@ -76,6 +76,6 @@ async def conformance(
     bench_tasks = world.make_tasks(config, seed, max(tasks, 1))
     findings = []
     for name, check in CHECKS.items():
-        bench = Bench(world, config, seed, bench_tasks, call_limit_s)
+        bench = ConformanceRig(world, config, seed, bench_tasks, call_limit_s)
         findings.append(await on_thread(name, check, bench, check_limit_s))
     return findings

@@ -4,14 +4,14 @@ world.
 
 import msgspec
 
-from synth.envs.conformance.finding import Bench, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, Finding, part
 from synth.envs.transcript import difference, play
 from synth.schemas.canonical import canonical_json
 from synth.schemas.task import Task
 
 
 @part("tasks")
-async def tasks_by_seed(bench: Bench) -> Finding:
+async def tasks_by_seed(bench: ConformanceRig) -> Finding:
     """Made twice they are equal, another seed makes others, ids are unique hashes of the content
     that survive a file.
     """
@@ -41,7 +41,7 @@ async def tasks_by_seed(bench: Bench) -> Finding:
     return Finding(True, f"{len(bench.tasks)} tasks{derived}")
 
 
-def _made_otherwise(bench: Bench) -> str | None:
+def _made_otherwise(bench: ConformanceRig) -> str | None:
     """What is amiss when the tasks are made again, by another seed, and fewer."""
     if list(bench.world.make_tasks(bench.config, bench.seed, len(bench.tasks))) != list(
         bench.tasks
@@ -57,7 +57,7 @@ def _made_otherwise(bench: Bench) -> str | None:
 
 
 @part()
-async def tasks_open_their_world(bench: Bench) -> Finding:
+async def tasks_open_their_world(bench: ConformanceRig) -> Finding:
     """A task read back from a file, in a world opened from its own `env_config` as rollouts open
     it, goes like the task as made.
     """

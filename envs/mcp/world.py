@@ -12,7 +12,7 @@ from synth.envs.mcp.env import SPEC, McpEnv
 from synth.envs.mcp.folder import start_digest
 from synth.envs.mcp.goals import write_goal
 from synth.envs.mcp.settings import PATHS, McpConfig, McpSettings
-from synth.envs.world import Start, World, unbound
+from synth.envs.world import EnvEntry, EnvStart, unbound
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import Check
 from synth.schemas.errors import ConfigError
@@ -88,7 +88,7 @@ def start_state(settings: McpSettings, config: Mapping[str, Any]) -> str:
     return content_hash([start_digest(settings.start), settings.started_by, goals])
 
 
-def bound(settings: McpSettings) -> World:
+def bound(settings: McpSettings) -> EnvEntry:
     """The world of one server: what its user says of the start is no task's business any more."""
     return replace(
         WORLD,
@@ -100,12 +100,12 @@ def bound(settings: McpSettings) -> World:
     )
 
 
-WORLD = World(
+WORLD = EnvEntry(
     spec=SPEC,
     open=unbound,
     make_tasks=unbound,
     config=McpConfig,
     write_goal=write_goal,
     told_apart_by=("explored_seed",),
-    start=Start(McpSettings, bound, PATHS),
+    start=EnvStart(McpSettings, bound, PATHS),
 )

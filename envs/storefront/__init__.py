@@ -11,9 +11,9 @@ from synth.envs.storefront.reverse.questions import elsewhere
 from synth.envs.storefront.reverse.trials import BOTS, alternatives, exploring, mutants
 from synth.envs.storefront.tasks.levels import make_tasks
 from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.world import Questions, World
+from synth.envs.world import EnvEntry, Questions
 
-WORLD = World(
+WORLD = EnvEntry(
     spec=SPEC,
     open=open_storefront,
     make_tasks=make_tasks,

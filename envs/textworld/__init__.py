@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from synth.envs.textworld.config import TextWorldConfig, validated
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env, EnvSpec
 from synth.schemas.reverse import Draft, NoGoal, Window
 from synth.schemas.task import Task
@@ -64,6 +64,6 @@ def exploring(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     return {**settings, "explored_seed": seed}
 
 
-WORLD = World(
+WORLD = EnvEntry(
     SPEC, open_textworld, make_tasks, TextWorldConfig, write_goal=write_goal, exploring=exploring
 )

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
-from synth.boundary import called
+from synth.boundary import guard
 from synth.envs.tool_env.gold import wrong_solutions
 from synth.envs.tool_env.kit import ToolEnv
 from synth.envs.tool_env.live import LiveToolEnv
 from synth.envs.tool_env.session import opened
 from synth.envs.tool_env.signature import ToolError
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.environment import EnvSpec
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
@@ -20,7 +20,7 @@ ALWAYS = frozenset({"tasks", "facts", "snapshot", "recheck"})
 
 
 @cache
-def world_of(kind: type[ToolEnv], name: str | None = None) -> World:
+def world_of(kind: type[ToolEnv], name: str | None = None) -> EnvEntry:
     """The entry of an environment under a name, its own where none is given.
 
     One task is made to see whether tasks carry gold calls: then the environment has an expert.
@@ -34,7 +34,7 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> World:
     if not kind.tools:
         raise ConfigError(f"{shown}: an environment needs a method under @tool")
     capabilities = ALWAYS if kind.affordances is ToolEnv.affordances else ALWAYS | {"affordances"}
-    tasks = called(f"{shown}: tasks", lambda: make_tasks(kind, name, {}, 0, 1))
+    tasks = guard(f"{shown}: tasks", lambda: make_tasks(kind, name, {}, 0, 1))
     with_gold = any(isinstance(task, Task) and task.gold for task in tasks)
     spec = EnvSpec(
         name=name,
@@ -45,7 +45,7 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> World:
         facts={"state/now/*": "required"},
     )
     mutants = partial(wrong_solutions, kind, name) if with_gold else None
-    return World(
+    return EnvEntry(
         spec,
         partial(LiveToolEnv, kind, spec),
         partial(make_tasks, kind, name),

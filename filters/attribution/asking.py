@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from synth.engine.asking import Question, UnreadableError
+from synth.engine.asking import RoleRequest, UnreadableError
 from synth.filters.attribution.rules import Attribution, agent_of
 from synth.filters.attribution.suspects import own_turns
 from synth.schemas.canonical import content_hash, valid_text
@@ -54,7 +54,7 @@ class _Step(msgspec.Struct, forbid_unknown_fields=True):
     mode: str | None
 
 
-def about_all(case: Case, draw: int, temperature: float) -> Question:
+def about_all(case: Case, draw: int, temperature: float) -> RoleRequest:
     """One question about the whole log."""
     steps = quoted(
         [
@@ -72,7 +72,7 @@ def about_all(case: Case, draw: int, temperature: float) -> Question:
     )
 
 
-def about_step(case: Case, turn: int, draw: int, temperature: float) -> Question:
+def about_step(case: Case, turn: int, draw: int, temperature: float) -> RoleRequest:
     """One question about one step, of the log as far as that step."""
     shown = msgspec.structs.replace(case.trajectory, turns=case.trajectory.turns[: turn + 1])
     asked = _ONE.format(turn, turn, quoted(agent_of(case.trajectory, turn)))
@@ -81,7 +81,7 @@ def about_step(case: Case, turn: int, draw: int, temperature: float) -> Question
 
 def _question(
     purpose: str, case: Case, shown: Trajectory, asked: str, draw: int, temperature: float
-) -> Question:
+) -> RoleRequest:
     trajectory = case.trajectory
     goal = case.task.goal if case.task is not None else "(not recorded apart from the log)"
     told = (
@@ -96,7 +96,7 @@ def _question(
         int(content_hash([purpose, trajectory.trajectory_id, len(shown.turns), draw], size=4), 16)
         % 2**31
     )
-    return Question(
+    return RoleRequest(
         purpose=purpose,
         subject_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,

@@ -11,7 +11,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.asking import TOO_LONG, Answer, told
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.rules import Attribution, by_rules
 from synth.filters.attribution.suspects import own_turns
@@ -46,7 +46,7 @@ class _Lost(msgspec.Struct, frozen=True):
     detail: dict[str, Any] | None
 
 
-async def measure(case: Case, config: AttributionConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: AttributionConfig, means: SourceMeans) -> Sequence[Measure]:
     """One row `attribution` per run: the turn, 1 by rules or the share of the judge's draws that
     agree; undefined for what did not fail.
     """
@@ -81,7 +81,9 @@ def _why_not(case: Case) -> str:
     )
 
 
-async def _at_once(case: Case, config: AttributionConfig, means: Means) -> Attribution | _Lost:
+async def _at_once(
+    case: Case, config: AttributionConfig, means: SourceMeans
+) -> Attribution | _Lost:
     """The turn that most draws name, the earliest of equals; the share is of all draws."""
     said = await _draws(
         [
@@ -104,7 +106,7 @@ async def _at_once(case: Case, config: AttributionConfig, means: Means) -> Attri
 
 
 async def _by_steps(
-    case: Case, config: AttributionConfig, means: Means
+    case: Case, config: AttributionConfig, means: SourceMeans
 ) -> Attribution | _Lost | None:
     """The first turn that more than half of its draws call decisive; None where they call none
     so.

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from synth.engine.asking import TOO_LONG, Question, told
-from synth.engine.means import Means
+from synth.engine.asking import TOO_LONG, RoleRequest, told
+from synth.engine.means import SourceMeans
 from synth.filters.pdi.skill import MOST_TOKENS, read_skill, skill_messages
 from synth.ledger.views import connect
-from synth.schemas.filter import Case, Cases, Filter, Findings, Measure
+from synth.schemas.filter import Case, Cases, Filter, FilterResult, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
@@ -41,7 +41,7 @@ class PdiConfig(BaseModel):
         return self
 
 
-async def measure(case: Case, config: PdiConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: PdiConfig, means: SourceMeans) -> Sequence[Measure]:
     """A chain's three similarities and its skill text, or why there are none."""
     trajectory = case.trajectory
     if trajectory.parent_id is None:
@@ -55,7 +55,7 @@ async def measure(case: Case, config: PdiConfig, means: Means) -> Sequence[Measu
         return [_none("below_three_attempts")]
     if not means.has(config.role):
         return [_none("no_skill_document")]
-    question = Question(
+    question = RoleRequest(
         purpose="skill",
         subject_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,
@@ -83,7 +83,7 @@ async def measure(case: Case, config: PdiConfig, means: Means) -> Sequence[Measu
     ]
 
 
-def _steps(means: Means, success: str) -> list[Step] | None:
+def _steps(means: SourceMeans, success: str) -> list[Step] | None:
     """The memos of the chain that a retry ended, in their order; None where it carried none."""
     chain = (
         "SELECT detail->>'$.key' FROM scores WHERE metric = 'reflection' AND detail->>'$.retry' = ?"
@@ -114,7 +114,7 @@ def _none(why: str) -> Measure:
     return Measure(INPUTS, None, detail={"why": why})
 
 
-async def index(cases: Cases, config: PdiConfig) -> Findings:
+async def index(cases: Cases, config: PdiConfig) -> FilterResult:
     """The index of one chain per task (the first by id), with the population that it is taken over;
     verdicts are all undefined.
     """
@@ -156,7 +156,7 @@ async def index(cases: Cases, config: PdiConfig) -> Findings:
             "needed"
         ]
     )
-    return Findings(verdicts, notes, measures)
+    return FilterResult(verdicts, notes, measures)
 
 
 FILTER = Filter(

@@ -9,8 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from synth.boundary import FaultError, crossing
-from synth.engine.means import Means
+from synth.boundary import FaultError, guard_async
+from synth.engine.means import SourceMeans
 from synth.filters.rank_surprisal.decisions import copied, scaffolding
 from synth.filters.rank_surprisal.ratio import Sums, summed
 from synth.filters.rank_surprisal.settings import RankSurprisalConfig
@@ -40,7 +40,7 @@ SCRIPTED, NO_TURNS, NO_TOKENS, TOOLS_HIDDEN = (
 FAULT = "fault"
 
 
-async def measure(case: Case, config: RankSurprisalConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: RankSurprisalConfig, means: SourceMeans) -> Sequence[Measure]:
     """The trajectory's measures, or one that says in `why` why it has none; a fault of the
     student's server in `fault`.
 
@@ -56,7 +56,7 @@ async def measure(case: Case, config: RankSurprisalConfig, means: Means) -> Sequ
     messages = to_messages(trajectory)
     scoring = means.scoring(config.role)
     try:
-        scored = await crossing(
+        scored = await guard_async(
             Fault.JUDGE, config.role, partial(_finite, scoring.score, messages, trajectory), None
         )
     except FaultError as error:
@@ -99,7 +99,7 @@ async def _finite(score: Any, messages: Sequence[Message], trajectory: Trajector
     return scored
 
 
-def refuse_trained(student: str, config: RankSurprisalConfig, means: Means) -> None:
+def refuse_trained(student: str, config: RankSurprisalConfig, means: SourceMeans) -> None:
     """Raises `ConfigError` where the student's card names a data set of this run (see
     `trained_on`); says where that cannot be known.
     """

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.engine.asking import Question, UnreadableError
+from synth.engine.asking import RoleRequest, UnreadableError
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
@@ -42,7 +42,7 @@ def drawn(
     temperature: float,
     structured: Structured,
     extra: Mapping[str, Any],
-) -> Question:
+) -> RoleRequest:
     """The question's `draw`-th copy: the items stand in another order each time, so that their
     order shows in the spread.
 
@@ -63,7 +63,7 @@ def drawn(
         f"steps:\n{log_of(trajectory)}"
     )
     form = _response_format(rubric, items, structured)
-    return Question(
+    return RoleRequest(
         purpose=f"rubric {rubric.name}",
         subject_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,

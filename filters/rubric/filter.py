@@ -8,14 +8,14 @@ from functools import partial
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from synth.engine.asking import TOO_LONG, told
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.filters.rubric.algorithmic import RULES
 from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
 from synth.filters.rubric.scoring import enough, item_measure, overall, sampling_weight
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Cases, Filter, Findings, Measure
+from synth.schemas.filter import Case, Cases, Filter, FilterResult, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 from synth.stats.agreement import Agreement, Item, agreement, line
@@ -79,7 +79,7 @@ class RubricConfig(BaseModel):
         return self
 
 
-async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Sequence[Measure]:
     """Every item of one trajectory; a judge's fault is handed on as such, and asked again next
     time.
     """
@@ -135,7 +135,7 @@ async def measure(case: Case, config: RubricConfig, means: Means) -> Sequence[Me
     return [*measures, overall(rubric, values), *([weight] if weight is not None else [])]
 
 
-async def judge(cases: Cases, config: RubricConfig) -> Findings:
+async def judge(cases: Cases, config: RubricConfig) -> FilterResult:
     """Keep and drop where the judge may decide; undefined, with the score, where it is a column
     only.
     """
@@ -164,7 +164,7 @@ async def judge(cases: Cases, config: RubricConfig) -> Findings:
         f"judge:{rubric.name}:{env}": found.measures(rubric.name)
         for env, found in agreements.items()
     }
-    return Findings(verdicts, notes, measures)
+    return FilterResult(verdicts, notes, measures)
 
 
 def _accepts(rubric: Rubric, case: Case) -> bool | None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.schemas.filter import Case, Filter, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
@@ -49,7 +49,7 @@ def prompt_cache_use(trajectory: Trajectory) -> float | None:
     return totals.cached_tokens / totals.prompt_tokens if totals.prompt_tokens else None
 
 
-async def measure(case: Case, config: EfficiencyConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: EfficiencyConfig, means: SourceMeans) -> Sequence[Measure]:
     """Of successes: repetition and steps; of all: cache use."""
     found = [Measure(CACHE, prompt_cache_use(case.trajectory))]
     if case.trajectory.outcome is Outcome.SUCCESS:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.filters.signals.execution import execution
 from synth.filters.signals.interaction import interaction
 from synth.filters.signals.patterns import EXHAUSTION, FAILURES
@@ -56,7 +56,7 @@ def found_in(trajectory: Trajectory, *, corrected: bool = False) -> tuple[list[S
     return signals, quality(seen, signals, corrected=corrected)
 
 
-async def measure(case: Case, config: SignalsConfig, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: SignalsConfig, means: SourceMeans) -> Sequence[Measure]:
     """The score, with counts and signals in its detail; undefined where there are no rows."""
     if not case.trajectory.turns and not case.trajectory.opening:
         return [Measure("signals_quality", None, detail={"label": "empty"})]

@@ -11,15 +11,15 @@ from zlib import crc32
 import msgspec
 
 from synth.engine.context import Role, Run
-from synth.engine.means import Means
-from synth.engine.measured import NamedFilter, begin_measures, faulty, measured, stored
+from synth.engine.means import SourceMeans
+from synth.engine.measured import BoundFilter, begin_measures, faulty, measured, stored
 from synth.flows.stages.filter_report import NOTE, filter_report
 from synth.flows.stages.filter_rounds import open_round
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.ledger.with_tasks import with_tasks
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import UnboundError
-from synth.schemas.filter import Case, Cases, Findings, Measure
+from synth.schemas.filter import Case, Cases, FilterResult, Measure
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.verdict import Verdict
 
@@ -34,7 +34,7 @@ class FilterStage:
     """Filters over the current flow's valid trajectories; `roles` are the models that they ask."""
 
     name: str
-    filters: Sequence[NamedFilter]
+    filters: Sequence[BoundFilter]
     roles: Mapping[str, Role] = field(default_factory=dict)
 
     @property
@@ -45,7 +45,7 @@ class FilterStage:
             for named in self.filters
         }
 
-    def _models(self, named: NamedFilter) -> Mapping[str, Any]:
+    def _models(self, named: BoundFilter) -> Mapping[str, Any]:
         names = [*named.filter.roles(named.config), *named.filter.optional_roles(named.config)]
         asked = {name: self.roles[name].policy for name in names if name in self.roles}
         return {
@@ -148,7 +148,7 @@ class FilterStage:
         """
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        means = Means(run, shard.name, self.roles)
+        means = SourceMeans(run, shard.name, self.roles)
         if shard.name.startswith(TASK):
             decisions, scores = await self._of_tasks(run, means, shard)
         elif shard.name.startswith(CORPUS):
@@ -162,7 +162,7 @@ class FilterStage:
                 StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name
             )
 
-    async def _of_each(self, run: Run, means: Means, shard: Shard) -> list[Decision]:
+    async def _of_each(self, run: Run, means: SourceMeans, shard: Shard) -> list[Decision]:
         decisions: list[Decision] = []
         alone = [named for named in self.filters if named.filter.scope == "trajectory"]
         for chunk in _chunks(_cases(run, set(shard.items))):
@@ -185,7 +185,7 @@ class FilterStage:
             )
         return decisions
 
-    async def _of_tasks(self, run: Run, means: Means, shard: Shard) -> Rows:
+    async def _of_tasks(self, run: Run, means: SourceMeans, shard: Shard) -> Rows:
         wanted = set(shard.items)
         of_them = {
             r["trajectory_id"]
@@ -213,7 +213,9 @@ class FilterStage:
         )
         return decisions, scores
 
-    async def _of_corpus(self, run: Run, means: Means, named: NamedFilter, shard: Shard) -> Rows:
+    async def _of_corpus(
+        self, run: Run, means: SourceMeans, named: BoundFilter, shard: Shard
+    ) -> Rows:
         wanted = set(shard.items)
         models = self._models(named)
         not_kept: dict[str, Sequence[Measure]] = {}
@@ -261,12 +263,12 @@ def _bound(run: Run, name: str) -> bool:
     return True
 
 
-async def _found(named: NamedFilter, cases: Sequence[Case] | Cases) -> Findings:
-    found: Findings | Mapping[str, Verdict] = await named.filter.judge(cases, named.config)
-    return found if isinstance(found, Findings) else Findings(found)
+async def _found(named: BoundFilter, cases: Sequence[Case] | Cases) -> FilterResult:
+    found: FilterResult | Mapping[str, Verdict] = await named.filter.judge(cases, named.config)
+    return found if isinstance(found, FilterResult) else FilterResult(found)
 
 
-def _scores(named: NamedFilter, found: Findings) -> list[Score]:
+def _scores(named: BoundFilter, found: FilterResult) -> list[Score]:
     """What a filter found beside its verdicts; its lines are scores of the filter itself
     (`note`).
     """
@@ -313,7 +315,7 @@ def _parts(trials: Mapping[str, int]) -> Iterator[list[str]]:
 
 
 def _decisions(
-    named: NamedFilter, identities: Sequence[str], verdicts: Mapping[str, Verdict]
+    named: BoundFilter, identities: Sequence[str], verdicts: Mapping[str, Verdict]
 ) -> list[Decision]:
     return [
         _decision(identity, named.name, verdicts.get(identity, Verdict(None, "not_judged")))

@@ -4,7 +4,7 @@ what differs is volatile, or a fault.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.engine.context import Run
 from synth.ledger.with_tasks import with_tasks
 from synth.schemas.canonical import content_hash, valid_text
@@ -73,7 +73,7 @@ async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compar
     env = run.world(task.env, task.env_config)
     pairs: list[Compared] = []
     try:
-        await crossing(
+        await guard_async(
             Fault.ENVIRONMENT, "replay", lambda: _replay(env, trajectory, task, pairs), TIMEOUT_S
         )
     except FaultError as error:
@@ -81,7 +81,7 @@ async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compar
             f"topology: {trajectory.trajectory_id} was not replayed to its end: {error}"
         )
     finally:
-        await crossing(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
     return pairs
 
 

@@ -27,7 +27,7 @@ from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
-from synth.selection.allocation import Standing
+from synth.selection.allocation import TaskQuota
 from synth.selection.candidates import (
     SECOND_EVIDENCE,
     candidate,
@@ -391,7 +391,7 @@ def _compositions(
     for trajectory, task in with_tasks(
         ledger, without_findings(ledger, ledger.trajectories(set(taken)), SetAside())
     ):
-        easy = Standing(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
+        easy = TaskQuota(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
         identity, masks = trajectory.trajectory_id, came_back.masks_of(trajectory.trajectory_id)
         recovered, keep = (
             identity in came_back.masks or identity in came_back.sides,

@@ -10,10 +10,11 @@ from synth.api.opened import Ledger, stored
 from synth.api.waiting import waited
 from synth.engine.progress import progress_for
 from synth.envs.audit.audit import audit as asked
-from synth.envs.audit.questions import QUESTIONS, Question
-from synth.envs.audit.report import Answer, Limits, Report
+from synth.envs.audit.questions import QUESTIONS, AuditQuestion
+from synth.envs.audit.report import AuditAnswer as AuditAnswer
+from synth.envs.audit.report import Limits, Report
 from synth.envs.registry import ENVS
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.flows.audited import audited
 from synth.flows.bindings import Bindings
 from synth.flows.environments import bindings_of, said_by_files
@@ -26,12 +27,11 @@ from synth.schemas.environment import EnvSpec
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
 
-AuditAnswer = Answer
 AuditReport = Report
 
 
 def audit(
-    env: str | World,
+    env: str | EnvEntry,
     *,
     tasks: int = 20,
     seed: int = 7,
@@ -43,7 +43,7 @@ def audit(
     episode_mb: float = 64,
     limit_s: float = 120,
     quiet: bool = False,
-    told: Callable[[Answer], str | None] = lambda answer: None,
+    told: Callable[[AuditAnswer], str | None] = lambda answer: None,
 ) -> Report:
     """Asks an environment, by name or as it is, every question, or `only` some, about tasks of its
     own.
@@ -67,7 +67,7 @@ def audit(
     progress = progress_for(quiet=quiet)
     progress.start(f"audit {name}", len(questions), "questions")
 
-    def say(answer: Answer) -> None:
+    def say(answer: AuditAnswer) -> None:
         line = told(answer)
         if line is not None:
             progress.say(line)
@@ -104,7 +104,7 @@ def list_environments() -> dict[str, EnvSpec | ConfigError]:
     return {name: spec(name) for name in sorted(ENVS)}
 
 
-def _questions(only: Collection[str]) -> Sequence[Question]:
+def _questions(only: Collection[str]) -> Sequence[AuditQuestion]:
     known = [question.name for question in QUESTIONS]
     unknown = [name for name in only if name not in known]
     if unknown:

@@ -12,7 +12,7 @@ from synth.hub.begun import noted
 from synth.hub.client import require_name
 from synth.hub.licences import require_licence
 from synth.hub.publishing import Prepared, prepare, preview
-from synth.hub.released import Wanted
+from synth.hub.released import PublishRequest
 from synth.hub.sending import TOKEN, hub_of, send, write_token
 from synth.schemas.errors import ConfigError
 
@@ -103,17 +103,17 @@ def publish(
 
 def _wanted(
     repo: str, licence: str | None, kinds: Sequence[str], settings: PublishSettings
-) -> Wanted:
+) -> PublishRequest:
     if licence is None:
         raise ConfigError(
             "name a licence: --license apache-2.0, cc-by-4.0, other, ... (the Hub's name for it); "
             "none is chosen for you"
         )
     require_licence(licence, settings.get("licence_name"), settings.get("licence_link"))
-    return Wanted(repo, licence, tuple(dict.fromkeys(kinds)), **settings)
+    return PublishRequest(repo, licence, tuple(dict.fromkeys(kinds)), **settings)
 
 
-def _report(wanted: Wanted, prepared: Prepared) -> PublicationReport:
+def _report(wanted: PublishRequest, prepared: Prepared) -> PublicationReport:
     publication = prepared.publication
     assert isinstance(publication.card.content, bytes)
     return PublicationReport(

@@ -16,8 +16,8 @@ from synth.engine.closing import closing_lines
 from synth.engine.context import Run
 from synth.engine.cost import cost_in_words
 from synth.engine.funnel import funnel_notes, funnel_table
-from synth.engine.idle_stages import idle_stages
-from synth.engine.loud_settings import loud_settings
+from synth.engine.idle_stages import no_op_stages
+from synth.engine.loud_settings import dataset_warnings
 from synth.engine.numbers import counted_noun
 from synth.engine.progress import progress_for
 from synth.engine.table import Table
@@ -208,7 +208,7 @@ def check_flow(
             _, stages = resolve_later(chosen)
         ledger = StoredLedger(url)
         refuse_their_datasets(ledger, chosen.name, stages)
-        warned = (*loud_settings(curated(chosen, ledger)), *left_alone(chosen))
+        warned = (*dataset_warnings(curated(chosen, ledger)), *left_alone(chosen))
         names = tuple(stage.name for stage in stages)
         return FlowCheck(where, url, names, warned, len(ledger.state.current_valid()))
     refuse_foreign(url)
@@ -220,7 +220,7 @@ def check_flow(
         where,
         url,
         tuple(stage.name for stage in stages),
-        (*loud_settings(chosen), *idle_stages(chosen)),
+        (*dataset_warnings(chosen), *no_op_stages(chosen)),
         calibration=None
         if wanted is None
         else f"plays at most {wanted.episodes} episodes of {wanted.against} before the tasks are "

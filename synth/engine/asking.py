@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from synth.boundary import FaultError, NotStarted, crossing
+from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
 from synth.ledger.journal import Event, recorded_in
 from synth.ledger.role_reply import RoleReply
@@ -34,7 +34,7 @@ class UnreadableError(ValueError):
     """A reply is not what was asked for; the message says why in one line, to the model too."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class RoleRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a role is asked, about which trajectory or task, for which stage; `draw` tells equal
     questions apart.
 
@@ -70,7 +70,7 @@ def told(fault: FaultError) -> dict[str, str]:
     return {"fault": fault.fault.value, "message": fault.detail[:300]}
 
 
-class Asking:
+class RoleClient:
     """The questions of one shard to one role; what an interrupted try at the shard has been told is
     not asked again.
 
@@ -90,7 +90,7 @@ class Asking:
             0
         ]
 
-    async def ask(self, question: Question, read: Callable[[Completion], T]) -> Answer[T]:
+    async def ask(self, question: RoleRequest, read: Callable[[Completion], T]) -> Answer[T]:
         """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.
         `read` raises `UnreadableError`.
         """
@@ -106,7 +106,7 @@ class Asking:
         for ordinal in range(TRIES):
             call = partial(journaled.complete, tuple(messages), question.tools, drawn)
             try:
-                completion = await crossing(Fault.JUDGE, self._name, call, None)
+                completion = await guard_async(Fault.JUDGE, self._name, call, None)
             except NotStarted:
                 return Answer(None, tuple(replies))
             except FaultError as error:
@@ -130,7 +130,12 @@ class Asking:
         return Answer(None, tuple(replies), unreadable=problem)
 
     def _reply(
-        self, identity: str, ordinal: int, question: Question, completion: Completion, problem: str
+        self,
+        identity: str,
+        ordinal: int,
+        question: RoleRequest,
+        completion: Completion,
+        problem: str,
     ) -> RoleReply:
         usage = completion.usage
         return RoleReply(

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 
 from synth.engine.context import Run
 from synth.engine.cost import spent
-from synth.leases.hand import Hand, Others, still_open
+from synth.leases.hand import ClaimedSlots, PeerClaims, still_open
 from synth.leases.lease import Leases
 from synth.ledger.journal import free_journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.schemas.stage import Plan, Shard, Stage
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 WAIT_S, LONGEST_WAIT_S = 0.5, 20.0
 
@@ -42,10 +42,10 @@ async def do_by_slot(
     with any of the rest, so that workers that
     began together part.
     """
-    others, rng = Others(leases, term_s=run.flow.lease_s), random.Random(leases.holder())
+    others, rng = PeerClaims(leases, term_s=run.flow.lease_s), random.Random(leases.holder())
     fresh, shared = deque(plan.shards), list[Shard]()
 
-    async def visit(shard: Shard, hand: Hand) -> None:
+    async def visit(shard: Shard, hand: ClaimedSlots) -> None:
         try:
             await _visit(run, stage, ref, shard, hand, work)
         finally:
@@ -67,7 +67,7 @@ async def do_by_slot(
                 shard = fresh.popleft() if fresh else shared.pop(rng.randrange(len(shared)))
                 if not _open(run, shard):
                     continue
-                hand = Hand(
+                hand = ClaimedSlots(
                     leases, others, shard.items, rng, lambda line: say(f"{stage.name}: {line}")
                 )
                 if await hand.begin(shared=not first):
@@ -88,7 +88,7 @@ async def do_by_slot(
                     await asyncio.sleep(wait_s)
                     wait_s = longer(wait_s, run.ledger)
 
-    await side_by_side(min(plan.at_once, len(plan.shards)), worker)
+    await run_workers(min(plan.at_once, len(plan.shards)), worker)
 
 
 async def _visit(
@@ -96,7 +96,7 @@ async def _visit(
     stage: Stage[Run],
     ref: StageRef,
     shard: Shard,
-    hand: Hand,
+    hand: ClaimedSlots,
     work: Callable[[Stage[Run], str, Shard], Awaitable[None]],
 ) -> None:
     """Has what can be taken of a shard done; its journal is kept until all of the shard is."""

@@ -10,7 +10,7 @@ from typing import Any
 from synth.engine.context import Run
 from synth.engine.numbers import counted_noun
 from synth.engine.repaired_turns import repaired_turns
-from synth.engine.silent_roles import silent_roles
+from synth.engine.silent_roles import unanswered_roles
 from synth.engine.user_words import user_words
 from synth.ledger.ledger import Ledger
 from synth.schemas.outcome import Fault, Outcome
@@ -60,7 +60,7 @@ def closing_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
             f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run "
             "its episodes again",
         )
-    for line in silent_roles(run):
+    for line in unanswered_roles(run):
         yield "role", line
     for label, said in (("user", user_words(run)), ("repairs", repaired_turns(run))):
         if said is not None:

@@ -15,7 +15,7 @@ from synth.engine.budget import Budget
 from synth.engine.live_worlds import most_live
 from synth.engine.progress import Progress
 from synth.leases import Leases, Units
-from synth.leases.hand import Hand
+from synth.leases.hand import ClaimedSlots
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.rollout.parking import LiveWorlds, ParkedEnv
@@ -51,7 +51,7 @@ class Synthesizer:
     stage bound to them.
 
     `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's
-    `synth.envs.world.World` as well.
+    `synth.envs.world.EnvEntry` as well.
     """
 
     config: type[BaseModel]
@@ -76,7 +76,7 @@ class Run:
     units: Units = field(default_factory=Units)
     leases: Leases | None = None
     journals: dict[str, Journal] = field(default_factory=dict)
-    hands: dict[str, Hand] = field(default_factory=dict)
+    hands: dict[str, ClaimedSlots] = field(default_factory=dict)
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     stopped: str | None = None
     refused: str | None = None

@@ -18,7 +18,7 @@ import msgspec
 
 from synth.engine.budget import Quantity, Room
 from synth.engine.numbers import short_count, short_duration
-from synth.engine.tally import Spread, Tally, tokens_of
+from synth.engine.tally import RunCounts, Spread, tokens_of
 
 LEAST_SHARE, LEAST_DONE = 0.01, 20
 """Of the episodes, from which on a forecast is told."""
@@ -85,7 +85,7 @@ class Forecast(msgspec.Struct, frozen=True):
         return said if warning is None else f"{said}; {warning}"
 
 
-def forecast(tally: Tally, total: int, took_s: float, room: Sequence[Room]) -> Forecast | None:
+def forecast(tally: RunCounts, total: int, took_s: float, room: Sequence[Room]) -> Forecast | None:
     """None as long as too little is known, and where there is nothing to tell: no tokens, or a
     stage that is over soon.
     """

@@ -11,7 +11,7 @@ OF_IMPORTS = OF_TRIALS - {"trajectory_reward"}
 """Those of them that work on imported trials too."""
 
 
-def idle_stages(flow: Flow) -> Iterator[str]:
+def no_op_stages(flow: Flow) -> Iterator[str]:
     """A line for each stage that works on trials and stands before all of them, or derives tasks
     and stands after all.
     """

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from synth.schemas.flow import Flow
 
 
-def loud_settings(flow: Flow) -> Iterator[str]:
+def dataset_warnings(flow: Flow) -> Iterator[str]:
     """A line for each."""
     for stage in flow.stages:
         settings = stage.settings if isinstance(stage.settings, dict) else {}

@@ -5,7 +5,7 @@ its scoring models.
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from synth.engine.asking import Answer, Asking, Question
+from synth.engine.asking import Answer, RoleClient, RoleRequest
 from synth.engine.context import Role, Run
 from synth.ledger.role_reply import RoleReply
 from synth.schemas.errors import ConfigError
@@ -14,7 +14,7 @@ from synth.schemas.model import Completion, ScoringModel
 T = TypeVar("T")
 
 
-class Means:
+class SourceMeans:
     """Of one shard. `replies` are what roles have answered so far, for the ledger."""
 
     def __init__(self, run: Run, shard: str, roles: Mapping[str, Role]) -> None:
@@ -22,7 +22,7 @@ class Means:
         self.replies: list[RoleReply] = []
         self._shard = shard
         self._roles = roles
-        self._asking: dict[str, Asking] = {}
+        self._asking: dict[str, RoleClient] = {}
 
     def has(self, role: str) -> bool:
         """Whether the flow names a model for a role."""
@@ -38,13 +38,13 @@ class Means:
         return self._roles[name]
 
     async def ask(
-        self, name: str, question: Question, read: Callable[[Completion], T]
+        self, name: str, question: RoleRequest, read: Callable[[Completion], T]
     ) -> Answer[T]:
         """Asks a role's model; see `Asking.ask`. An answer with neither value nor fault nor
         problem: a ceiling kept it from being asked.
         """
         if name not in self._asking:
-            self._asking[name] = Asking(self.run, self._shard, name, self.role(name))
+            self._asking[name] = RoleClient(self.run, self._shard, name, self.role(name))
         answer = await self._asking[name].ask(question, read)
         self.replies.extend(answer.replies)
         return answer

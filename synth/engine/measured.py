@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
 from synth.schemas.filter import Case, Filter, Measure
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 AT_ONCE = 64
 KEPT_EVERY = 100
@@ -27,7 +27,7 @@ MEASURES = "measure."
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFilter:
+class BoundFilter:
     """A filter under the name that its decisions carry, with its settings."""
 
     name: str
@@ -51,7 +51,7 @@ class NamedFilter:
         return StageRef(f"{MEASURES}{self.name}", content_hash([self.measured_by, models]))
 
 
-def begin_measures(ledger: Ledger, named: NamedFilter, models: Mapping[str, Any]) -> None:
+def begin_measures(ledger: Ledger, named: BoundFilter, models: Mapping[str, Any]) -> None:
     """Makes a filter's measures part of what the current flow shows."""
     ref = named.measures_ref(models)
     ledger.begin_stage(
@@ -86,7 +86,7 @@ def faulty(measures: Iterable[Measure]) -> bool:
 
 
 async def measured(
-    named: NamedFilter, cases: Sequence[Case], means: Means, models: Mapping[str, Any]
+    named: BoundFilter, cases: Sequence[Case], means: SourceMeans, models: Mapping[str, Any]
 ) -> list[Case]:
     """The cases with what the filter measures of them; what was not measured before is, and is
     committed.
@@ -138,7 +138,7 @@ async def measured(
                 )
 
     try:
-        await side_by_side(AT_ONCE, worker)
+        await run_workers(AT_ONCE, worker)
     except BaseException:
         if not means.replies:
             keep()

@@ -15,7 +15,7 @@ from rich.text import Text
 from synth.engine.budget import Budget
 from synth.engine.forecast import Forecast, forecast
 from synth.engine.numbers import short_duration
-from synth.engine.tally import Tally, played, tokens_of
+from synth.engine.tally import RunCounts, played, tokens_of
 from synth.schemas.printable import between_words, printable
 from synth.schemas.trajectory import Trajectory, Usage
 
@@ -83,7 +83,7 @@ class LiveProgress:
             TextColumn("{task.fields[left]}", markup=False),
         )
         self._bar = _Bar(*columns, console=Console(file=stream), transient=True)
-        self._tally = Tally()
+        self._tally = RunCounts()
         self._budget: Budget | None = None
         self._forecast: Forecast | None = None
         self._began = 0.0
@@ -101,7 +101,7 @@ class LiveProgress:
 
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """A stage begins; with a `budget` its ceilings are looked at."""
-        self._tally, self._budget, self._forecast = Tally(), budget, None
+        self._tally, self._budget, self._forecast = RunCounts(), budget, None
         self._bar.below, self._began = (), time.monotonic()
         self._bar.start()
         self._task = self._bar.add_task(
@@ -185,7 +185,7 @@ class PlainProgress:
     def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
         self._stream = stream
         self._quiet = quiet
-        self._tally = Tally()
+        self._tally = RunCounts()
         self._stage, self._unit = "", ""
         self._done = self._total = 0
         self._began = self._said = 0.0
@@ -200,7 +200,7 @@ class PlainProgress:
     def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
         """A stage begins; with a `budget` its ceilings are looked at."""
         self._stage, self._total, self._unit = stage, total, unit
-        self._tally, self._done = Tally(), 0
+        self._tally, self._done = RunCounts(), 0
         self._budget, self._foretold = budget, False
         self._began = self._said = time.monotonic()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.branching import replay
 from synth.engine.progress import Progress
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
@@ -66,7 +66,7 @@ async def _replay_one(
     if env is None or task is None:
         return
     try:
-        replayed = await crossing(
+        replayed = await guard_async(
             Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S
         )
     except FaultError as error:
@@ -78,7 +78,7 @@ async def _replay_one(
         tally.left_out[str(error)] += 1
         return
     finally:
-        await crossing(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
     found = replayed.first_difference
     if found is None:
         tally.same += 1
@@ -179,7 +179,7 @@ async def _recheck_one(
         tally.left_out[f"{env.spec.name} has no check from facts"] += 1
         return None
     try:
-        result = await crossing(
+        result = await guard_async(
             Fault.ENVIRONMENT, "recheck", lambda: env.recheck(task, trajectory), TIMEOUT_S
         )
     except FaultError as error:

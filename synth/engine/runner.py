@@ -15,8 +15,8 @@ from synth.engine.by_slot import WAIT_S, do_by_slot, longer, some_open
 from synth.engine.context import Run
 from synth.engine.episodes_report import episodes_report
 from synth.engine.played_in import played_in
-from synth.engine.seldom_collected import seldom_collected
-from synth.engine.stall import stalls_named
+from synth.engine.seldom_collected import gc_paused
+from synth.engine.stall import event_loop_watchdog
 from synth.leases.lease import Leases, clear_leases
 from synth.ledger import manifest, packs
 from synth.ledger.fencing import FencedError
@@ -31,7 +31,7 @@ from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.stage import Plan, Shard, Stage
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
 """How a shard is done: in this process, or as a task of an orchestrator."""
@@ -50,7 +50,7 @@ async def run_stages(
     """
     ledger, flow = run.ledger, plain(run.flow.model_dump(mode="json"))
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
-    with lock, stalls_named(run.progress.say), seldom_collected():
+    with lock, event_loop_watchdog(run.progress.say), gc_paused():
         ledger.begin_flow(flow, collected)
         # `flow` has its keys in one order, whoever begins it: the file of all workers is one
         text = yaml.safe_dump({name: flow[name] for name in Flow.model_fields}, sort_keys=False)
@@ -203,7 +203,7 @@ async def do_shards(
         if plan.by_slot:
             await do_by_slot(run, stage, ref, plan, work, leases, say_once, waits=waits)
         else:
-            await side_by_side(min(plan.at_once, len(plan.shards)), worker)
+            await run_workers(min(plan.at_once, len(plan.shards)), worker)
         if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
             run.stopped = run.stopped or run.units.spent()
     finally:

@@ -11,7 +11,7 @@ into looking at them again.
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Leaves alone what is there already, and looks for cycles more seldom; what is counted to zero
     is freed at once, as ever.
     """

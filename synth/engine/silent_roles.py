@@ -8,7 +8,7 @@ from synth.engine.context import Run
 from synth.engine.numbers import counted_noun
 
 
-def silent_roles(run: Run) -> Iterator[str]:
+def unanswered_roles(run: Run) -> Iterator[str]:
     """A line for each role that answered none of its questions in this run, with what its server
     said last.
     """

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from synth.boundary import crossing, place_in
+from synth.boundary import guard_async, place_in
 
 STALL_S = 5.0
 
 
 @contextmanager
-def stalls_named(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterator[None]:
+def event_loop_watchdog(say: Callable[[str], None], stall_s: float = STALL_S) -> Iterator[None]:
     """Watches the running event loop from a thread; says one line per place in foreign code that
     keeps it for `stall_s`.
 
@@ -74,7 +74,7 @@ def _watch(
 def _foreign_place(frame: FrameType | None) -> str | None:
     """Where in a world (or a user's policy) the thread is; None where it is in none."""
     frames: list[tuple[FrameType, int]] = []
-    while frame is not None and frame.f_code is not crossing.__code__:
+    while frame is not None and frame.f_code is not guard_async.__code__:
         frames.append((frame, frame.f_lineno))
         frame = frame.f_back
     return place_in(frames[::-1]) if frame is not None else None

@@ -50,7 +50,7 @@ class Spread:
         )
 
 
-class Tally:
+class RunCounts:
     """Episodes, successes, faults, turns, tokens and money of the stage under way; turns count when
     they are taken.
 

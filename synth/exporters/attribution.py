@@ -10,7 +10,7 @@ import msgspec
 
 from synth.datasets.release import CAUSES, Lineage
 from synth.exporters.kind import Form, Kind
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.decided import decided
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
@@ -57,7 +57,7 @@ class AttributionRow(msgspec.Struct, frozen=True):
         return self.trajectory
 
 
-def attribution_rows(ledger: Ledger, tally: Tally) -> Iterator[AttributionRow]:
+def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[AttributionRow]:
     """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
     causes = _causes(ledger, tally.aside)
     values, flow = found_values(ledger, set(causes)), FlowScan(ledger)
@@ -131,7 +131,7 @@ def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
     return msgspec.structs.replace(row, trajectory=trajectory, task=task, cause=cause)
 
 
-def _counts(row: AttributionRow, tally: Tally) -> Mapping[str, int]:
+def _counts(row: AttributionRow, tally: ExportCounts) -> Mapping[str, int]:
     return {"weak": not row.cause.confirmed, "faults_of_the_world": not row.cause.by_agent}
 
 

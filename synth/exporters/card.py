@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from synth.exporters.notes import notes
 from synth.exporters.skills import SKILLS
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.schemas.printable import front_matter, in_cell, in_markdown
 
 _TOP = 20  # values named per table
@@ -25,7 +25,7 @@ _SKILLS = (
 )
 
 
-def card(tally: Tally, files: Collection[str]) -> str:
+def card(tally: ExportCounts, files: Collection[str]) -> str:
     """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is
     inside and what was left out.
 
@@ -70,7 +70,7 @@ def size_category(rows: int) -> str:
     return next((name for limit, name in _SIZES if rows < limit), "n>1T")
 
 
-def _loss(tally: Tally) -> str:
+def _loss(tally: ExportCounts) -> str:
     counts = tally.counts
     return (
         f", {counts['trained_turns']:,} assistant turns with loss ({loss_size(*tally.loss())})"

@@ -12,9 +12,9 @@ import msgspec
 
 from synth.exporters.forms.columns import Column
 from synth.exporters.json_columns import plain_text
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.settings import ControlTokenPolicy, RowSettings
-from synth.exporters.tally import Tally, identity_of
+from synth.exporters.tally import ExportCounts, identity_of
 from synth.exporters.tool_links import broken_link
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Trajectory
@@ -58,7 +58,7 @@ def as_the_flow_says(settings: RowSettings, ledger: Ledger) -> RowSettings:
     return settings.model_copy(update={"control_tokens": actions[-1] if actions else "drop"})
 
 
-def guarded(rows: Iterable[Any], tally: Tally) -> Iterator[Guarded]:
+def guarded(rows: Iterable[Any], tally: ExportCounts) -> Iterator[Guarded]:
     """The rows that may be written, one at a time; what was found is counted by token and place."""
     tokens = tokens_of(tally)
     if tally.policy == "neutralise" and tally.form.layout == "lines":
@@ -71,7 +71,7 @@ def guarded(rows: Iterable[Any], tally: Tally) -> Iterator[Guarded]:
             yield guarded_row
 
 
-def _guarded(row: Any, tally: Tally, tokens: ControlTokens) -> Guarded | None:
+def _guarded(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Guarded | None:
     """The row as it may be written; None where it may not: its answers do not belong to its calls,
     or it holds control tokens.
     """
@@ -90,7 +90,7 @@ def _guarded(row: Any, tally: Tally, tokens: ControlTokens) -> Guarded | None:
     return None if changed is None else Guarded(changed, "neutralise")
 
 
-def tokens_of(tally: Tally) -> ControlTokens:
+def tokens_of(tally: ExportCounts) -> ControlTokens:
     """The table's tokens, and those of the student's tokenizer and template where one is named and
     can be opened here.
     """
@@ -101,17 +101,17 @@ def tokens_of(tally: Tally) -> ControlTokens:
     return control_tokens(own_tokens(served_template(tally.settings.student)))
 
 
-def _found(row: Any, tally: Tally, tokens: ControlTokens) -> list[Hit]:
+def _found(row: Any, tally: ExportCounts, tokens: ControlTokens) -> list[Hit]:
     return found(lambda change: tally.kind.texts(row, tally.form, change), tokens)
 
 
-def _neutralised(row: Any, tally: Tally, tokens: ControlTokens) -> Any | None:
+def _neutralised(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Any | None:
     """The row with no token left in it, or None where it cannot be had: a token over two texts, one
     in what a world works with.
     """
     try:
         changed = tally.kind.texts(row, tally.form, neutralising(tokens))
-    except (KeyCollisionError, UnsayableError):
+    except (KeyCollisionError, NotRepresentableError):
         tally.leaves(f"{FILTER}:not_neutralised")
         return None
     left = _found(changed, tally, tokens)

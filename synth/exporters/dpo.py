@@ -8,9 +8,9 @@ from functools import partial
 import msgspec
 
 from synth.datasets.release import LABELLED_TURNS
-from synth.exporters.kind import Form, Kind, UnsayableError
+from synth.exporters.kind import Form, Kind, NotRepresentableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.pairs import PairReport, PairRow, PairSettings, preference_pairs
 from synth.schemas.model import Message
@@ -34,7 +34,7 @@ class PreferenceRow(msgspec.Struct, frozen=True):
         return self.trajectory
 
 
-def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
+def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[PreferenceRow]:
     """The pairs on the policy's own prefixes, or, where they are asked for, only the others."""
     report = PairReport()
     for found in preference_pairs(ledger, PairSettings(**label_settings(tally)), report):
@@ -43,7 +43,7 @@ def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
             continue
         try:
             row = tally.aside.tried(found.prompt.trajectory_id, partial(_row, found, tally))
-        except UnsayableError as error:
+        except NotRepresentableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
         if row is not None:
@@ -52,8 +52,8 @@ def dpo_rows(ledger: Ledger, tally: Tally) -> Iterator[PreferenceRow]:
     tally.remarks += _remarks(report)
 
 
-def _row(found: PairRow, tally: Tally) -> PreferenceRow:
-    """Raises `UnsayableError` where the form would change a side's calls."""
+def _row(found: PairRow, tally: ExportCounts) -> PreferenceRow:
+    """Raises `NotRepresentableError` where the form would change a side's calls."""
     sides = [
         completion(turn, tally, thoughts=not found.action_only)
         for turn in (found.chosen, found.rejected)
@@ -92,7 +92,7 @@ def _texts(row: PreferenceRow, form: Form, change: Change) -> PreferenceRow:
     )
 
 
-def _counts(row: PreferenceRow, tally: Tally) -> Mapping[str, int]:
+def _counts(row: PreferenceRow, tally: ExportCounts) -> Mapping[str, int]:
     return {"trained_turns": 1, "joined": row.joined}
 
 

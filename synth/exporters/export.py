@@ -9,17 +9,17 @@ import msgspec
 from synth.exporters.card import card
 from synth.exporters.control_tokens import as_the_flow_says, guarded, marking
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.kind import Form, Kind, UnsayableError
+from synth.exporters.kind import Form, Kind, NotRepresentableError
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import form_of, forms_of, kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
-from synth.exporters.tally import Tally, identity_of
+from synth.exporters.tally import ExportCounts, identity_of
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 from synth.set_aside import UNHANDLED
 
-Rows = Callable[[Tally], Iterable[Any]]
+Rows = Callable[[ExportCounts], Iterable[Any]]
 MOST_REASONS = 3
 """That are told one after the other of an export without rows."""
 
@@ -100,7 +100,7 @@ def write(
 
 
 def write_records(
-    tally: Tally,
+    tally: ExportCounts,
     written: Iterable[dict[str, Any]],
     rows: Rows,
     folder: DatasetFolder,
@@ -132,7 +132,7 @@ def write_records(
     return report
 
 
-def _report(tally: Tally, rows: Rows) -> ExportReport:
+def _report(tally: ExportCounts, rows: Rows) -> ExportReport:
     counts = tally.counts
     return ExportReport(
         rows=tally.rows,
@@ -152,7 +152,7 @@ def _report(tally: Tally, rows: Rows) -> ExportReport:
     )
 
 
-def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
+def _remedied(tally: ExportCounts, rows: Rows) -> Iterator[ExportCounts]:
     """An export without rows, then the same with the setting that takes in what it left out, while
     that gives no rows either.
 
@@ -171,13 +171,15 @@ def _remedied(tally: Tally, rows: Rows) -> Iterator[Tally]:
         yield tally
 
 
-def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_key) -> Tally:
+def tally_for(
+    kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_key
+) -> ExportCounts:
     """An empty tally, in the form that the rows are to be written in: with `unroll: auto` they are
     looked at once before.
     """
     form = marking(form_of(kind.name, settings.form), settings)
     if settings.unroll == "whole":
-        return Tally(kind, settings, form, say)
+        return ExportCounts(kind, settings, form, say)
     if form.per_turn is None:
         can = [
             name for name in forms_of(kind.name) if form_of(kind.name, name).per_turn is not None
@@ -190,14 +192,14 @@ def tally_for(kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_
         from synth.exporters.proof.prefixes import all_prefixes_stay
         from synth.exporters.proof.template import served_template
 
-        tally = Tally(kind, settings, form.per_turn, say)
+        tally = ExportCounts(kind, settings, form.per_turn, say)
         whole = (one.row for one in guarded(rows(tally), tally))
         if all_prefixes_stay(whole, served_template(settings.student or "")):
-            return Tally(kind, settings, form, say)
-    return Tally(kind, settings, form.per_turn, say, per_turn=True)
+            return ExportCounts(kind, settings, form, say)
+    return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
 
 
-def records(rows: Iterable[Any], form: Form, tally: Tally) -> Iterator[dict[str, Any]]:
+def records(rows: Iterable[Any], form: Form, tally: ExportCounts) -> Iterator[dict[str, Any]]:
     """The rows as the form writes them; what it has no place for is left out and counted, what it
     loses of a row is counted.
 
@@ -208,7 +210,7 @@ def records(rows: Iterable[Any], form: Form, tally: Tally) -> Iterator[dict[str,
             record = form.mark(form.record(found.row), found.done == "neutralise")
             unsaid = form.unsaid(found.row)
             tally.count(found.row)
-        except UnsayableError as error:
+        except NotRepresentableError as error:
             tally.leaves(f"{form.name}:{error.reason}")
             continue
         except UNHANDLED as error:

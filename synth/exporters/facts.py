@@ -65,7 +65,7 @@ there.
 """
 
 
-class Told(msgspec.Struct, frozen=True):
+class RenderedChat(msgspec.Struct, frozen=True):
     """A chat, and what is known of it beside its messages, by the names above; `masked` counts
     assistant messages.
     """
@@ -78,12 +78,12 @@ class Told(msgspec.Struct, frozen=True):
     """Messages that were left out at the end."""
 
 
-def lost(told: Told, lacks: Iterable[str]) -> tuple[str, ...]:
+def lost(told: RenderedChat, lacks: Iterable[str]) -> tuple[str, ...]:
     """Of the facts that a form has no place for, those that there is anything of."""
     return tuple(name for name in lacks if fact(told, name))
 
 
-def differing(told: Told, read: Told) -> Iterator[str]:
+def differing(told: RenderedChat, read: RenderedChat) -> Iterator[str]:
     """Facts that a reader got otherwise than they were told. An answer that belongs to no call may
     have been given one.
     """
@@ -95,7 +95,7 @@ def differing(told: Told, read: Told) -> Iterator[str]:
             yield name
 
 
-def fact(told: Told, name: str) -> Any:
+def fact(told: RenderedChat, name: str) -> Any:
     """What is told under a name; empty where there is nothing."""
     of_messages = _OF_MESSAGES.get(name)
     return told.known.get(name) or None if of_messages is None else of_messages(told)
@@ -182,7 +182,7 @@ def _of_turns(turns: Iterable[Any], *names: str) -> dict[int, Any]:
     return {index: values for index, values in found.items() if values}
 
 
-def _system(told: Told) -> str | None:
+def _system(told: RenderedChat) -> str | None:
     return (
         told.messages[0]["content"]
         if told.messages and told.messages[0]["role"] == "system"
@@ -190,11 +190,11 @@ def _system(told: Told) -> str | None:
     )
 
 
-def _answers(told: Told) -> list[Message]:
+def _answers(told: RenderedChat) -> list[Message]:
     return [message for message in told.messages if message["role"] == "assistant"]
 
 
-def _between(told: Told, *, tools: bool) -> dict[Place, Message]:
+def _between(told: RenderedChat, *, tools: bool) -> dict[Place, Message]:
     """What tools said, or what others did, by place; the system prompt aside."""
     found: dict[Place, Message] = {}
     turn = count = 0
@@ -207,7 +207,7 @@ def _between(told: Told, *, tools: bool) -> dict[Place, Message]:
     return found
 
 
-def _calls(told: Told) -> Iterator[tuple[Place, Any]]:
+def _calls(told: RenderedChat) -> Iterator[tuple[Place, Any]]:
     for turn, message in enumerate(_answers(told)):
         yield from (((turn, at), call) for at, call in enumerate(message.get("tool_calls") or ()))
 
@@ -221,7 +221,7 @@ def _arguments(call: Any) -> Any:
     )
 
 
-def _spelling(told: Told) -> dict[Place, str]:
+def _spelling(told: RenderedChat) -> dict[Place, str]:
     """Arguments that are spelled otherwise than JSON without white space is; text that is no object
     is told with the call.
     """
@@ -238,7 +238,7 @@ def _spelling(told: Told) -> dict[Place, str]:
     }
 
 
-def _tool_names(told: Told) -> dict[Place, str]:
+def _tool_names(told: RenderedChat) -> dict[Place, str]:
     names = {call.get("id"): call["function"]["name"] for _, call in _calls(told)}
     answers = _between(told, tools=True).items()
     return {
@@ -248,7 +248,7 @@ def _tool_names(told: Told) -> dict[Place, str]:
     }
 
 
-def _speakers(told: Told) -> dict[Place, str]:
+def _speakers(told: RenderedChat) -> dict[Place, str]:
     return {
         place: m["name"]
         for place, m in _between(told, tools=False).items()
@@ -256,7 +256,7 @@ def _speakers(told: Told) -> dict[Place, str]:
     }
 
 
-def _order(told: Told) -> dict[int, str]:
+def _order(told: RenderedChat) -> dict[int, str]:
     gaps: dict[int, str] = {}
     turn = 0
     for message in told.messages:
@@ -267,7 +267,7 @@ def _order(told: Told) -> dict[int, str]:
     return {turn: gap for turn, gap in gaps.items() if "ot" in gap}
 
 
-_OF_MESSAGES: Mapping[str, Callable[[Told], Any]] = {
+_OF_MESSAGES: Mapping[str, Callable[[RenderedChat], Any]] = {
     SYSTEM: _system,
     SCHEMAS: lambda told: list(told.tools),
     TEXTS: lambda told: [message.get("content") or "" for message in _answers(told)],

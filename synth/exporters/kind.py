@@ -15,7 +15,7 @@ from synth.text.transcript.message_texts import Change
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from synth.exporters.tally import Tally
+    from synth.exporters.tally import ExportCounts
     from synth.ledger.ledger import Ledger
 
 
@@ -40,13 +40,13 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     one_row: str
     texts: "Callable[[Any, Form, Change], Any]"
-    rows: "Callable[[Ledger, Tally], Iterator[Any]]"
-    counts: "Callable[[Any, Tally], Mapping[str, int]]" = lambda row, tally: {}
+    rows: "Callable[[Ledger, ExportCounts], Iterator[Any]]"
+    counts: "Callable[[Any, ExportCounts], Mapping[str, int]]" = lambda row, tally: {}
     content: Callable[[Any], object] = lambda row: None
     rule: KindRule = CHATS
 
 
-class UnsayableError(Exception):
+class NotRepresentableError(Exception):
     """A row that a form has no place for; `reason` is a short stable name that becomes a
     counter.
     """
@@ -109,7 +109,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     """How one consumer reads rows of a kind: columns, and whether its loader gives a JSON value
     back unchanged.
 
-    A column raises `UnsayableError` for a row that has no place in the form; `unsaid` names what of
+    A column raises `NotRepresentableError` for a row that has no place in the form; `unsaid` names what of
     a row is lost in it. `guide` is the section of the card that says how to use it. `masks`:
     whether it can say that a turn carries no loss; `joins`: whether it is written from messages, in
     which answers can be joined. `per_turn`: the form of rows that hold one turn with loss each.

@@ -6,9 +6,9 @@ from functools import partial
 import msgspec
 
 from synth.datasets.release import LABELLED_TURNS
-from synth.exporters.kind import Form, Kind, UnsayableError
+from synth.exporters.kind import Form, Kind, NotRepresentableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.pairs import KtoReport, KtoRow, LabelSettings, kto_labels
 from synth.schemas.model import Message
@@ -31,13 +31,13 @@ class DesirabilityRow(msgspec.Struct, frozen=True):
         return self.trajectory
 
 
-def kto_rows(ledger: Ledger, tally: Tally) -> Iterator[DesirabilityRow]:
+def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[DesirabilityRow]:
     """Desirable and undesirable turns, stratified."""
     report = KtoReport()
     for found in kto_labels(ledger, LabelSettings(**label_settings(tally)), report):
         try:
             row = tally.aside.tried(found.trajectory.trajectory_id, partial(_row, found, tally))
-        except UnsayableError as error:
+        except NotRepresentableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
         if row is not None:
@@ -59,14 +59,14 @@ def _texts(row: DesirabilityRow, form: Form, change: Change) -> DesirabilityRow:
     )
 
 
-def _row(found: KtoRow, tally: Tally) -> DesirabilityRow:
-    """Raises `UnsayableError` where the form would change the turn's calls."""
+def _row(found: KtoRow, tally: ExportCounts) -> DesirabilityRow:
+    """Raises `NotRepresentableError` where the form would change the turn's calls."""
     said = completion(found.completion, tally)
     prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
     return DesirabilityRow(found.label, found.trajectory, prompt, said, joined)
 
 
-def _counts(row: DesirabilityRow, tally: Tally) -> Mapping[str, int]:
+def _counts(row: DesirabilityRow, tally: ExportCounts) -> Mapping[str, int]:
     return {
         "trained_turns": 1,
         "joined": row.joined,

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.sft_rows import with_objects
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.exporters.unroll import joined_answers
 from synth.schemas.messages import to_messages, turn_messages
 from synth.schemas.model import Message
@@ -17,7 +17,9 @@ from synth.schemas.trajectory import Trajectory, Turn
 from synth.text.transcript.message_texts import TOOLS, Change
 
 
-def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list[Message], bool]:
+def prompt_before(
+    trajectory: Trajectory, turn: int, tally: ExportCounts
+) -> tuple[list[Message], bool]:
     """What the policy saw before a turn, its past thoughts only where they are asked for; and
     whether answers were joined in it.
     """
@@ -33,8 +35,8 @@ def prompt_before(trajectory: Trajectory, turn: int, tally: Tally) -> tuple[list
     return joined, len(joined) < len(messages)
 
 
-def completion(turn: Turn, tally: Tally, *, thoughts: bool = True) -> Message:
-    """A turn as the assistant's message. Raises `UnsayableError` where the form would change its
+def completion(turn: Turn, tally: ExportCounts, *, thoughts: bool = True) -> Message:
+    """A turn as the assistant's message. Raises `NotRepresentableError` where the form would change its
     calls.
     """
     message = turn_messages(turn, thoughts=thoughts and tally.settings.thoughts)[0]
@@ -42,15 +44,15 @@ def completion(turn: Turn, tally: Tally, *, thoughts: bool = True) -> Message:
         any(call.parse_error is not None for call in turn.tool_calls)
         and _arguments(tally.form, tally) == "dict"
     ):
-        raise UnsayableError("broken_arguments")
+        raise NotRepresentableError("broken_arguments")
     if _arguments(tally.form, tally) == "dict" and not with_objects(
         turn, message, tally.form.holds
     ):
-        raise UnsayableError("inexact_arguments")
+        raise NotRepresentableError("inexact_arguments")
     return message
 
 
-def _arguments(form: Form, tally: Tally) -> str:
+def _arguments(form: Form, tally: ExportCounts) -> str:
     return tally.settings.arguments or form.arguments
 
 
@@ -59,7 +61,7 @@ def with_tools(trajectory: Trajectory, change: Change) -> Trajectory:
     return msgspec.structs.replace(trajectory, tools=change(TOOLS, trajectory.tools))
 
 
-def label_settings(tally: Tally) -> dict[str, Any]:
+def label_settings(tally: ExportCounts) -> dict[str, Any]:
     """What the reading of labels is told: `student` of the export is a template, not a policy, and
     stays here.
     """

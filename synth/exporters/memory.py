@@ -11,7 +11,7 @@ from synth.datasets.release import COMPILED_TRACES, Lineage
 from synth.exporters.kind import Kind
 from synth.exporters.sft import chat_counts, chat_texts
 from synth.exporters.sft_rows import SftRow
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
@@ -23,7 +23,7 @@ from synth.text.leaks.literals import literals
 from synth.text.provenance.seen import stands
 
 
-def memory_rows(ledger: Ledger, tally: Tally) -> Iterator[SftRow]:
+def memory_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[SftRow]:
     """A row for every verified trace whose answer stands on what its tools gave; the actions are
     left out.
     """

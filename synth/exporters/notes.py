@@ -5,7 +5,7 @@ loudest first.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.loss_turns import EVIDENCE
 
 _REMEDY = {
@@ -55,12 +55,12 @@ _MEANING = {
 _MOST_TOKENS = 5
 
 
-def notes(tally: Tally) -> list[str]:
+def notes(tally: ExportCounts) -> list[str]:
     """One line each."""
     return [*_warnings(tally), *_remarks(tally)]
 
 
-def _warnings(tally: Tally) -> Iterator[str]:
+def _warnings(tally: ExportCounts) -> Iterator[str]:
     rows, say, counts = tally.rows, tally.say, tally.counts
     if tally.unfinished is not None:
         yield f"WARNING: {tally.unfinished}; these rows are a part of what the run is to give."
@@ -137,14 +137,14 @@ def _warnings(tally: Tally) -> Iterator[str]:
         )
 
 
-def _tokens(tally: Tally) -> str:
+def _tokens(tally: ExportCounts) -> str:
     """The most frequent ones, and in how many rows."""
     found = sorted(tally.control_tokens.items(), key=lambda item: (-item[1], item[0]))
     named = ", ".join(f"`{what}` ({count})" for what, count in found[:_MOST_TOKENS])
     return f"{named} and {len(found) - _MOST_TOKENS} more" if len(found) > _MOST_TOKENS else named
 
 
-def _remarks(tally: Tally) -> Iterator[str]:
+def _remarks(tally: ExportCounts) -> Iterator[str]:
     counts = tally.counts
     for remedied in _REMEDY:
         found = sorted(reason for reason in tally.left_out if remedy(reason) == remedied)
@@ -200,7 +200,7 @@ def _remarks(tally: Tally) -> Iterator[str]:
         )
 
 
-def _then(tally: Tally, reasons: Sequence[str]) -> str:
+def _then(tally: ExportCounts, reasons: Sequence[str]) -> str:
     """What such rows would be left out for once they are taken in, with what changes that."""
     behind = sum(
         (tally.behind[reason] for reason in reasons if reason in tally.behind), Counter[str]()
@@ -225,7 +225,7 @@ def _quoted(reason: str) -> str:
     return f"`{reason}`" if reason.startswith("control_tokens:") else reason
 
 
-def losses(tally: Tally) -> list[str]:
+def losses(tally: ExportCounts) -> list[str]:
     """What the form has no place for, one line for all that is lost of the same number of rows."""
     by_count: dict[int, list[str]] = {}
     for what, count in sorted(tally.unsaid.items()):
@@ -237,7 +237,7 @@ def losses(tally: Tally) -> list[str]:
     ]
 
 
-def deciding(tally: Tally) -> tuple[str, int] | None:
+def deciding(tally: ExportCounts) -> tuple[str, int] | None:
     """Of an export without rows: the reason that decides and its count, None where there was
     nothing to export.
 
@@ -257,7 +257,7 @@ def deciding(tally: Tally) -> tuple[str, int] | None:
     )
 
 
-def why_empty(tallies: Sequence[Tally]) -> str:
+def why_empty(tallies: Sequence[ExportCounts]) -> str:
     """Why there are no rows, in one line: the reason that decides and what changes it.
 
     `tallies`: of the export, then of the same one with each remedy taken, as long as it gives no
@@ -303,13 +303,13 @@ def remedial_setting(reason: str) -> tuple[str, str | bool] | None:
     return setting, value or True
 
 
-def told_remedy(tally: Tally, name: str) -> str:
+def told_remedy(tally: ExportCounts, name: str) -> str:
     """What can be done, in the words of whoever asked."""
     setting, told = _REMEDY[name]
     return told.format(tally.say(setting), per_turn=tally.say("unroll=per_turn"))
 
 
-def named(tally: Tally, reason: str) -> str:
+def named(tally: ExportCounts, reason: str) -> str:
     """A reason of the export's own, with its remedy where it has one."""
     name = remedy(reason)
     if name is None:

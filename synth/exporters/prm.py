@@ -7,9 +7,9 @@ import msgspec
 
 from synth.datasets.release import LABELLED_TURNS
 from synth.exporters.json_columns import plain_text
-from synth.exporters.kind import Form, Kind, UnsayableError
+from synth.exporters.kind import Form, Kind, NotRepresentableError
 from synth.exporters.labelled_turn import completion, label_settings, prompt_before, with_tools
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.pairs import LabelSettings, StepReport, StepRow, step_labels
 from synth.schemas.model import Message
@@ -39,7 +39,7 @@ class StepValueRow(msgspec.Struct, frozen=True):
         return self.trajectory
 
 
-def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
+def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[StepValueRow]:
     """Steps with a label, or with a soft value alone where nothing decided them."""
     render = _renderer(tally)
     report = StepReport()
@@ -48,7 +48,7 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
             row = tally.aside.tried(
                 found.trajectory.trajectory_id, partial(_row, found, tally, render)
             )
-        except UnsayableError as error:
+        except NotRepresentableError as error:
             tally.leaves(f"{tally.form.name}:{error.reason}")
             continue
         if isinstance(row, str):
@@ -66,12 +66,12 @@ def prm_rows(ledger: Ledger, tally: Tally) -> Iterator[StepValueRow]:
 def _rendered(
     prompt: list[Message], step: Message, tools: Sequence[ToolSchema], render: Render
 ) -> tuple[str, str]:
-    """The texts of a prompt and of the step after it. Raises `UnsayableError` where the template
+    """The texts of a prompt and of the step after it. Raises `NotRepresentableError` where the template
     renders the prompt otherwise then.
     """
     before, after = render(prompt, tools), render([*prompt, step], tools)
     if not after.startswith(before):
-        raise UnsayableError("template_changes_the_prompt")
+        raise NotRepresentableError("template_changes_the_prompt")
     return before, after[len(before) :]
 
 
@@ -87,20 +87,20 @@ def _texts(row: StepValueRow, form: Form, change: Change) -> StepValueRow:
     )
 
 
-def _row(found: StepRow, tally: Tally, render: Render) -> StepValueRow | str:
-    """The row, or why there is none. Raises `UnsayableError` where the form would change the step's
+def _row(found: StepRow, tally: ExportCounts, render: Render) -> StepValueRow | str:
+    """The row, or why there is none. Raises `NotRepresentableError` where the form would change the step's
     calls.
     """
     step = completion(found.step, tally)
     prompt, joined = prompt_before(found.trajectory, found.label.turn, tally)
     try:
         texts = _rendered(prompt, step, found.trajectory.tools, render)
-    except UnsayableError as error:
+    except NotRepresentableError as error:
         return error.reason
     return StepValueRow(found.label, found.trajectory, prompt, step, *texts, render, joined)
 
 
-def _renderer(tally: Tally) -> Render:
+def _renderer(tally: ExportCounts) -> Render:
     if tally.settings.student is None:
         return transcript
     from synth.exporters.proof.template import served_template
@@ -130,7 +130,7 @@ def _arguments(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else plain_text(arguments)
 
 
-def _counts(row: StepValueRow, tally: Tally) -> Mapping[str, int]:
+def _counts(row: StepValueRow, tally: ExportCounts) -> Mapping[str, int]:
     return {"trained_turns": 1, "joined": row.joined}
 
 

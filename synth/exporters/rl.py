@@ -9,7 +9,7 @@ import msgspec
 from synth.datasets.release import TASKS, Lineage
 from synth.exporters.kind import Form, Kind
 from synth.exporters.select_rl import CHUNK, rl_tasks
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.decided import decision_order, verdicts_on
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import tasks_without_findings, without_findings
@@ -41,7 +41,7 @@ class RlRow(msgspec.Struct, frozen=True):
         return self.task
 
 
-def rl_rows(ledger: Ledger, tally: Tally) -> Iterator[RlRow]:
+def rl_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[RlRow]:
     """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks
     are honoured.
     """
@@ -116,7 +116,7 @@ def _texts(row: RlRow, form: Form, change: Change) -> RlRow:
     )
 
 
-def _counts(row: RlRow, tally: Tally) -> Mapping[str, int]:
+def _counts(row: RlRow, tally: ExportCounts) -> Mapping[str, int]:
     return {"never_tried": not row.tools and not row.trials, "unsolvable": not row.solvable}
 
 

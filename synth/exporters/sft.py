@@ -15,7 +15,7 @@ from synth.exporters.settings import RowSettings
 from synth.exporters.sft_rows import SftRow, said_after, sft_row
 from synth.exporters.skills import with_skills
 from synth.exporters.spelling import Spelling, as_key
-from synth.exporters.tally import Tally, masked_key
+from synth.exporters.tally import ExportCounts, masked_key
 from synth.exporters.tool_links import broken_link
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.ledger.decided import decided
@@ -34,7 +34,7 @@ from synth.text.transcript.message_texts import (
 
 
 def sft_rows(
-    trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: Tally
+    trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]], tally: ExportCounts
 ) -> Iterator[SftRow]:
     """The rows that may be trained on, one at a time; the others are counted by their first
     reason.
@@ -53,7 +53,9 @@ def sft_rows(
             yield row
 
 
-def _row(trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally) -> SftRow | None:
+def _row(
+    trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: ExportCounts
+) -> SftRow | None:
     """The row, None where filters or the settings leave it out."""
     masks = decided_masks(verdict.detail for verdict in verdicts.values())
     refused = _refusal(trajectory, verdicts, tally)
@@ -83,7 +85,7 @@ def _behind(
     trajectory: Trajectory,
     verdicts: Mapping[str, Verdict],
     masks: Mapping[int, str],
-    tally: Tally,
+    tally: ExportCounts,
 ) -> Iterator[str]:
     """Why it would be left out next, and so on, where the setting that takes in such rows is set
     each time.
@@ -99,7 +101,9 @@ def _behind(
             yield reason
 
 
-def _without_loss(trajectory: Trajectory, masked: Mapping[int, str], tally: Tally) -> str | None:
+def _without_loss(
+    trajectory: Trajectory, masked: Mapping[int, str], tally: ExportCounts
+) -> str | None:
     """Why it is left out for turns without loss, or None."""
     if len(masked) == len(trajectory.turns):
         return "no_trained_turn"
@@ -109,7 +113,7 @@ def _without_loss(trajectory: Trajectory, masked: Mapping[int, str], tally: Tall
 
 
 def _refusal(
-    trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: Tally
+    trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: ExportCounts
 ) -> Refusal | str | None:
     refusal = tally.refusal(Lineage(trajectory), verdicts)
     if refusal is not None:
@@ -121,7 +125,7 @@ def _refusal(
     return broken_link(trajectory)
 
 
-def chat_counts(row: SftRow, tally: Tally) -> Mapping[str, int]:
+def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
     """What is added up over rows of chats. Turns of a row of one turn that stand before it are no
     turns without loss.
     """

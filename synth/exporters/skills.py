@@ -11,7 +11,7 @@ import msgspec
 
 from synth.exporters.control_tokens import tokens_of
 from synth.exporters.sft_rows import SftRow
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values
 from synth.ledger.views import connect
@@ -33,7 +33,7 @@ class Skill(msgspec.Struct, frozen=True):
     pdi_index: float | None
 
 
-def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: Tally) -> Iterator[SftRow]:
+def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: ExportCounts) -> Iterator[SftRow]:
     """The rows as they are; notes which of those that were written have a skill text."""
     with connect(ledger) as connection:
         known = {
@@ -56,7 +56,7 @@ def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: Tally) -> Iterato
             taken.add(identity)
 
 
-def without_control_tokens(found: Iterable[Skill], tally: Tally) -> Iterator[Skill]:
+def without_control_tokens(found: Iterable[Skill], tally: ExportCounts) -> Iterator[Skill]:
     """The skill texts as rows are taken: left out, with other brackets or as they are."""
     tokens = tokens_of(tally)
     for one in found:

@@ -19,7 +19,7 @@ COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "be
 _MASKED = "masked:"
 
 
-class Tally(LeftOut):
+class ExportCounts(LeftOut):
     """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
     loss each.
     """
@@ -61,9 +61,9 @@ class Tally(LeftOut):
         self._seen: set[int] = set()
         """64 bits of each row."""
 
-    def with_setting(self, name: str, value: object) -> "Tally":
+    def with_setting(self, name: str, value: object) -> "ExportCounts":
         """An empty tally of the same rows under one other setting."""
-        return Tally(
+        return ExportCounts(
             self.kind,
             self.settings.model_copy(update={name: value}),
             self.form,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.hub.released import Wanted
+from synth.hub.released import PublishRequest
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
 from synth.schemas.canonical import content_hash
@@ -16,7 +16,7 @@ from synth.schemas.errors import ConfigError
 class Begun(msgspec.Struct, frozen=True):
     """The settings, and the digest of what was to go out."""
 
-    wanted: Wanted
+    wanted: PublishRequest
     digest: str
 
 

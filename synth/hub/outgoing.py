@@ -39,7 +39,7 @@ def searched(ledger: Ledger) -> Searched:
     return Searched(*seen_by(ledger, SECRETS, REDACTED), FlowScan(ledger).settings)
 
 
-class Outgoing:
+class PublishScan:
     """Searches texts with the settings of the run's own filter where that has seen every
     trajectory, else for all that is known.
 

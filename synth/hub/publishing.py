@@ -15,10 +15,10 @@ from synth.exporters.sft_rows import sft_row
 from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
 from synth.hub.licences import metadata
-from synth.hub.outgoing import Outgoing, searched
+from synth.hub.outgoing import PublishScan, searched
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.readback import Sent
-from synth.hub.released import Wanted, require_released
+from synth.hub.released import PublishRequest, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.ledger.decided import decided
@@ -47,13 +47,15 @@ class Prepared(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-def prepare(ledger: Ledger, wanted: Wanted, aside: Path, token: str | None = None) -> Prepared:
+def prepare(
+    ledger: Ledger, wanted: PublishRequest, aside: Path, token: str | None = None
+) -> Prepared:
     """Raises `ConfigError` for datasets that do not stand, benchmarks and held-out tasks unasked,
     and anything secret or personal.
     """
     datasets = found(ledger, wanted.kinds, aside)
     by = searched(ledger)
-    outgoing = Outgoing(by, token)
+    outgoing = PublishScan(by, token)
     facts = {config.name: row_facts(config, outgoing) for config in datasets.configs}
     for config in datasets.configs:
         require_released(ledger, config, facts[config.name], wanted)
@@ -121,7 +123,7 @@ def _without_names(text: str, ledger: Ledger) -> str:
     return head + ending + QuotedValues({}, finder).out_of(body)
 
 
-def _terms(wanted: Wanted) -> dict[str, str]:
+def _terms(wanted: PublishRequest) -> dict[str, str]:
     return metadata(wanted.licence, wanted.licence_name, wanted.licence_link)
 
 
@@ -160,7 +162,7 @@ def traces(
     }
 
 
-def preview(prepared: Prepared, wanted: Wanted, say: Callable[[str], None]) -> None:
+def preview(prepared: Prepared, wanted: PublishRequest, say: Callable[[str], None]) -> None:
     """What would go out: files, sizes, rows, and how the card begins."""
     publication = prepared.publication
     account = "" if "/" in wanted.repo else ", in the account whose token sends it"

@@ -25,7 +25,7 @@ _TOLD = {
 """Settings that a publication has, too, by what they let out."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class PublishRequest(msgspec.Struct, frozen=True):
     """What the user asked for; `kinds` empty means all of them. Kept on this machine until it is
     done, so that it can be gone on with.
     """
@@ -42,7 +42,9 @@ class Wanted(msgspec.Struct, frozen=True):
     licence_link: str | None = None
 
 
-def require_released(ledger: Ledger, config: Config, facts: RowFacts, wanted: Wanted) -> None:
+def require_released(
+    ledger: Ledger, config: Config, facts: RowFacts, wanted: PublishRequest
+) -> None:
     """Raises `ConfigError` where rows descend from what may not leave: under the export's settings,
     but benchmarks and held-out tasks only where the publication was told so itself.
     """
@@ -68,7 +70,7 @@ def require_released(ledger: Ledger, config: Config, facts: RowFacts, wanted: Wa
 
 
 def _refused(
-    ledger: Ledger, config: Config, identities: Sequence[str], wanted: Wanted
+    ledger: Ledger, config: Config, identities: Sequence[str], wanted: PublishRequest
 ) -> dict[str, Refusal]:
     """By trajectory or task. Who wrote a labelled turn is the export's to know, not asked here."""
     kind = kind_of(config.kind).rule

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synth.hub.outgoing import Outgoing
+from synth.hub.outgoing import PublishScan
 from synth.hub.source import Config
 
 _ROWS_AT_ONCE = 200
@@ -78,7 +78,7 @@ class RowFacts:
         )
 
 
-def row_facts(config: Config, outgoing: Outgoing) -> RowFacts:
+def row_facts(config: Config, outgoing: PublishScan) -> RowFacts:
     """One pass over a configuration's shards, some hundred rows in memory at a time."""
     facts = RowFacts()
     for path in config.files.values():

@@ -12,7 +12,7 @@ from synth.hub.client import Hub
 from synth.hub.publishing import Prepared
 from synth.hub.push import Pushed, push
 from synth.hub.readback import require_equal
-from synth.hub.released import Wanted
+from synth.hub.released import PublishRequest
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 
@@ -44,7 +44,7 @@ def hub_of(repo: str, token: str, say: Callable[[str], None]) -> tuple[Hub, str]
 def send(
     ledger: Ledger,
     hub: Hub,
-    wanted: Wanted,
+    wanted: PublishRequest,
     prepared: Prepared,
     token: str,
     say: Callable[[str], None],

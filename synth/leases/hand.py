@@ -34,7 +34,7 @@ def still_open(planned: PlannedSlot, state: LedgerState) -> bool:
     return slot is None or (slot.valid is None and slot.attempts <= planned.first_attempt)
 
 
-class Others:
+class PeerClaims:
     """What one process knows of the workers beside it: their claims, who of them is alive, and what
     they have committed.
     """
@@ -95,13 +95,13 @@ class Others:
         return self._leases.ledger.refresh()
 
 
-class Hand:
+class ClaimedSlots:
     """What this process holds of the `slots` of a shard. Not for several event loops."""
 
     def __init__(
         self,
         leases: Leases,
-        others: Others,
+        others: PeerClaims,
         slots: Sequence[PlannedSlot],
         rng: random.Random,
         say: Callable[[str], None],

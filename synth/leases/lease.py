@@ -23,7 +23,7 @@ from itertools import count
 
 import msgspec
 
-from synth.boundary import called
+from synth.boundary import guard
 from synth.leases import heartbeat
 from synth.leases.heartbeat import Heartbeat, State
 from synth.leases.holder import Holder, dead_here, forget, lives_here
@@ -247,7 +247,7 @@ class Leases:
         ):
             return False
         self.ledger.fence(holder, 1, self.holder())
-        called("lease", lambda: _close_dead(self._storage, holder))
+        guard("lease", lambda: _close_dead(self._storage, holder))
         if here:
             forget(self.ledger.journal_folder, holder)
         return True
@@ -283,7 +283,7 @@ class Leases:
         if not lease.lost:
             released = msgspec.json.encode(Record(lease.holder, self._place, True))
             with contextlib.suppress(SynthError):  # it ends with this process
-                called(
+                guard(
                     "lease",
                     lambda: self._storage.replace(_name(lease.work, lease.number), released),
                 )
@@ -294,7 +294,7 @@ class Leases:
         """
         for lease in committed:
             with contextlib.suppress(SynthError):  # cleared away at the stage's end
-                called(
+                guard(
                     "lease",
                     lambda lease=lease: self._storage.discard(  # type: ignore[misc]
                         _name(lease.work, lease.number)
@@ -310,7 +310,7 @@ class Leases:
         if holder is not None:
             last = self.tell(state=state, message=message)
             with contextlib.suppress(SynthError):  # the term runs out
-                called("lease", lambda: holder.close(last))
+                guard("lease", lambda: holder.close(last))
 
     def _silent(self, what: str, blob: bytes, term_s: float) -> bool:
         """Whether something has not changed for a term on this process's clock, since it was first
@@ -331,7 +331,7 @@ class Leases:
                 return
             self._holder = None
         with contextlib.suppress(SynthError):
-            called("lease", lambda: holder.close(None))
+            guard("lease", lambda: holder.close(None))
         for lease in [lease for lease in list(self._held) if lease.holder == holder.id]:
             lease.lost = True
             lease.on_loss()
@@ -341,7 +341,7 @@ class Leases:
     def _give_signs(self) -> None:
         while not self._over.wait(self._beat.every_s):
             with contextlib.suppress(SynthError):  # tried again at the next renewal
-                called("lease", self.renew)
+                guard("lease", self.renew)
 
     def renew(self) -> None:
         """One sign of life; or the news that this process was declared dead."""
@@ -373,10 +373,10 @@ def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
     dead = set(dead_here(ledger.journal_folder))
     for name in claims:
         with contextlib.suppress(SynthError):  # one may not delete there
-            called("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
+            guard("lease", lambda name=name: storage.discard(name))  # type: ignore[misc]
     for holder in dead:
         with contextlib.suppress(SynthError):
-            called("lease", lambda holder=holder: _close_dead(storage, holder))  # type: ignore[misc]
+            guard("lease", lambda holder=holder: _close_dead(storage, holder))  # type: ignore[misc]
         forget(ledger.journal_folder, holder)
 
 

@@ -11,7 +11,7 @@ from synth.ledger.state import conclusion
 from synth.schemas.canonical import content_hash
 
 
-def conclude(
+def finalize_labels(
     ledger: Ledger,
     ref: StageRef,
     *,

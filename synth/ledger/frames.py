@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 from synth.ledger.evidence import MIGRATED
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StoredFile
-from synth.ledger.shown import Shown, files_of, former_files, shown
+from synth.ledger.shown import ObservedPrompt, files_of, former_files, shown
 from synth.ledger.tables import TABLES
 from synth.ledger.views import relation
 from synth.schemas.errors import ConfigError
@@ -37,7 +37,7 @@ def frame(ledger: Ledger, table: str, *, every: bool = False) -> pl.LazyFrame:
         migrated: pl.DataFrame = relation(ledger, f"FROM {table}{'_all' if every else ''}").pl()
         return migrated.select(_schema(table).names()).lazy()
     if every:
-        parts = [Shown(found)] if (found := files_of(table, state.shards)) else []
+        parts = [ObservedPrompt(found)] if (found := files_of(table, state.shards)) else []
     else:
         parts = shown(table, *state.visible(), hides=bool(state.superseded))
     frames = [_part(ledger, table, part) for part in parts]
@@ -47,7 +47,7 @@ def frame(ledger: Ledger, table: str, *, every: bool = False) -> pl.LazyFrame:
     return rows
 
 
-def _part(ledger: Ledger, table: str, part: Shown) -> pl.LazyFrame:
+def _part(ledger: Ledger, table: str, part: ObservedPrompt) -> pl.LazyFrame:
     rows = _scan(ledger, table, part.files)
     if part.adopted_only:
         rows = rows.filter(pl.col("trajectory_id").is_in(sorted(ledger.state.adopted())))

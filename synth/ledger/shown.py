@@ -12,7 +12,7 @@ from synth.ledger.manifest import ShardLine, StoredFile
 _BY_TRAJECTORY = {"trajectories", "turns", "decisions"}
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ObservedPrompt(msgspec.Struct, frozen=True):
     """Files of one table. `adopted_only`: of their rows those of adopted trajectories; `hides`:
     none of superseded ones.
     """
@@ -24,18 +24,18 @@ class Shown(msgspec.Struct, frozen=True):
 
 def shown(
     table: str, whole: Sequence[ShardLine], partly: Sequence[ShardLine], *, hides: bool
-) -> list[Shown]:
+) -> list[ObservedPrompt]:
     """What is shown of the shards that belong to the flow, and of those of which it adopted rows.
 
     `hides`: some attempts are superseded by ones that another machine committed first.
     """
     by_trajectory = table in _BY_TRAJECTORY
     hides = hides and by_trajectory
-    parts = [Shown(files_of(table, whole), hides=hides)]
+    parts = [ObservedPrompt(files_of(table, whole), hides=hides)]
     if by_trajectory:
-        parts.append(Shown(files_of(table, partly), adopted_only=True, hides=hides))
+        parts.append(ObservedPrompt(files_of(table, partly), adopted_only=True, hides=hides))
     elif table == "tasks":
-        parts.append(Shown(files_of(table, partly)))
+        parts.append(ObservedPrompt(files_of(table, partly)))
     return [part for part in parts if part.files]
 
 

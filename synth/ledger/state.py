@@ -24,7 +24,7 @@ from synth.schemas.canonical import content_hash
 IMPORT = "import"
 
 
-def kept_apart(stage_key: str) -> str:
+def evidence_key(stage_key: str) -> str:
     """The key of rows that a stage keeps out of views, filters and datasets: not its own."""
     return content_hash([stage_key, "episodes"])
 
@@ -214,7 +214,7 @@ class LedgerState:
         more.
         """
         return any(
-            stage == line.stage and kept_apart(key) == line.stage_key for stage, key in self.done
+            stage == line.stage and evidence_key(key) == line.stage_key for stage, key in self.done
         )
 
     def _made_again(self, line: ShardLine) -> bool:

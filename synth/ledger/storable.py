@@ -74,7 +74,7 @@ def storable_shard(
     try:
         return trajectories, _readable_tables(stage, stage_key, trajectories, tasks, records), []
     except UNSTORABLE:
-        kept = [storable(trajectory) for trajectory in trajectories]
+        kept = [with_storable_values(trajectory) for trajectory in trajectories]
     for table, rows in (("trajectories", kept), ("tasks", tasks), *records.items()):
         for record in rows:
             problem = _problem(table, record)
@@ -108,7 +108,7 @@ def _readable_tables(
     return tables
 
 
-def storable(trajectory: Trajectory) -> Trajectory:
+def with_storable_values(trajectory: Trajectory) -> Trajectory:
     """The trajectory itself; or, where a value cannot be held, an invalid attempt that ends before
     it and names the field.
     """

@@ -21,7 +21,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import ShardLine, StoredFile
 from synth.ledger.question import answered, one_question
 from synth.ledger.repairs import REPAIRS
-from synth.ledger.shown import Shown, files_of, former_files, shown
+from synth.ledger.shown import ObservedPrompt, files_of, former_files, shown
 from synth.ledger.spending import SPENDING
 from synth.ledger.tables import TABLES
 
@@ -92,7 +92,7 @@ class Views:
         files = former_files(shards) if table in MIGRATED else ()
         return [MIGRATED[table].replace("{rows}", self._scan(files, "scores"))] if files else []
 
-    def _part(self, part: Shown, table: str) -> str:
+    def _part(self, part: ObservedPrompt, table: str) -> str:
         rows = self._scan(part.files, table)
         if part.adopted_only:
             rows = f"SELECT * FROM ({rows}) WHERE trajectory_id IN (FROM lineage.adopted)"

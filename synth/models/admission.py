@@ -12,7 +12,7 @@ from synth.schemas.model import ChatModel, Completion, Message, Sampling, Scored
 from synth.schemas.trajectory import ToolSchema
 
 
-class Admission:
+class ConcurrencyLimit:
     """A gate that lets at most `limit` callers through at a time, in the order in which they came;
     fewer where `room` says so.
 
@@ -78,7 +78,10 @@ class AdmittedChat:
     """
 
     def __init__(
-        self, model: ChatModel, admission: Admission, may_begin: Callable[[], bool] | None = None
+        self,
+        model: ChatModel,
+        admission: ConcurrencyLimit,
+        may_begin: Callable[[], bool] | None = None,
     ) -> None:
         self._model = model
         self._may_begin = may_begin
@@ -117,7 +120,7 @@ class AdmittedScoring:
     holds many at once answers late.
     """
 
-    def __init__(self, model: ScoringModel, admission: Admission) -> None:
+    def __init__(self, model: ScoringModel, admission: ConcurrencyLimit) -> None:
         self._model = model
         self._admission = admission
 

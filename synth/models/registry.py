@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from synth.boundary import called, imported
-from synth.models.admission import Admission, AdmittedChat, AdmittedScoring
+from synth.boundary import guard, imported
+from synth.models.admission import AdmittedChat, AdmittedScoring, ConcurrencyLimit
 from synth.models.broken_calls import BrokenCallsChat
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
@@ -32,7 +32,7 @@ def open_model(settings: ModelSettings) -> ChatModel:
     `package.module:attribute`, and for a key that is not in the environment.
     """
     engine = cast(ChatModel, _opened(settings, ENGINES, "is not known"))
-    return AdmittedChat(BrokenCallsChat(engine), Admission(settings.max_in_flight))
+    return AdmittedChat(BrokenCallsChat(engine), ConcurrencyLimit(settings.max_in_flight))
 
 
 def open_scoring(settings: ModelSettings) -> ScoringModel:
@@ -40,7 +40,7 @@ def open_scoring(settings: ModelSettings) -> ScoringModel:
     `ConfigError` as `open_model` does, and for an engine that gives none.
     """
     engine = cast(ScoringModel, _opened(settings, SCORING, "gives no probabilities of prompts"))
-    return AdmittedScoring(engine, Admission(settings.max_in_flight))
+    return AdmittedScoring(engine, ConcurrencyLimit(settings.max_in_flight))
 
 
 def _opened(settings: ModelSettings, engines: Mapping[str, str], unfit: str) -> object:
@@ -51,7 +51,7 @@ def _opened(settings: ModelSettings, engines: Mapping[str, str], unfit: str) -> 
             "package.module:attribute"
         )
     opener = imported(f"engine {settings.engine}", target)
-    return called(
+    return guard(
         f"engine {settings.engine}",
         lambda: cast(Callable[[ModelSettings], object], opener)(settings),
     )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from synth.keys.remover import MARK, KeyRemover
 from synth.loop_lag import lagged_s
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.models.backoff import Backoff, RetryBudget, with_retries
 from synth.models.chat_request import request_body
 from synth.models.key_in_parts import joined_without_key, key_removed
@@ -101,7 +101,7 @@ class ServerChat:
         self._remover = KeyRemover({MARK: key})
         self._answered = False
         self._seen = SeenReplies()
-        self._gate = Admission(settings.max_in_flight, lambda: transport.room)
+        self._gate = ConcurrencyLimit(settings.max_in_flight, lambda: transport.room)
 
     @property
     def name(self) -> str:

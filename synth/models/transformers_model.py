@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from synth.boundary import called
+from synth.boundary import guard
 from synth.models.broken_calls import broken_calls_as_text, has_broken_calls
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
@@ -165,8 +165,8 @@ def load(settings: ModelSettings) -> LocalModel:
         str(Path(settings.model).expanduser()) if settings.model.startswith("~") else settings.model
     )
     what = f"model {settings.model}: transformers cannot load it"
-    tokenizer = called(what, lambda: AutoTokenizer.from_pretrained(place))
-    weights = called(
+    tokenizer = guard(what, lambda: AutoTokenizer.from_pretrained(place))
+    weights = guard(
         what, lambda: AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32).eval()
     )
     if not tokenizer.is_fast or not tokenizer.chat_template:

@@ -73,7 +73,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class State(msgspec.Struct, frozen=True):
+class TestState(msgspec.Struct, frozen=True):
     """All rows about one turn of one trajectory."""
 
     trajectory_id: str
@@ -90,7 +90,7 @@ _READ = msgspec.json.Decoder(Experiment)
 
 def states(
     ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside
-) -> Iterator[State]:
+) -> Iterator[TestState]:
     """The current flow's states with such rows, those of one shard of trajectories side by side;
     `aside`: rows that cannot be read.
     """
@@ -123,8 +123,8 @@ def states(
                 read, metric=metric, subject_id=subject, turn=turn, value=value
             )
             if held and (held[0].subject_id, held[0].turn) != (subject, turn):
-                yield State(held[0].subject_id, held[0].turn, tuple(held))
+                yield TestState(held[0].subject_id, held[0].turn, tuple(held))
                 held = []
             held.append(row)
     if held:
-        yield State(held[0].subject_id, held[0].turn, tuple(held))
+        yield TestState(held[0].subject_id, held[0].turn, tuple(held))

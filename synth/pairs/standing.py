@@ -8,7 +8,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 
 
-class Standing(msgspec.Struct, frozen=True):
+class PassRate(msgspec.Struct, frozen=True):
     """Base trials with a verdict and successes."""
 
     trials: int
@@ -25,10 +25,10 @@ class Standings(msgspec.Struct, frozen=True):
     beginning by somebody who knew neither gold nor guidance.
     """
 
-    by_policy: dict[tuple[str, str], Standing]
+    by_policy: dict[tuple[str, str], PassRate]
     solvable: frozenset[str]
 
-    def of(self, task_id: str, policy: str) -> Standing | None:
+    def of(self, task_id: str, policy: str) -> PassRate | None:
         """Of one policy's base trials; None where there are none."""
         return self.by_policy.get((task_id, policy))
 
@@ -49,7 +49,7 @@ def standings(ledger: Ledger) -> Standings:
     """Of all tasks of the current flow."""
     with connect(ledger) as connection:
         trials = {
-            (task, policy): Standing(n, passed)
+            (task, policy): PassRate(n, passed)
             for task, policy, n, passed in connection.execute(_TRIALS).fetchall()
         }
         return Standings(

@@ -11,7 +11,15 @@ from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.task_places import TaskPlaces
 from synth.ledger.views import LedgerConnection, connect
-from synth.pairs.experiments import CHUNK, INJECTION, OFF_POLICY, REPAIR, Experiment, State, states
+from synth.pairs.experiments import (
+    CHUNK,
+    INJECTION,
+    OFF_POLICY,
+    REPAIR,
+    Experiment,
+    TestState,
+    states,
+)
 from synth.pairs.likelihood_bar import Surprisals, surprisals
 from synth.pairs.turns import policy_name
 from synth.schemas.outcome import Outcome
@@ -33,7 +41,7 @@ class Scene(msgspec.Struct, frozen=True):
     injections name.
     """
 
-    state: State
+    state: TestState
     trajectories: Mapping[str, Trajectory]
     verdicts: Mapping[str, Mapping[str, Verdict]]
     task: Task | None
@@ -117,7 +125,7 @@ def scenes(ledger: Ledger, metrics: Sequence[str], aside: SetAside) -> Iterator[
                 )
 
 
-def _named(state: State) -> Iterator[str]:
+def _named(state: TestState) -> Iterator[str]:
     yield state.trajectory_id
     for row in state.rows:
         yield from row.pos_ids

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from synth.boundary import crossing
+from synth.boundary import guard_async
 from synth.policies.capability import require
 from synth.policies.chance import trial_seed
 from synth.schemas.errors import ConfigError
@@ -48,7 +48,7 @@ class _Expert:
     async def act(self, view: View) -> Act:
         """What the planner does next; its thoughts, if any, are not the agent's."""
         profile = heeded(self._profile, view.guidance, self._env.spec.profiles)
-        turn = await crossing(
+        turn = await guard_async(
             Fault.ENVIRONMENT, "expert", lambda: self._env.expert(profile, self._seed), None
         )
         return Act(turn=msgspec.structs.replace(turn, thought=None))

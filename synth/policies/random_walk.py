@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from synth.boundary import crossing
+from synth.boundary import guard_async
 from synth.policies.capability import require
 from synth.policies.chance import turn_draws
 from synth.schemas.environment import AgentTurn
@@ -30,7 +30,7 @@ class _RandomWalk:
 
     async def act(self, view: View) -> Act:
         """One of the world's affordances; says so where there is none."""
-        turns = await crossing(
+        turns = await guard_async(
             Fault.ENVIRONMENT, "affordances", self._episode.env.affordances, None
         )
         turn = turn_draws(self._episode, view).choice(turns) if turns else NOTHING_LEFT

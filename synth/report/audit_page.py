@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from synth.engine.table import Table
-from synth.envs.audit.report import Answer, Report
+from synth.envs.audit.report import AuditAnswer, Report
 from synth.envs.conformance.finding import Finding
 from synth.report.html import document
 from synth.schemas.printable import in_html
@@ -39,7 +39,7 @@ def audit_page(report: Report, command: str) -> str:
     )
 
 
-def _overview(answers: Sequence[Answer]) -> str:
+def _overview(answers: Sequence[AuditAnswer]) -> str:
     """Every question in a line, linked to its section."""
     rows = "".join(
         f'<tr><td><a href="#{in_html(answer.name)}">{in_html(answer.name)}</a></td>'
@@ -56,7 +56,7 @@ def _overview(answers: Sequence[Answer]) -> str:
     )
 
 
-def _section(answer: Answer) -> str:
+def _section(answer: AuditAnswer) -> str:
     """One question: what was asked, what came of each part, and the evidence; open where it
     failed.
     """

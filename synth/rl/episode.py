@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
@@ -119,7 +119,9 @@ class Episode:
         env, self._env = self._env, None
         if env is not None:
             with contextlib.suppress(FaultError):
-                await crossing(Fault.ENVIRONMENT, "close", env.close, self._limits.step_timeout_s)
+                await guard_async(
+                    Fault.ENVIRONMENT, "close", env.close, self._limits.step_timeout_s
+                )
 
     async def _checked(self, env: Env) -> CheckResult:
         result = await checked(env)
@@ -141,7 +143,7 @@ class Episode:
 
     async def _crossed(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
         try:
-            return await crossing(Fault.ENVIRONMENT, what, call, self._limits.step_timeout_s)
+            return await guard_async(Fault.ENVIRONMENT, what, call, self._limits.step_timeout_s)
         except FaultError as error:
             self._fault = error
             raise

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from synth.boundary import FaultError, crossing, waits
+from synth.boundary import FaultError, guard_async, waits
 from synth.branching import DriftError, branch
 from synth.loop_lag import lagged_s
 from synth.models.reply_health import CUT_OFF, mask_of
@@ -19,8 +19,8 @@ from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
 from synth.rollout.recorded_turn import placed_turn, recorded_turn, unwhispered
 from synth.rollout.resumption import JournaledModel, Resumption
-from synth.rollout.start import Start
-from synth.rollout.user_lines import Spoke, UserLines
+from synth.rollout.start import BranchPoint
+from synth.rollout.user_lines import Spoke, UserSimulator
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import Env, Opening, Response
 from synth.schemas.identity import trajectory_id
@@ -37,7 +37,7 @@ Turned = Callable[[Usage | None], None]
 """Told what each turn has used, when the agent has decided it."""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class EpisodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One slot to fill: a task, a policy, a trial; `first_attempt` counts the tries that the ledger
     already holds.
 
@@ -56,7 +56,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     role: str | None = None
     user: User | None = None
     first_attempt: int = 0
-    start: Start | None = None
+    start: BranchPoint | None = None
     draw: int = 0
     guidance: str | None = None
     gold_informed: bool = False
@@ -71,7 +71,7 @@ class _Record:
         self.turns: list[Turn] = []
         self.unanswered: Turn | None = None
         self.waited_s = 0.0
-        self.user: UserLines | None = None
+        self.user: UserSimulator | None = None
         self.weights: set[str] = set()
         self.check: CheckResult | None = None
         self.reward: float | None = None
@@ -82,7 +82,7 @@ class _Record:
 
 
 async def run_attempt(
-    work: Work,
+    work: EpisodeSpec,
     attempt: int,
     open_world: Callable[[], Env],
     model: ChatModel | None,
@@ -101,7 +101,7 @@ async def run_attempt(
     journaled = JournaledModel(model, resumption) if model is not None else None
     env: Env | None = None
     try:
-        env = await crossing(
+        env = await guard_async(
             Fault.ENVIRONMENT,
             "opening the world",
             lambda: _ran(open_world),
@@ -119,7 +119,7 @@ async def run_attempt(
 
 
 async def _episode(
-    work: Work,
+    work: EpisodeSpec,
     env: Env,
     model: ChatModel | None,
     resumption: Resumption,
@@ -130,7 +130,7 @@ async def _episode(
     limits = work.limits
     resumption.refault(0, "reset")
     if work.start is None:
-        opening = await crossing(
+        opening = await guard_async(
             Fault.ENVIRONMENT, "reset", lambda: record.given.opened(env), limits.step_timeout_s
         )
         record.opening = _without_greeting(opening, record.turns)
@@ -141,14 +141,14 @@ async def _episode(
     guidance = None if work.guidance is None else Guidance(work.guidance, len(record.turns))
     put = iter(work.start.put if work.start is not None else ())
     episode = Episode(env, model, work.trial, work.seed, work.draw)
-    policy = await crossing(
+    policy = await guard_async(
         Fault.MODEL,
         "opening the policy",
         lambda: _ran(lambda: work.policy.open(episode)),
         limits.step_timeout_s,
     )
     if work.user is not None:
-        record.user = UserLines(work.user, episode, work.task, resumption, spoke)
+        record.user = UserSimulator(work.user, episode, work.task, resumption, spoke)
     patience = limits.step_timeout_s if model is None else None
     while True:
         index, record.phase = len(record.turns), "act"
@@ -161,7 +161,7 @@ async def _episode(
                 act = (
                     placed.act
                     if placed is not None
-                    else await crossing(
+                    else await guard_async(
                         Fault.MODEL, "policy", partial(decided, policy, view), patience
                     )
                 )
@@ -204,7 +204,7 @@ async def _episode(
 
 
 async def _stepped(
-    work: Work, env: Env, resumption: Resumption, record: _Record, index: int, act: Act
+    work: EpisodeSpec, env: Env, resumption: Resumption, record: _Record, index: int, act: Act
 ) -> Response:
     """The world's answer to a turn. Where it gives none, the turn is kept: it shows what the world
     broke at, and what it has cost.
@@ -212,7 +212,7 @@ async def _stepped(
     record.phase = "step"
     try:
         resumption.refault(index, "step")
-        response = await crossing(
+        response = await guard_async(
             Fault.ENVIRONMENT,
             f"step {index}",
             lambda: stepped(env.step(act.turn), index, act.turn.tool_calls),
@@ -228,7 +228,7 @@ async def _stepped(
 
 
 async def _worded(
-    user: UserLines, record: _Record, index: int, act: Act, response: Response
+    user: UserSimulator, record: _Record, index: int, act: Act, response: Response
 ) -> Response:
     """The response in the words of the user's model; not the last one of an episode, which no agent
     reads.
@@ -243,13 +243,13 @@ async def _worded(
 
 
 async def _checked(
-    work: Work, env: Env, resumption: Resumption, record: _Record, termination: Termination
+    work: EpisodeSpec, env: Env, resumption: Resumption, record: _Record, termination: Termination
 ) -> Termination:
     """Asks the world's own check, where the task has one."""
     record.phase = "check"
     resumption.refault(len(record.turns), "check")
     if work.task.check is not None:
-        record.check = await crossing(
+        record.check = await guard_async(
             Fault.ENVIRONMENT, "check", lambda: checked(env), work.limits.step_timeout_s
         )
         record.reward = record.reward if record.reward is not None else float(record.check.passed)
@@ -264,12 +264,12 @@ async def _ran(function: Callable[[], T]) -> T:
 async def _close(env: Env, timeout_s: float) -> None:
     """Closes a world; a fault of closing harms nobody any more: the episode is recorded."""
     try:
-        await crossing(Fault.ENVIRONMENT, "close", env.close, timeout_s)
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, timeout_s)
     except FaultError:
         return
 
 
-async def _branched(work: Work, start: Start, env: Env, task: Task) -> Opening:
+async def _branched(work: EpisodeSpec, start: BranchPoint, env: Env, task: Task) -> Opening:
     """The world put before the turn that the work starts at. Raises `FaultError` (drift) where it
     answers otherwise than recorded.
     """
@@ -280,7 +280,7 @@ async def _branched(work: Work, start: Start, env: Env, task: Task) -> Opening:
         except DriftError as error:
             return error
 
-    found = await crossing(
+    found = await guard_async(
         Fault.ENVIRONMENT, "branch", branched, work.limits.step_timeout_s * (start.turn + 1)
     )
     if isinstance(found, DriftError):
@@ -300,7 +300,11 @@ def _without_greeting(opening: Opening, turns: list[Turn]) -> Opening:
 
 
 def _trajectory(
-    work: Work, attempt: int, record: _Record, termination: Termination, error: FaultError | None
+    work: EpisodeSpec,
+    attempt: int,
+    record: _Record,
+    termination: Termination,
+    error: FaultError | None,
 ) -> Trajectory:
     fault = error.fault if error is not None else None
     passed = record.check.passed if record.check is not None else None

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from synth.boundary import FaultError, crossing, nobodys_time
+from synth.boundary import FaultError, guard_async, nobodys_time
 from synth.schemas.check import CheckResult, Facts
 from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
 from synth.schemas.outcome import Fault
@@ -108,10 +108,10 @@ class ParkedEnv:
             if env is None:
                 return
             try:
-                self._snapshot = await crossing(
+                self._snapshot = await guard_async(
                     Fault.ENVIRONMENT, "parking", env.snapshot, PARKS_WITHIN_S
                 )
-                await crossing(Fault.ENVIRONMENT, "closing to park", env.close, PARKS_WITHIN_S)
+                await guard_async(Fault.ENVIRONMENT, "closing to park", env.close, PARKS_WITHIN_S)
             except FaultError as error:
                 self._broken = error
             except BaseException:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from synth.models.reply_health import mask_of
-from synth.rollout.start import Put
+from synth.rollout.start import ForcedAct
 from synth.schemas.canonical import valid_text
 from synth.schemas.environment import Response
 from synth.schemas.policy import Act, Guidance
@@ -46,7 +46,7 @@ def recorded_turn(index: int, act: Act, response: Response) -> Turn:
     )
 
 
-def placed_turn(index: int, placed: Put, response: Response) -> Turn:
+def placed_turn(index: int, placed: ForcedAct, response: Response) -> Turn:
     """A turn put in the policy's place. Raises `ValueError` where altered answers are not as many
     as the world's.
     """

@@ -6,15 +6,15 @@ from functools import partial
 
 from synth.boundary import FaultError, NotStarted
 from synth.ledger.journal import Event, Journal
-from synth.models.admission import Admission, AdmittedChat
-from synth.rollout.episode import Turned, Work, run_attempt
+from synth.models.admission import AdmittedChat, ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec, Turned, run_attempt
 from synth.rollout.resumption import Resumption
 from synth.rollout.user_lines import Spoke
 from synth.schemas.environment import Env
 from synth.schemas.model import ChatModel
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 RETRIES: Mapping[Fault, int] = {
     Fault.MODEL: 2,
@@ -35,18 +35,18 @@ RETRIED_BY_A_RERUN = frozenset(
 """Faults whose cause may be gone when the user runs again; the others would only repeat themselves.
 """
 
-OpenWorld = Callable[[Work], Env]
+OpenWorld = Callable[[EpisodeSpec], Env]
 Fill = Callable[[], Awaitable[list[Trajectory]]]
 """Fills one slot: all attempts made at it."""
 
 
-async def unheld(slot_id: str, fill: Fill) -> list[Trajectory]:
+async def no_claim(slot_id: str, fill: Fill) -> list[Trajectory]:
     """What `fill` gives, for slots whose shard is held as a whole."""
     return await fill()
 
 
 async def fill_slot(
-    work: Work,
+    work: EpisodeSpec,
     open_world: OpenWorld,
     model: ChatModel | None,
     journal: Journal,
@@ -87,8 +87,8 @@ async def fill_slot(
             return attempts
 
 
-async def fill_slots(
-    works: Sequence[Work],
+async def run_slots(
+    works: Sequence[EpisodeSpec],
     open_world: OpenWorld,
     model: ChatModel | None,
     journal: Journal,
@@ -100,8 +100,8 @@ async def fill_slots(
     turned: Turned = lambda usage: None,
     faulted: Callable[[FaultError], None] = lambda error: None,
     spoke: Spoke = lambda usage: None,
-    places: Admission | None = None,
-    held: Callable[[str, Fill], Awaitable[list[Trajectory]]] = unheld,
+    places: ConcurrencyLimit | None = None,
+    held: Callable[[str, Fill], Awaitable[list[Trajectory]]] = no_claim,
 ) -> list[Trajectory]:
     """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever
     order they end in.
@@ -116,7 +116,7 @@ async def fill_slots(
     """
     done: dict[int, list[Trajectory]] = {}
     waiting = iter(enumerate(works))
-    places = places or Admission(live_episodes)
+    places = places or ConcurrencyLimit(live_episodes)
 
     async def worker() -> None:
         for index, work in waiting:
@@ -134,5 +134,5 @@ async def fill_slots(
                 finished(attempts)
             await asyncio.sleep(0)
 
-    await side_by_side(min(live_episodes, len(works)), worker)
+    await run_workers(min(live_episodes, len(works)), worker)
     return [trajectory for index in sorted(done) for trajectory in done[index]]

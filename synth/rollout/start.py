@@ -18,7 +18,7 @@ as its own answers say.
 """
 
 
-class Put(msgspec.Struct, frozen=True, kw_only=True):
+class ForcedAct(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that the policy does not decide: a recorded one done again, an alternative, an
     injected error, or a planted fault.
 
@@ -32,12 +32,12 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     alter: Alter | None = None
 
 
-class Start(msgspec.Struct, frozen=True):
+class BranchPoint(msgspec.Struct, frozen=True):
     """Before turn `turn` of `trajectory`; the turns `put` come first, then the policy decides."""
 
     trajectory: Trajectory
     turn: int
-    put: tuple[Put, ...] = ()
+    put: tuple[ForcedAct, ...] = ()
 
     def prefix(self) -> list[Turn]:
         """The recorded turns before it: never trained on here, and paid for where they were

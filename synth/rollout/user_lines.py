@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.policies.chat import episode_sampling
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas.canonical import valid_text
@@ -47,7 +47,7 @@ Spoke = Callable[[Usage], None]
 """Told what each reply of the user's model has used."""
 
 
-class UserLines:
+class UserSimulator:
     """The user of one attempt. Its replies are journaled as the agent's are; what they used is
     counted apart, in `totals`.
     """
@@ -75,7 +75,7 @@ class UserLines:
         return tuple(answers)
 
     async def _worded(self, turns: Sequence[Turn], line: Observation) -> Observation:
-        messages = await crossing(
+        messages = await guard_async(
             Fault.USER_SIMULATOR,
             f"{BOUNDARY}: prompt",
             lambda: self._prompt(turns, line.content),
@@ -86,7 +86,7 @@ class UserLines:
         turned_down: list[TurnedDown] = []
         usage, weights = Usage(), set[str | None]()
         while len(turned_down) <= self._user.rewordings:
-            reply = await crossing(
+            reply = await guard_async(
                 Fault.USER_SIMULATOR,
                 BOUNDARY,
                 lambda: self._asked(turns[-1].index, messages, turned_down),
@@ -98,7 +98,7 @@ class UserLines:
             weights.add(reply.weights_id)
             text = valid_text(reply.content or "").rpartition(END_OF_THOUGHT)[2].strip()
             reply = msgspec.structs.replace(reply, content=text)
-            found = await crossing(
+            found = await guard_async(
                 Fault.USER_SIMULATOR,
                 f"{BOUNDARY}: deviations",
                 partial(self._deviations, line.content, reply),

@@ -16,7 +16,7 @@ one.
 """
 
 
-class Standing(msgspec.Struct, frozen=True):
+class TaskQuota(msgspec.Struct, frozen=True):
     """A task's trials with a verdict, the successes among them, and how many rows it could give."""
 
     trials: int
@@ -34,7 +34,7 @@ class Standing(msgspec.Struct, frozen=True):
         return self.trials >= FEWEST_TRIALS and self.successes >= EASY * self.trials
 
 
-def allocated(tasks: Mapping[str, Standing], rows: int, cap: int) -> dict[str, int]:
+def allocated(tasks: Mapping[str, TaskQuota], rows: int, cap: int) -> dict[str, int]:
     """Rows per task: proportional to sqrt(p (1 - p)), at most `cap` and what it has, `rows`
     together or as near as that allows.
 

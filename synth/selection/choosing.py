@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import msgspec
 
-from synth.selection.allocation import Standing, allocated
+from synth.selection.allocation import TaskQuota, allocated
 
 HARD = 0.25
 
@@ -63,7 +63,7 @@ def chosen(
             by_task.setdefault(candidate.task_id, []).append(candidate)
     varied = {task: _one_per_strategy(found, decided) for task, found in by_task.items()}
     tasks = {
-        task: Standing(*standings.get(task, (0, 0)), len(found)) for task, found in varied.items()
+        task: TaskQuota(*standings.get(task, (0, 0)), len(found)) for task, found in varied.items()
     }
     shares = allocated(tasks, round(quotas.per_task * len(tasks)), quotas.cap)
     taken: list[Candidate] = []

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from synth.engine.asking import Asking
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.start import Put, Start
+from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -59,7 +59,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class InjectionContext:
     """One round's."""
 
     run: Run
@@ -68,17 +68,17 @@ class Bench:
     settings: InjectionSettings
     role: Role
     limits: Limits
-    places: Admission
+    places: ConcurrencyLimit
     seed: int
     shared: Continuations
-    asking: Asking | None
+    asking: RoleClient | None
     """The policy's own model, for errors of its own; None where it has none."""
-    injector: Asking | None
-    corrector: Asking | None = None
+    injector: RoleClient | None
+    corrector: RoleClient | None = None
     made: Made = field(default_factory=Made)
 
     async def played(
-        self, parent: Trajectory, task: Task, turn: int, puts: tuple[Put, ...]
+        self, parent: Trajectory, task: Task, turn: int, puts: tuple[ForcedAct, ...]
     ) -> Came:
         """One run from the state with the turns put there; the attempts are for the caller to
         keep.
@@ -90,7 +90,7 @@ class Bench:
         )
         if len(puts) > 1:
             slot = content_hash([slot, [put.act.turn for put in puts]])
-        work = Work(
+        work = EpisodeSpec(
             slot_id=slot,
             task=task,
             trial=parent.trial,
@@ -100,7 +100,7 @@ class Bench:
             limits=self.limits,
             role=None if replaying else self.settings.role,
             user=role.user,
-            start=Start(parent, turn, puts),
+            start=BranchPoint(parent, turn, puts),
         )
         (found,), attempts = await self.shared.filled([work], role.model, self.places)
         if found.trajectory_id is None:
@@ -114,7 +114,14 @@ class Bench:
         return Came(known or self.run.ledger.trajectory(found.trajectory_id), attempts)
 
     async def tested(
-        self, parent: Trajectory, task: Task, turn: int, good: Put, bad: Put, *, draws_from: int = 1
+        self,
+        parent: Trajectory,
+        task: Task,
+        turn: int,
+        good: ForcedAct,
+        bad: ForcedAct,
+        *,
+        draws_from: int = 1,
     ) -> Effect:
         """The test of `good` against `bad`; its continuations are kept apart."""
         effect = await step_effect(

@@ -9,7 +9,7 @@ from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, Turn
 from synth.synthesizers.failures.ending import closing
 from synth.synthesizers.failures.mistake import Mistake, with_call
-from synth.synthesizers.failures.site import Site, answered_by_user, written
+from synth.synthesizers.failures.site import InjectionPoint, answered_by_user, written
 
 VERIFYING_VERBS = frozenset(["verify", "validate", "confirm", "check", "test", "authenticate"])
 _ASKING = re.compile(r"\?\s*$")
@@ -17,7 +17,7 @@ _VALUE = re.compile(r"(?<![\w.-])[$€£]?(?=[A-Za-z-]*\d)[A-Za-z]*[\d-][\w.,:-]
 """An amount, date, number or identifier in a text."""
 
 
-def no_question(site: Site, random: Random) -> Mistake | None:
+def no_question(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.2: in place of a question to the user, the next write at once; what was not known is
     guessed among what was seen.
     """
@@ -26,7 +26,7 @@ def no_question(site: Site, random: Random) -> Mistake | None:
     return _next_write(site, random, "without asking")
 
 
-def no_look(site: Site, random: Random) -> Mistake | None:
+def no_look(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-3.2: in place of looking something up or verifying it, the next write or statement at
     once.
     """
@@ -40,7 +40,7 @@ def no_look(site: Site, random: Random) -> Mistake | None:
     return _next_write(site, random, f"without {calls[0].name}")
 
 
-def wrong_look(site: Site, random: Random) -> Mistake | None:
+def wrong_look(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-3.3: tells a value that was seen elsewhere, verifies by a wrong one, or confirms at the
     end what was told before, wrongly.
     """
@@ -82,7 +82,7 @@ def wrong_look(site: Site, random: Random) -> Mistake | None:
     return None
 
 
-def _confirmed_wrongly(site: Site, random: Random) -> Mistake | None:
+def _confirmed_wrongly(site: InjectionPoint, random: Random) -> Mistake | None:
     """The last message says a former one again, with another value in it."""
     told = [
         t
@@ -107,7 +107,7 @@ def _confirmed_wrongly(site: Site, random: Random) -> Mistake | None:
     )
 
 
-def _asks(site: Site, turn: Turn) -> bool:
+def _asks(site: InjectionPoint, turn: Turn) -> bool:
     """A turn that only asks a user, and was answered."""
     if not answered_by_user(turn):
         return False
@@ -122,7 +122,7 @@ def _asks(site: Site, turn: Turn) -> bool:
     )
 
 
-def _next_write(site: Site, random: Random, without: str) -> Mistake | None:
+def _next_write(site: InjectionPoint, random: Random, without: str) -> Mistake | None:
     for turn in site.after:
         calls = site.writes(turn)
         if calls:
@@ -137,7 +137,7 @@ def _next_write(site: Site, random: Random, without: str) -> Mistake | None:
     return None
 
 
-def _guessed(site: Site, call: ToolCall, random: Random) -> ToolCall | None:
+def _guessed(site: InjectionPoint, call: ToolCall, random: Random) -> ToolCall | None:
     """The call as it could be made now; None where something that is not known yet cannot be
     guessed.
     """
@@ -154,7 +154,7 @@ def _guessed(site: Site, call: ToolCall, random: Random) -> ToolCall | None:
     return site.fresh(call)
 
 
-def _misquoted(site: Site, text: str, random: Random) -> tuple[str, str, str] | None:
+def _misquoted(site: InjectionPoint, text: str, random: Random) -> tuple[str, str, str] | None:
     """The text with one value exchanged for another of the same shape that was seen, else of
     another digit; (text, right, wrong).
 
@@ -180,7 +180,7 @@ def _misquoted(site: Site, text: str, random: Random) -> tuple[str, str, str] | 
     return text[: match.start()] + wrong + text[match.end() :], right, wrong
 
 
-def _shown(site: Site) -> str:
+def _shown(site: InjectionPoint) -> str:
     return "\n".join(o.content for turn in site.before for o in turn.observations)
 
 

@@ -6,7 +6,7 @@ from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.mistake import Mistake, instead
-from synth.synthesizers.failures.site import Site, written
+from synth.synthesizers.failures.site import InjectionPoint, written
 from synth.text.provenance.effect import first_word
 
 CLOSING_VERBS = frozenset(
@@ -44,7 +44,7 @@ def closing(twin: Trajectory) -> Turn | None:
     return last if all(first_word(call.name) in CLOSING_VERBS for call in last.tool_calls) else None
 
 
-def too_early(site: Site, random: Random) -> Mistake | None:
+def too_early(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-3.1: the twin's own last turn, with something still to be done or told."""
     last = closing(site.twin)
     if (
@@ -59,7 +59,7 @@ def too_early(site: Site, random: Random) -> Mistake | None:
     return Mistake(turn, f"ends {len(site.after)} turns before the work is done")
 
 
-def too_late(site: Site, random: Random) -> Mistake | None:
+def too_late(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-1.5: where the twin ends, one more write: the last one on something else, or once more."""
     if site.turn is not closing(site.twin):
         return None
@@ -80,5 +80,5 @@ def too_late(site: Site, random: Random) -> Mistake | None:
     )
 
 
-def _tells(site: Site, turn: Turn) -> bool:
+def _tells(site: InjectionPoint, turn: Turn) -> bool:
     return turn.content is not None or any(site.talks(call) for call in turn.tool_calls)

@@ -8,21 +8,23 @@ from typing import Any
 import msgspec
 
 from synth.ledger.ledger import Score
-from synth.rollout.start import PREFIX_MASK, Put, recorded_act
+from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.failures.bench import CONTROL_DRAWS, Bench
+from synth.synthesizers.failures.bench import CONTROL_DRAWS, InjectionContext
 from synth.synthesizers.failures.labels import CONTROL, Injected, executed, test_row, untested_label
 from synth.synthesizers.failures.notes import ACCEPTED, Note
-from synth.synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.planning import InjectionPlan
 from synth.synthesizers.failures.preparing import Prepared, prepared
 from synth.synthesizers.failures.reaction import reaction
 from synth.synthesizers.steps.labels import on_policy_for
 
 
-async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> None:
+async def inject(
+    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
+) -> None:
     """Makes one attempt; everything that came of it goes to the bench. A fault of the machinery
     gives a reason and no label.
     """
@@ -32,7 +34,10 @@ async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -
         return
     replaying = bench.settings.evidence == "replay"
     rest = (
-        [Put(act=recorded_act(turn), mask=PREFIX_MASK) for turn in twin.turns[planned.turn + 1 :]]
+        [
+            ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK)
+            for turn in twin.turns[planned.turn + 1 :]
+        ]
         if replaying
         else []
     )
@@ -62,12 +67,12 @@ async def inject(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -
     _close(bench, planned, run.trajectory_id, reason)
 
 
-async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> None:
+async def _tested(bench: InjectionContext, task: Task, injected: Injected, bad: ForcedAct) -> None:
     """The test that a label stands on: the recorded turn against what was put there, live on both
     sides; now and then the A/A control.
     """
     planned, twin, run = injected.planned, injected.twin, injected.trajectory
-    good = Put(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
+    good = ForcedAct(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
     found = await bench.tested(twin, task, planned.turn, good, bad)
     if found.accepted is None:
         _close(bench, planned, run.trajectory_id, f"undefined:{found.reason}", again=found.open)
@@ -87,7 +92,12 @@ async def _tested(bench: Bench, task: Task, injected: Injected, bad: Put) -> Non
 
 
 def _described(
-    bench: Bench, planned: Planned, twin: Trajectory, ready: Prepared, put: Put, run: Trajectory
+    bench: InjectionContext,
+    planned: InjectionPlan,
+    twin: Trajectory,
+    ready: Prepared,
+    put: ForcedAct,
+    run: Trajectory,
 ) -> Injected:
     extra: dict[str, Any] = {}
     if planned.strategy == "environment":
@@ -123,7 +133,12 @@ def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
 
 
 def _close(
-    bench: Bench, planned: Planned, subject: str, reason: str, *, again: bool = False
+    bench: InjectionContext,
+    planned: InjectionPlan,
+    subject: str,
+    reason: str,
+    *,
+    again: bool = False,
 ) -> None:
     bench.made.scores.append(
         Note.of_attempt(planned, reason, bench.round, again=again).as_score(subject)

@@ -11,7 +11,7 @@ from synth.ledger.ledger import Score
 from synth.schemas.environment import AgentTurn
 from synth.schemas.labels import AttributionLabel, Changed, Side
 from synth.schemas.trajectory import Trajectory, Turn
-from synth.synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.planning import InjectionPlan
 from synth.text.failure_modes import LEGEND_VERSION
 
 INJECTION = "injection"
@@ -57,7 +57,7 @@ def _shown(turn: Turn) -> object:
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
     """An injected run, with what was put there and what it did."""
 
-    planned: Planned
+    planned: InjectionPlan
     twin: Trajectory
     trajectory: Trajectory
     put: AgentTurn

@@ -7,7 +7,7 @@ import msgspec
 
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, Turn
-from synth.synthesizers.failures.site import Site
+from synth.synthesizers.failures.site import InjectionPoint
 
 
 class Mistake(msgspec.Struct, frozen=True):
@@ -17,7 +17,7 @@ class Mistake(msgspec.Struct, frozen=True):
     what: str
 
 
-Rule = Callable[[Site, Random], Mistake | None]
+Rule = Callable[[InjectionPoint, Random], Mistake | None]
 """A mode's mistake at a site, drawn; None where the mode does not apply there."""
 
 

@@ -12,7 +12,7 @@ from synth.ledger.ledger import Ledger, Score
 from synth.ledger.typed import committed
 from synth.schemas.labels import AttributionLabel
 from synth.synthesizers.failures.mix import yields
-from synth.synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.planning import InjectionPlan
 
 ATTEMPT = "injection_attempt"
 """Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a
@@ -43,7 +43,7 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     open: bool = False
 
     @classmethod
-    def of_attempt(cls, planned: Planned, reason: str, round: int, *, again: bool) -> "Note":
+    def of_attempt(cls, planned: InjectionPlan, reason: str, round: int, *, again: bool) -> "Note":
         """Of an injection."""
         return cls(
             "injection",

@@ -10,7 +10,7 @@ import msgspec
 
 from synth.rollout.start import Alter
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
-from synth.synthesizers.failures.site import Site
+from synth.synthesizers.failures.site import InjectionPoint
 
 ERROR_TEXT = "error: the tool gave no answer in time"
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
@@ -46,10 +46,10 @@ class Planting(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(given, content=self.new.content, error=self.new.error)
 
 
-Plant = Callable[[Site, Random], Planting | None]
+Plant = Callable[[InjectionPoint, Random], Planting | None]
 
 
-def corrupted(site: Site, random: Random) -> Planting | None:
+def corrupted(site: InjectionPoint, random: Random) -> Planting | None:
     """One value of an answer is garbled: a digit of a number is another, or a quoted word stands
     backwards.
     """
@@ -71,7 +71,7 @@ def corrupted(site: Site, random: Random) -> Planting | None:
     return None
 
 
-def stale(site: Site, random: Random) -> Planting | None:
+def stale(site: InjectionPoint, random: Random) -> Planting | None:
     """An earlier answer of the same tool: to the same call where it was made before, else to
     another one.
     """
@@ -104,7 +104,7 @@ def stale(site: Site, random: Random) -> Planting | None:
     return None
 
 
-def tool_error(site: Site, random: Random) -> Planting | None:
+def tool_error(site: InjectionPoint, random: Random) -> Planting | None:
     """The tool seems to have failed, though it has done its work."""
     for old in _answers(site.turn, random):
         return Planting(

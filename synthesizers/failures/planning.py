@@ -16,7 +16,7 @@ from synth.synthesizers.failures.mix import draw_mode
 from synth.synthesizers.failures.observation_faults import PLANTS
 from synth.synthesizers.failures.rules import RULES
 from synth.synthesizers.failures.settings import InjectionSettings
-from synth.synthesizers.failures.site import Site, Transcript, same_act
+from synth.synthesizers.failures.site import InjectionPoint, Transcript, same_act
 from synth.text.failure_modes import NATURAL
 
 
@@ -29,7 +29,7 @@ class PlannedTask(msgspec.Struct, frozen=True):
     round: int = 0
 
 
-class Planned(msgspec.Struct, frozen=True):
+class InjectionPlan(msgspec.Struct, frozen=True):
     """One attempt: the `ordinal`-th at its task. `mode`: of the legend, `natural`, or the kind of
     an observation fault.
     """
@@ -68,7 +68,7 @@ def planned_for(
     done: Collection[int] = (),
     *,
     affordances: bool = False,
-) -> tuple[list[Planned], Counter[str]]:
+) -> tuple[list[InjectionPlan], Counter[str]]:
     """The attempts at a task, less the ordinals that are `done`; and how often a strategy was drawn
     that is ruled out, by reason.
 
@@ -77,7 +77,7 @@ def planned_for(
     """
     order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
     tried: set[tuple[str, str, str, int]] = set()
-    planned: list[Planned] = []
+    planned: list[InjectionPlan] = []
     declined: Counter[str] = Counter()
     places: dict[str, Mapping[tuple[str, str], Sequence[int]]] = {}
     for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
@@ -101,7 +101,7 @@ def planned_for(
             continue
         tried.add((twin.trajectory_id, *drawn))
         if ordinal not in done:
-            planned.append(Planned(task.task_id, ordinal, twin.trajectory_id, *drawn))
+            planned.append(InjectionPlan(task.task_id, ordinal, twin.trajectory_id, *drawn))
     return planned, declined
 
 
@@ -139,14 +139,14 @@ def possible_places(
     found: dict[tuple[str, str], list[int]] = {}
     last, transcript = closing(twin), Transcript(twin)
     affordances = affordances and any(
-        Site(twin, 0, transcript=transcript).names(call)
+        InjectionPoint(twin, 0, transcript=transcript).names(call)
         for turn in twin.turns
         for call in turn.tool_calls
     )
     for turn in twin.turns:
         if turn.sampled_by is SampledBy.CANNED:
             continue
-        site = Site(twin, turn.index, transcript=transcript)
+        site = InjectionPoint(twin, turn.index, transcript=transcript)
         found.setdefault(("natural", NATURAL), []).append(turn.index)
         for code, rule in RULES.items():
             mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))

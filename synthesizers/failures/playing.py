@@ -9,19 +9,19 @@ from functools import partial
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import side_by_side
-from synth.synthesizers.failures.bench import Bench
+from synth.side_by_side import run_workers
+from synth.synthesizers.failures.bench import InjectionContext
 from synth.synthesizers.failures.injecting import inject
 from synth.synthesizers.failures.notes import Note
 from synth.synthesizers.failures.planning import Offer, PlannedTask, planned_for
 from synth.synthesizers.failures.repairing import repair
-from synth.synthesizers.rebuilding import unfit
+from synth.synthesizers.rebuilding import why_not_replayable
 
 Job = Callable[[], Awaitable[None]]
 
 
 async def play_round(
-    bench: Bench,
+    bench: InjectionContext,
     items: Sequence[PlannedTask],
     offer: Offer,
     yielded: Mapping[str, float],
@@ -45,7 +45,7 @@ async def play_round(
 
 
 async def _misfits(
-    bench: Bench,
+    bench: InjectionContext,
     items: Sequence[PlannedTask],
     trials: Mapping[str, Trajectory],
     tasks: Mapping[str, Task],
@@ -55,7 +55,7 @@ async def _misfits(
 
     async def look(item: PlannedTask, identity: str) -> None:
         task, passes = tasks.get(item.task_id), identity in item.twins
-        reason = await unfit(
+        reason = await why_not_replayable(
             bench.run, task, trials[identity], bench.limits.step_timeout_s, passes=passes
         )
         if reason is not None:
@@ -80,7 +80,7 @@ async def _misfits(
 
 
 def _jobs(
-    bench: Bench,
+    bench: InjectionContext,
     item: PlannedTask,
     trials: Mapping[str, Trajectory],
     tasks: Mapping[str, Task],
@@ -124,7 +124,7 @@ def _jobs(
             yield partial(_repaired, bench, trial, task)
 
 
-async def _repaired(bench: Bench, trial: Trajectory, task: Task) -> None:
+async def _repaired(bench: InjectionContext, trial: Trajectory, task: Task) -> None:
     reason, again = await repair(bench, trial, task)
     note = Note(
         "repair", trial.task_id, f"repair {trial.trajectory_id}", reason, bench.round, open=again
@@ -135,7 +135,7 @@ async def _repaired(bench: Bench, trial: Trajectory, task: Task) -> None:
         bench.made.left.add(trial.trajectory_id)
 
 
-async def _all(bench: Bench, jobs: Sequence[Job]) -> None:
+async def _all(bench: InjectionContext, jobs: Sequence[Job]) -> None:
     """The attempts, as many under way as there are places; none begins once a ceiling is
     reached.
     """
@@ -150,11 +150,11 @@ async def _all(bench: Bench, jobs: Sequence[Job]) -> None:
     await _each(bench, [partial(counted, job) for job in jobs])
 
 
-async def _each(bench: Bench, jobs: Sequence[Job]) -> None:
+async def _each(bench: InjectionContext, jobs: Sequence[Job]) -> None:
     waiting = iter(jobs)
 
     async def worker() -> None:
         for job in waiting:
             await job()
 
-    await side_by_side(min(bench.places.limit, len(jobs)), worker)
+    await run_workers(min(bench.places.limit, len(jobs)), worker)

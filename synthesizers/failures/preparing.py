@@ -5,18 +5,18 @@ from random import Random
 
 import msgspec
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.rollout.start import PREFIX_MASK, Put, recorded_act
+from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Act
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory
-from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.bench import InjectionContext
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.observation_faults import PLANTS
-from synth.synthesizers.failures.planning import Planned
+from synth.synthesizers.failures.planning import InjectionPlan
 from synth.synthesizers.failures.prompt_injector import (
     DRAWS,
     asked_for_instruction,
@@ -25,10 +25,10 @@ from synth.synthesizers.failures.prompt_injector import (
 )
 from synth.synthesizers.failures.role_injector import asked_for_mistake
 from synth.synthesizers.failures.rules import RULES
-from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.failures.site import InjectionPoint, same_act
 from synth.synthesizers.placing import placed
 from synth.synthesizers.steps.alternatives import (
-    State,
+    DecisionState,
     asked_for,
     drawn_acts,
     merged,
@@ -49,7 +49,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     what the agent read when it did it.
     """
 
-    put: Put | None = None
+    put: ForcedAct | None = None
     what: str
     open: bool = False
     answered: ToolCall | None = None
@@ -57,7 +57,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     instruction: str | None = None
 
 
-async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
+async def prepared(
+    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
+) -> Prepared:
     """By the attempt's strategy. A fault of the machinery is a reason too."""
     try:
         match planned.strategy:
@@ -70,7 +72,9 @@ async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
             case "prompt":
                 return await _by_prompt(bench, planned, twin, task)
             case _:
-                site = Site(twin, planned.turn, await _affordances(bench, planned, twin, task))
+                site = InjectionPoint(
+                    twin, planned.turn, await _affordances(bench, planned, twin, task)
+                )
                 mistake = RULES[planned.mode](site, Random(planned.seed))
                 return (
                     Prepared(what="applies_not")
@@ -82,20 +86,22 @@ async def prepared(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
         return Prepared(what=f"fault:{error.fault}", open=error.fault in RETRIED_BY_A_RERUN)
 
 
-def _mistaken(mistake: Mistake, planned: Planned, twin: Trajectory) -> Prepared:
+def _mistaken(mistake: Mistake, planned: InjectionPlan, twin: Trajectory) -> Prepared:
     """Never the recorded turn itself: that would be a label without an injection."""
     recorded = twin.turns[planned.turn]
     if same_act(mistake.turn, AgentTurn(recorded.content, recorded.tool_calls)):
         return Prepared(what="equal")
     act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
-    return Prepared(put=Put(act=act, mask=INJECTED_MASK, injected=planned.mode), what=mistake.what)
+    return Prepared(
+        put=ForcedAct(act=act, mask=INJECTED_MASK, injected=planned.mode), what=mistake.what
+    )
 
 
-async def _by_role(bench: Bench, planned: Planned, twin: Trajectory) -> Prepared:
+async def _by_role(bench: InjectionContext, planned: InjectionPlan, twin: Trajectory) -> Prepared:
     if bench.injector is None:
         raise ValueError("the strategy `role` is planned for flows that have the role only")
     answer = await asked_for_mistake(
-        bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal
+        bench.injector, InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
     )
     bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
     if answer.fault is not None:
@@ -108,7 +114,9 @@ async def _by_role(bench: Bench, planned: Planned, twin: Trajectory) -> Prepared
     return _mistaken(answer.value, planned, twin)
 
 
-async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
+async def _by_prompt(
+    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
+) -> Prepared:
     """The agent's own act where it reads what the role wrote: one that differs from the recorded
     act and shows nothing of the text.
     """
@@ -117,7 +125,7 @@ async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Tas
             "the strategy `prompt` is planned for chat models and flows that have the role only"
         )
     answer = await asked_for_instruction(
-        bench.injector, Site(twin, planned.turn), planned.mode, planned.ordinal
+        bench.injector, InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
     )
     bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
     if answer.fault is not None:
@@ -127,7 +135,7 @@ async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Tas
             what="unreadable" if answer.unreadable else "not_started",
             open=answer.unreadable is None,
         )
-    text, state = answer.value.instruction, State(twin, task, planned.turn)
+    text, state = answer.value.instruction, DecisionState(twin, task, planned.turn)
     own = act_digest(state.own)
 
     def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
@@ -157,9 +165,11 @@ async def _by_prompt(bench: Bench, planned: Planned, twin: Trajectory, task: Tas
     return msgspec.structs.replace(ready, instruction=text)
 
 
-async def _natural(bench: Bench, planned: Planned, twin: Trajectory, task: Task) -> Prepared:
+async def _natural(
+    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
+) -> Prepared:
     """The first act of the policy's own that differs from the recorded one."""
-    settings, state = bench.settings, State(twin, task, planned.turn)
+    settings, state = bench.settings, DecisionState(twin, task, planned.turn)
     if bench.asking is not None:
         found = await asked_for(
             bench.asking,
@@ -189,17 +199,17 @@ async def _natural(bench: Bench, planned: Planned, twin: Trajectory, task: Task)
         return Prepared(what=found.lost or "no_natural_error", open=found.open)
     act = Act(turn=others[0].turn)
     return Prepared(
-        put=Put(act=act, mask=INJECTED_MASK, injected=NATURAL),
+        put=ForcedAct(act=act, mask=INJECTED_MASK, injected=NATURAL),
         what="the policy's own act, where it did another one than before",
     )
 
 
-def _planted(planned: Planned, twin: Trajectory) -> Prepared:
-    planting = PLANTS[planned.mode](Site(twin, planned.turn), Random(planned.seed))
+def _planted(planned: InjectionPlan, twin: Trajectory) -> Prepared:
+    planting = PLANTS[planned.mode](InjectionPoint(twin, planned.turn), Random(planned.seed))
     if planting is None:
         return Prepared(what="applies_not")
     turn = twin.turns[planned.turn]
-    put = Put(
+    put = ForcedAct(
         act=recorded_act(turn),
         mask=PREFIX_MASK,
         injected=f"environment:{planting.kind}",
@@ -212,7 +222,7 @@ def _planted(planned: Planned, twin: Trajectory) -> Prepared:
 
 
 async def _affordances(
-    bench: Bench, planned: Planned, twin: Trajectory, task: Task
+    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
 ) -> Sequence[AgentTurn]:
     """What could be done at the turn, for the mode that looks for something else to do; nothing
     where the world does not say.
@@ -224,4 +234,4 @@ async def _affordances(
         return ()
     patience = bench.limits.step_timeout_s
     async with placed(bench.run, task, twin, planned.turn, patience) as (env, _):
-        return await crossing(Fault.ENVIRONMENT, "affordances", env.affordances, patience)
+        return await guard_async(Fault.ENVIRONMENT, "affordances", env.affordances, patience)

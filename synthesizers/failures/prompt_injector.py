@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.role_injector import TEMPERATURE, json_reply, shown_site
-from synth.synthesizers.failures.site import Site
+from synth.synthesizers.failures.site import InjectionPoint
 from synth.text.leaks import leaks
 from synth.text.leaks.scan import COPIED, LITERAL, REFERENCE
 
@@ -43,10 +43,10 @@ _REPLY = msgspec.json.Decoder(Instruction)
 
 
 async def asked_for_instruction(
-    asking: Asking, site: Site, code: str, draw: int
+    asking: RoleClient, site: InjectionPoint, code: str, draw: int
 ) -> Answer[Instruction]:
     """The role's text. The answer has no value where it gave none that can be used."""
-    question = Question(
+    question = RoleRequest(
         purpose="inject_prompt",
         subject_id=site.twin.trajectory_id,
         task_id=site.twin.task_id,

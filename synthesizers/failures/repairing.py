@@ -4,28 +4,28 @@
 
 import msgspec
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.ledger.ledger import Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.rollout.start import PREFIX_MASK, Put, recorded_act
+from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Act
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.bench import InjectionContext
 from synth.synthesizers.failures.labels import REPAIR, REPAIR_TEST
 from synth.synthesizers.failures.notes import ACCEPTED
 from synth.synthesizers.failures.role_corrector import Proposed, asked_for_correction
-from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.failures.site import InjectionPoint, same_act
 from synth.synthesizers.placing import placed
 from synth.synthesizers.steps.labels import on_policy_for
 
 CORRECTED_MASK = "corrected"
 
 
-async def repair(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool]:
+async def repair(bench: InjectionContext, trial: Trajectory, task: Task) -> tuple[str, bool]:
     """Tests corrections until one makes the trial pass: what it came to, and whether a rerun may
     still tell.
 
@@ -44,7 +44,9 @@ async def repair(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool
     return by_expert or by_role or ("no_correction", False)
 
 
-async def _by_role(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool] | None:
+async def _by_role(
+    bench: InjectionContext, trial: Trajectory, task: Task
+) -> tuple[str, bool] | None:
     """One proposal after the other, each told what did not help; None where the flow has no such
     role, or it proposed nothing of use.
     """
@@ -68,7 +70,9 @@ async def _by_role(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bo
     return ("no_repair", False) if tried else None
 
 
-async def _by_expert(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, bool] | None:
+async def _by_expert(
+    bench: InjectionContext, trial: Trajectory, task: Task
+) -> tuple[str, bool] | None:
     """The turns that write or tell something come first; None where the expert would have done the
     same, or there is none.
 
@@ -92,7 +96,7 @@ async def _by_expert(bench: Bench, trial: Trajectory, task: Task) -> tuple[str, 
 
 
 async def _tested(
-    bench: Bench,
+    bench: InjectionContext,
     trial: Trajectory,
     task: Task,
     correction: Proposed,
@@ -104,12 +108,12 @@ async def _tested(
     tried.
     """
     turn = correction.turn
-    good = Put(
+    good = ForcedAct(
         act=Act(turn=correction.act, sampled_by=SampledBy.INJECTED),
         mask=CORRECTED_MASK,
         injected="correction",
     )
-    bad = Put(act=recorded_act(trial.turns[turn]), mask=PREFIX_MASK)
+    bad = ForcedAct(act=recorded_act(trial.turns[turn]), mask=PREFIX_MASK)
     found = await bench.tested(trial, task, turn, good, bad)
     if found.accepted is None:
         return f"undefined:{found.reason}", found.open
@@ -134,7 +138,7 @@ async def _tested(
     return (ACCEPTED, False) if found.accepted else None
 
 
-async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Proposed]:
+async def _corrections(bench: InjectionContext, trial: Trajectory, task: Task) -> list[Proposed]:
     """Where the expert does otherwise than the trial did. Raises `FaultError`."""
     if "expert" not in bench.run.spec_of(task.env, task.env_config).capabilities:
         return []
@@ -143,7 +147,7 @@ async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Prop
         if turn.sampled_by is SampledBy.CANNED:
             continue
         async with placed(bench.run, task, trial, turn.index, patience) as (env, _):
-            act = await crossing(
+            act = await guard_async(
                 Fault.ENVIRONMENT, "expert", lambda: env.expert("correct", 0), patience
             )
         if not same_act(act, AgentTurn(turn.content, turn.tool_calls)):
@@ -152,7 +156,7 @@ async def _corrections(bench: Bench, trial: Trajectory, task: Task) -> list[Prop
 
 
 def _says_or_does(trial: Trajectory, turn: int) -> bool:
-    site = Site(trial, turn)
+    site = InjectionPoint(trial, turn)
     return bool(site.writes(site.turn)) or any(
         site.talks(call) and site.texts(call) for call in site.turn.tool_calls
     )

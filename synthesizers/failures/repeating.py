@@ -5,13 +5,13 @@ from random import Random
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, Turn
 from synth.synthesizers.failures.mistake import Mistake, instead, with_call
-from synth.synthesizers.failures.site import Site, written
+from synth.synthesizers.failures.site import InjectionPoint, written
 
 FAR_BACK = 3
 """Turns after which an answer counts as no longer recent."""
 
 
-def repetition(site: Site, random: Random) -> Mistake | None:
+def repetition(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-1.3: does a write of before once more, the last the likeliest."""
     done = [
         (turn, call)
@@ -27,7 +27,7 @@ def repetition(site: Site, random: Random) -> Mistake | None:
     return instead(site.fresh(call), f"does {call.name} of turn {turn.index} again")
 
 
-def forgetting(site: Site, random: Random) -> Mistake | None:
+def forgetting(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-1.4: a write takes a value that was there before the one that came up last; without one, a
     question of long ago is asked again.
     """
@@ -56,7 +56,7 @@ def forgetting(site: Site, random: Random) -> Mistake | None:
     return Mistake(_again(site, turn), f"asks again what turn {turn.index} had been answered")
 
 
-def reset(site: Site, random: Random) -> Mistake | None:
+def reset(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.1: begins again with the first turn."""
     if site.index < 2 or not site.before or site.before[0].index >= site.index - 1:
         return None
@@ -66,7 +66,7 @@ def reset(site: Site, random: Random) -> Mistake | None:
     return Mistake(_again(site, first), f"begins again with turn {first.index}")
 
 
-def _again(site: Site, turn: Turn) -> AgentTurn:
+def _again(site: InjectionPoint, turn: Turn) -> AgentTurn:
     return AgentTurn(turn.content, tuple(site.fresh(call) for call in turn.tool_calls))
 
 
@@ -74,7 +74,7 @@ def _refused(turn: Turn, call: ToolCall) -> bool:
     return any(o.error for o in turn.observations if o.call_id in (None, call.call_id))
 
 
-def _stood_before(site: Site, value: object, now: object) -> bool:
+def _stood_before(site: InjectionPoint, value: object, now: object) -> bool:
     """Whether a value came up in what was shown earlier than another one did."""
     first = site.heard.find(written(value).casefold())  # type: ignore[arg-type]
     last = site.heard.rfind(written(now).casefold())  # type: ignore[arg-type]

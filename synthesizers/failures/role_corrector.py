@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 import msgspec
 
-from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.synthesizers.failures.role_injector import Written, fresh_call, json_reply
-from synth.synthesizers.failures.site import Site
+from synth.synthesizers.failures.site import InjectionPoint
 from synth.text.transcript.acts import act_digest
 from synth.text.transcript.log import log_of
 
@@ -46,7 +46,7 @@ _REPLY = msgspec.json.Decoder(Reply)
 
 
 async def asked_for_correction(
-    asking: Asking, trial: Trajectory, tried: Collection[Proposed], draw: int
+    asking: RoleClient, trial: Trajectory, tried: Collection[Proposed], draw: int
 ) -> Answer[Proposed]:
     """The role's correction, another one than those that were tried. The answer has no value where
     it gave none that can be used.
@@ -60,7 +60,7 @@ async def asked_for_correction(
         log_of(trial),
         f"These were tried, and did not help; propose another:{known}" if tried else "",
     ]
-    question = Question(
+    question = RoleRequest(
         purpose="correct",
         subject_id=trial.trajectory_id,
         task_id=trial.task_id,
@@ -89,7 +89,7 @@ def _read(
     content = (reply.content or "").strip() or None
     if content is None and not reply.tool_calls:
         raise UnreadableError("the correction says nothing and does nothing")
-    site = Site(trial, reply.step)
+    site = InjectionPoint(trial, reply.step)
     found = Proposed(
         reply.step, AgentTurn(content, tuple(fresh_call(site, call) for call in reply.tool_calls))
     )

@@ -9,14 +9,14 @@ from typing import TypeVar
 
 import msgspec
 
-from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import ToolCall, ToolSchema
 from synth.synthesizers.failures.mistake import Mistake
-from synth.synthesizers.failures.site import Site, same_act
+from synth.synthesizers.failures.site import InjectionPoint, same_act
 from synth.text.failure_modes import MODES
 
 T = TypeVar("T")
@@ -56,11 +56,13 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _REPLY = msgspec.json.Decoder(Reply)
 
 
-async def asked_for_mistake(asking: Asking, site: Site, code: str, draw: int) -> Answer[Mistake]:
+async def asked_for_mistake(
+    asking: RoleClient, site: InjectionPoint, code: str, draw: int
+) -> Answer[Mistake]:
     """The role's mistake. The answer has no value where it gave none that can be used; never the
     recorded turn.
     """
-    question = Question(
+    question = RoleRequest(
         purpose="inject",
         subject_id=site.twin.trajectory_id,
         task_id=site.twin.task_id,
@@ -71,7 +73,7 @@ async def asked_for_mistake(asking: Asking, site: Site, code: str, draw: int) ->
     return await asking.ask(question, lambda completion: read_mistake(completion, site))
 
 
-def read_mistake(completion: Completion, site: Site) -> Mistake:
+def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
     """The mistake in a reply. Raises `UnreadableError` for one that is no JSON of the form asked
     for, uses a tool or argument that is not
     there, is empty, gives itself away, or is the recorded turn.
@@ -100,7 +102,7 @@ def json_reply(completion: Completion, decoder: "msgspec.json.Decoder[T]") -> T:
         raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
 
 
-def fresh_call(site: Site, call: Written) -> ToolCall:
+def fresh_call(site: InjectionPoint, call: Written) -> ToolCall:
     """A written call as one that can be made at a site. Raises `UnreadableError` for a tool or
     argument that is not there or missing.
     """
@@ -123,7 +125,7 @@ def _fits(call: Written, schemas: dict[str, ToolSchema]) -> None:
         raise UnreadableError(f"{call.name} lacks its argument {missing[0]!r}")
 
 
-def shown_site(site: Site, form: str, code: str) -> list[Message]:
+def shown_site(site: InjectionPoint, form: str, code: str) -> list[Message]:
     """What a role is shown of a turn and what leads to it, under a task about a failure mode."""
     mode, twin = MODES[code], site.twin
     shown = view_messages(Opening(None, (), twin.opening), twin.turns[: site.index])

@@ -71,7 +71,7 @@ class Transcript:
         return {key: tuple(values) for key, values in found.items()}
 
 
-class Site:
+class InjectionPoint:
     """Before turn `turn` of `twin`; `affordances` are what could be done there, where the world
     says it.
     """

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from synth.engine.asking import Asking
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run, Synthesizer
-from synth.ledger.conclude import conclude
+from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import IMPORT, kept_apart
+from synth.ledger.state import IMPORT, evidence_key
 from synth.ledger.storable import ended_line
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.rollout.limits import Limits
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
@@ -25,7 +25,7 @@ from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Authorship
 from synth.schemas.user import USER
 from synth.synthesizers.continuations import Continuations
-from synth.synthesizers.failures.bench import Bench
+from synth.synthesizers.failures.bench import InjectionContext
 from synth.synthesizers.failures.control import judged_in, labels
 from synth.synthesizers.failures.labels import OF_INJECTED_RUNS
 from synth.synthesizers.failures.notes import made_elsewhere, noted, settled, yields_of
@@ -59,7 +59,7 @@ class FailureInjection:
     corrector: Role | None
     limits: Limits
     seed: int
-    places: Admission
+    places: ConcurrencyLimit
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -146,7 +146,7 @@ class FailureInjection:
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
         config, role = self.config, self.role
-        bench = Bench(
+        bench = InjectionContext(
             run=run,
             shard=shard.name,
             round=shard.items[0].round,
@@ -156,11 +156,11 @@ class FailureInjection:
             places=self.places,
             seed=self.seed,
             shared=Continuations(run, shard.name),
-            asking=Asking(run, shard.name, config.role, role) if _chats(role) else None,
-            injector=Asking(run, shard.name, config.injector, self.injector)
+            asking=RoleClient(run, shard.name, config.role, role) if _chats(role) else None,
+            injector=RoleClient(run, shard.name, config.injector, self.injector)
             if self.injector is not None
             else None,
-            corrector=Asking(run, shard.name, config.corrector, self.corrector)
+            corrector=RoleClient(run, shard.name, config.corrector, self.corrector)
             if self.corrector is not None
             else None,
         )
@@ -168,7 +168,7 @@ class FailureInjection:
         former = settled(note for note in known if note.round < shard.items[0].round)
         own = settled(note for note in known if note.round == shard.items[0].round)
         await play_round(bench, shard.items, self._offer(), yields_of(former), own)
-        made, apart = bench.made, StageRef(self.name, kept_apart(stage_key))
+        made, apart = bench.made, StageRef(self.name, evidence_key(stage_key))
         ended = run.ledger.commit(apart, trajectories=made.apart) if made.apart else []
         ended += run.ledger.commit(
             StageRef(self.name, stage_key),
@@ -215,7 +215,7 @@ class FailureInjection:
         by a run that a ceiling stopped.
         """
         if run.stopped is None or run.ledger.state.concluded(stage_key) is not None:
-            conclude(
+            finalize_labels(
                 run.ledger,
                 StageRef(self.name, stage_key),
                 scores=labels(judged_in(run.ledger, stage_key)),

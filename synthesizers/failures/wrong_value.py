@@ -7,11 +7,11 @@ from random import Random
 from synth.schemas.check import Scalar
 from synth.schemas.trajectory import ToolCall
 from synth.synthesizers.failures.mistake import Mistake, instead, with_call
-from synth.synthesizers.failures.site import Site, written
+from synth.synthesizers.failures.site import InjectionPoint, written
 from synth.text.provenance.arguments import Argument
 
 
-def disobedience(site: Site, random: Random) -> Mistake | None:
+def disobedience(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-1.1: a write on another entity, amount or option than the task constrains it to; one that
     was seen, or that the tool names.
     """
@@ -26,7 +26,7 @@ def disobedience(site: Site, random: Random) -> Mistake | None:
     return with_call(site.turn, call, site.changed(call, argument, value), what)
 
 
-def derailment(site: Site, random: Random) -> Mistake | None:
+def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.3: does something to what the goal does not name and the clean run never touches.
 
     Where the world says what could be done: one of those; else a call of the twin on an entity that
@@ -66,7 +66,7 @@ def derailment(site: Site, random: Random) -> Mistake | None:
     return instead(call, f"leaves the goal: {call.name} {call.arguments}")
 
 
-def mismatch(site: Site, random: Random) -> Mistake | None:
+def mismatch(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.6: a write on another value than the agent has just said or thought it would act on."""
     said = "\n".join(
         [site.turn.thought or "", site.turn.content or "", *_last_words(site)]
@@ -86,7 +86,7 @@ def mismatch(site: Site, random: Random) -> Mistake | None:
 
 
 def _choices(
-    site: Site, calls: tuple[ToolCall, ...] | list[ToolCall]
+    site: InjectionPoint, calls: tuple[ToolCall, ...] | list[ToolCall]
 ) -> list[tuple[ToolCall, Argument, Scalar]]:
     return [
         (call, argument, value)
@@ -104,7 +104,7 @@ def _strays(named: list[Argument], touched: set[str], goal: str) -> bool:
     return any(value not in touched and value not in goal for value in free)
 
 
-def _last_words(site: Site) -> list[str]:
+def _last_words(site: InjectionPoint) -> list[str]:
     """What the agent wrote in the turn before."""
     if not site.before:
         return []

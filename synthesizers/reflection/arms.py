@@ -9,8 +9,8 @@ from random import Random
 
 import msgspec
 
-from synth.rollout.episode import Work
-from synth.rollout.start import Start
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.start import BranchPoint
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.reflection.chain import VERIFIED, Chain, improved
@@ -39,9 +39,9 @@ policy, its misconceptions too.
 """
 SYNTHESIZER = "equal_budget"
 
-Make = Callable[[Chain, str, int, int, "Start | None", "str | None"], Work]
+Make = Callable[[Chain, str, int, int, "BranchPoint | None", "str | None"], EpisodeSpec]
 """(chain, arm, draw, trial, start, guidance) -> the work."""
-Play = Callable[[Sequence[Work]], Awaitable[Sequence[Trajectory]]]
+Play = Callable[[Sequence[EpisodeSpec]], Awaitable[Sequence[Trajectory]]]
 
 
 class ArmResult(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class _Arm:
     chain: Chain
     name: str
     budget: float
-    start: Start | None
+    start: BranchPoint | None
     guidance: str | None
     spent: Tokens
     kept: int = 0
@@ -79,7 +79,7 @@ class _Arm:
 
 
 @dataclass(slots=True)
-class Comparison:
+class EqualBudgetStudy:
     """The arms of a shard's failed trials. `played` are all their episodes, which no data set is
     made of.
     """
@@ -140,13 +140,15 @@ class Comparison:
         """
         retry, budget = chain.retries[0], chain.tokens().at(self.prices)
         reflection = chain.reflection_tokens(retry)
-        at = None if retry.pivot is None else Start(chain.base, retry.pivot)
+        at = None if retry.pivot is None else BranchPoint(chain.base, retry.pivot)
         arms = [
             _Arm(chain, FRESH, budget, None, None, Tokens()),
             _Arm(chain, UNGUIDED, budget, at, None, Tokens()),
         ]
         elsewhere = (
-            None if retry.pivot is None else Start(chain.base, self._other_pivot(chain, pivots))
+            None
+            if retry.pivot is None
+            else BranchPoint(chain.base, self._other_pivot(chain, pivots))
         )
         arms.append(
             _Arm(
@@ -177,7 +179,7 @@ class Comparison:
         rng = Random(f"equal budget {self.seed} {chain.base.trajectory_id}")
         return rng.choice([pivot for pivot in pivots if pivot < len(chain.base.turns)])
 
-    def _work(self, arm: _Arm, make: Make) -> Work:
+    def _work(self, arm: _Arm, make: Make) -> EpisodeSpec:
         draw = arm.episodes + 1
         trial = (
             arm.chain.base.trial

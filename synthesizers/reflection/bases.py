@@ -8,7 +8,7 @@ from synth.ledger.state import IMPORT
 from synth.ledger.views import connect
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.outcome import Outcome
-from synth.synthesizers.rebuilding import unfit
+from synth.synthesizers.rebuilding import why_not_replayable
 from synth.synthesizers.reflection.chain import Chain
 
 ROLLOUT = "rollout"
@@ -40,7 +40,7 @@ async def end_where_unfit(run: Run, chain: Chain, step_timeout_s: float) -> None
     if chain.base.synthesizer != IMPORT:
         return
     passes = chain.base.outcome is Outcome.SUCCESS
-    reason = await unfit(run, chain.task, chain.base, step_timeout_s, passes=passes)
+    reason = await why_not_replayable(run, chain.task, chain.base, step_timeout_s, passes=passes)
     if reason is not None:
         chain.reason = reason
         chain.fault = next(

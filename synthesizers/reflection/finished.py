@@ -21,7 +21,7 @@ from synth.synthesizers.reflection.reflectors import Reflected
 OF_A_CHAIN = (CHAIN, REFLECTION, PDI, EVIDENCE, GAIN, OFF_POLICY)
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class StoredReflection(msgspec.Struct, frozen=True):
     """A reflection as it was committed: about which attempt, what it said, and the retry that
     followed, if one did.
     """
@@ -58,16 +58,16 @@ def finished(
     return found
 
 
-def recorded(ledger: Ledger, keys: Iterable[str]) -> dict[tuple[str, int], Recorded]:
+def recorded(ledger: Ledger, keys: Iterable[str]) -> dict[tuple[str, int], StoredReflection]:
     """The reflections of these chains, by key and number of the attempt."""
-    found: dict[tuple[str, int], Recorded] = {}
+    found: dict[tuple[str, int], StoredReflection] = {}
     for row in read(ledger, RetryLabel, (REFLECTION,), having=("key", list(keys)), every=True):
         label = row.about
         at = (label.key, label.attempt)
         if label.reflection is not None and (at not in found or found[at].retry is None):
             said = msgspec.convert(label.reflection, Reflection)
             spent = msgspec.convert(label.tokens, Tokens)
-            found[at] = Recorded(row.subject_id, Reflected(said, spent=spent), label.retry)
+            found[at] = StoredReflection(row.subject_id, Reflected(said, spent=spent), label.retry)
     return found
 
 

@@ -8,7 +8,7 @@ from math import ceil
 
 import msgspec
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.engine.context import Run
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.typed import Read
@@ -67,7 +67,7 @@ async def gain_of(
         return unknown("no_scoring_model")
     texts = [retry.guidance, *_shuffled(retry, others)]
     try:
-        found = await crossing(
+        found = await guard_async(
             Fault.JUDGE, "scoring", partial(turn_gains_of_each, scorer, retry, texts), None
         )
     except FaultError as error:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.engine.context import Role, Run
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import ScoringModel
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 from synth.synthesizers.reflection.chain import Chain
 from synth.synthesizers.reflection.likelihood import gain_of
 from synth.synthesizers.reflection.off_policy import Unguided
@@ -35,7 +35,7 @@ class Measuring:
         run: Run,
         shard: str,
         make: RetryWork,
-        places: Admission,
+        places: ConcurrencyLimit,
         *,
         scorer: tuple[str, Role] | None,
         samples: int,
@@ -80,7 +80,7 @@ class Measuring:
         for chain in chains:
             if chain.kept is None:
                 chain.measured = self._how
-        await side_by_side(min(ASKED_AT_ONCE, max(1, len(kept))), worker)
+        await run_workers(min(ASKED_AT_ONCE, max(1, len(kept))), worker)
 
     def _scoring(self) -> ScoringModel | None:
         """The model that gives probabilities; None where the flow names none, or one whose engine

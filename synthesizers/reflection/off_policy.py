@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.engine.asking import Asking
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run
 from synth.ledger.ledger import Score
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.typed import Read
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.rollout.limits import Limits
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.continuations import Continuations
-from synth.synthesizers.steps.alternatives import State, drawn_acts, played_there
+from synth.synthesizers.steps.alternatives import DecisionState, drawn_acts, played_there
 from synth.text.transcript.acts import act_digest
 
 OFF_POLICY = "off_policy_pivot"
@@ -60,7 +60,7 @@ class Unguided:
         role: Role,
         *,
         limits: Limits,
-        places: Admission,
+        places: ConcurrencyLimit,
         seed: int,
         samples: int,
     ) -> None:
@@ -72,7 +72,7 @@ class Unguided:
         self._seed = seed
         self._samples = samples
         self._asking = (
-            Asking(run, shard, name, role) if role.model is not None and samples else None
+            RoleClient(run, shard, name, role) if role.model is not None and samples else None
         )
         self._played = (
             Continuations(run, shard)
@@ -85,7 +85,7 @@ class Unguided:
         there unguided stands in its own trial.
         """
         at = retry.pivot_turn or 0
-        state = State(retry, task, at)
+        state = DecisionState(retry, task, at)
         own = act_digest(state.own)
 
         def tagged(
@@ -105,7 +105,7 @@ class Unguided:
             )
             return Tagged(
                 tagged(
-                    [State(parent, task, at).own] if known else [],
+                    [DecisionState(parent, task, at).own] if known else [],
                     0,
                     "deterministic",
                     None if known else "not_its_own_trial",

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from synth.engine.context import Run
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
-from synth.rollout.start import Start
-from synth.side_by_side import side_by_side
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.start import BranchPoint
+from synth.side_by_side import run_workers
 from synth.synthesizers.episodes import played
 from synth.synthesizers.reflection.arms import by_slots
 from synth.synthesizers.reflection.bases import end_where_unfit
 from synth.synthesizers.reflection.chain import Chain, Retry
-from synth.synthesizers.reflection.finished import Recorded, recorded
+from synth.synthesizers.reflection.finished import StoredReflection, recorded
 from synth.synthesizers.reflection.reflectors import Reflect, Reflected
 from synth.synthesizers.reflection.retry_work import RetryWork
 from synth.text.transcript.log import first_own_turn
@@ -30,7 +30,7 @@ class Playing:
         run: Run,
         shard: str,
         make: RetryWork,
-        places: Admission,
+        places: ConcurrencyLimit,
         reflect: Reflect,
         attempts: int,
     ) -> None:
@@ -83,10 +83,10 @@ class Playing:
             for chain in waiting:
                 await end_where_unfit(self._run, chain, self._make.limits.step_timeout_s)
 
-        await side_by_side(min(self._places.limit, max(1, len(chains))), worker)
+        await run_workers(min(self._places.limit, max(1, len(chains))), worker)
 
     async def _reflected(
-        self, chains: Sequence[Chain], known: Mapping[str, Recorded]
+        self, chains: Sequence[Chain], known: Mapping[str, StoredReflection]
     ) -> list[tuple[Chain, Retry]]:
         """The retries that follow from reflections on the chains' last attempts, in the order of
         the chains.
@@ -110,15 +110,15 @@ class Playing:
                 elif chain.reason:
                     self._run.progress.step(1)
 
-        await side_by_side(min(ASKED_AT_ONCE, len(chains)), worker)
+        await run_workers(min(ASKED_AT_ONCE, len(chains)), worker)
         return [found[chain.key] for chain in chains if chain.key in found]
 
-    def _retry(self, chain: Chain, retry: Retry, number: int) -> Work:
+    def _retry(self, chain: Chain, retry: Retry, number: int) -> EpisodeSpec:
         if retry.pivot is None or chain.task is None:
             raise ValueError(
                 "a retry is made of a reflection with a pivot, on a task that is there"
             )
-        start = Start(retry.of, retry.pivot)
+        start = BranchPoint(retry.of, retry.pivot)
         return self._make.make(
             self._run,
             chain.task,

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from synth.engine.asking import Asking, Question
+from synth.engine.asking import RoleClient, RoleRequest
 from synth.engine.context import Role
 from synth.ledger.role_reply import RoleReply
 from synth.schemas.model import Completion
@@ -52,7 +52,7 @@ def by_rules(name: ReflectorName) -> Reflect:
     return reflect
 
 
-def by_model(asking: Asking, role: Role, *, evidence: bool) -> Reflect:
+def by_model(asking: RoleClient, role: Role, *, evidence: bool) -> Reflect:
     """A model that reads the log; with `evidence` also what the check found wrong."""
     sampling = {} if role.policy.sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS}
 
@@ -60,7 +60,7 @@ def by_model(asking: Asking, role: Role, *, evidence: bool) -> Reflect:
         def read(completion: Completion) -> Reflection:
             return parsed_reflection(completion.content or "", len(trajectory.turns))
 
-        question = Question(
+        question = RoleRequest(
             purpose="reflection",
             subject_id=trajectory.trajectory_id,
             task_id=trajectory.task_id,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.engine.context import Role, Run
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.start import Start
+from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import slot_id
 from synth.schemas.task import Task
@@ -38,11 +38,11 @@ class RetryWork:
         *,
         trial: int,
         draw: int,
-        start: Start | None,
+        start: BranchPoint | None,
         guidance: str | None,
         gold_informed: bool,
         synthesizer: str = SYNTHESIZER,
-    ) -> Work:
+    ) -> EpisodeSpec:
         """The work, numbered after the attempts that the ledger has of its slot; `draw` gives it
         randomness of its own.
         """
@@ -66,7 +66,7 @@ class RetryWork:
                 **user_identity(self.role),
             },
         )
-        return Work(
+        return EpisodeSpec(
             slot_id=slot,
             task=task,
             trial=trial,

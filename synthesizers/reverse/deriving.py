@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import perform
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.check import Check
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
@@ -41,7 +41,7 @@ class Ground:
     questions.
     """
 
-    world: World
+    world: EnvEntry
     env: str
     env_config: Mapping[str, Any]
     seed: int
@@ -184,7 +184,7 @@ async def _tested(
     calls = tuple(call for turn in found.turns for call in turn.tool_calls)
     passes = (await perform(env, task, found.turns)).verdict.passed
     gold = calls if passes and calls and len(calls) == len(found.turns) else None
-    bench = Bench(ground.world, task.env_config, ground.seed, (task,), CALL_LIMIT_S)
+    bench = ConformanceRig(ground.world, task.env_config, ground.seed, (task,), CALL_LIMIT_S)
     known = await solved(
         bench, task if bench.claims("expert") else msgspec.structs.replace(task, gold=gold)
     )

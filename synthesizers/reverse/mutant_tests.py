@@ -9,12 +9,12 @@ import msgspec
 from synth.envs.audit.mutants import Mutant, mutants
 from synth.envs.audit.solutions import Solution, variant
 from synth.envs.audit.state import differences
-from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.finding import ConformanceRig
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.synthesizers.reverse.experience import signature_of, tool_of
 from synth.synthesizers.reverse.exploration import Exploration
-from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.outcome import Rejected, TaskTests
 from synth.synthesizers.reverse.replaying import Segment
 
 FEWEST = 10
@@ -26,8 +26,8 @@ world offers: so many of each.
 
 
 async def mutants_fail(
-    bench: Bench, task: Task, walked: Exploration, segment: Segment, known: Solution
-) -> Tested | Rejected:
+    bench: ConformanceRig, task: Task, walked: Exploration, segment: Segment, known: Solution
+) -> TaskTests | Rejected:
     """At least `FEWEST` mutants count, and at least `KILLED` of them fail; one that passes and
     leaves the same state is no mutant.
 
@@ -66,7 +66,7 @@ async def mutants_fail(
         return Rejected("T5_too_few_mutants", f"{counted.total()}: {task.goal}")
     if killed.total() < KILLED * counted.total():
         return Rejected("T5_mutants_survive", "; ".join(survivors)[:300])
-    return Tested(True, counts)
+    return TaskTests(True, counts)
 
 
 def _of_all_kinds(every: Sequence[Mutant], draw: Random) -> list[Mutant]:
@@ -111,7 +111,9 @@ def _otherwise(walked: Exploration, segment: Segment, known: Solution) -> Iterat
             )
 
 
-async def _offered(bench: Bench, task: Task, walked: Exploration, known: Solution) -> list[Mutant]:
+async def _offered(
+    bench: ConformanceRig, task: Task, walked: Exploration, known: Solution
+) -> list[Mutant]:
     """What the world offers before each turn of the solution with an effect, done in its place and
     as well, by tools that change it.
     """

@@ -10,7 +10,7 @@ from synth.schemas.task import Task
 
 
 @dataclass(frozen=True)
-class Tested:
+class TaskTests:
     """One test's verdict, None where it does not apply, and the counts behind it."""
 
     passed: bool | None

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.check import ToldFact
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.outcome import Rejected, TaskTests
 
 SEEDS = 100
 MOST_SEEDS = 200
 """Worlds that are looked at until the question could be asked in `SEEDS` of them."""
 MOST_GUESSED = 0.2
 """Share of the worlds in which the commonest answer may be the right one."""
-NO_ANSWER = Tested(
+NO_ANSWER = TaskTests(
     None, {"why": "the task asks for a change or a refusal, not for an answer alone"}
 )
 
@@ -32,7 +32,7 @@ def asks_for_an_answer(task: Task) -> bool:
     )
 
 
-def not_guessed(world: World, task: Task) -> Tested | Rejected:
+def not_guessed(world: EnvEntry, task: Task) -> TaskTests | Rejected:
     """How often the commonest answer to the task's question is right; where fewer than `SEEDS`
     worlds answer it, that is not known.
     """
@@ -52,7 +52,7 @@ def not_guessed(world: World, task: Task) -> Tested | Rejected:
     share = max(answers.values()) / SEEDS
     if share > MOST_GUESSED:
         return Rejected("T7_answer_can_be_guessed", f"{share:.2f}: {task.goal}")
-    return Tested(True, {"commonest_answer": round(share, 3), "of": SEEDS})
+    return TaskTests(True, {"commonest_answer": round(share, 3), "of": SEEDS})
 
 
 def _said(told: Sequence[ToldFact]) -> bytes:

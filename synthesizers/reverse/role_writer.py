@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
 from synth.schemas.canonical import valid_text
 from synth.schemas.model import Completion, Message
 from synth.schemas.reverse import Draft, NoGoal, Window
@@ -35,9 +35,9 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _WRITTEN = msgspec.json.Decoder(Written)
 
 
-async def asked_for_goal(asking: Asking, window: Window, subject: str) -> Answer[Draft]:
+async def asked_for_goal(asking: RoleClient, window: Window, subject: str) -> Answer[Draft]:
     """The role's goal for a window; with all that the role replied."""
-    question = Question(
+    question = RoleRequest(
         purpose="write_goal",
         subject_id=subject,
         messages=messages(window),

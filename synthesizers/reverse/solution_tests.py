@@ -11,12 +11,12 @@ from synth.envs.audit.state import differences
 from synth.envs.bots import BOTS
 from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import Transcript, play
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Change
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.outcome import Rejected, TaskTests
 from synth.synthesizers.reverse.replaying import Segment, columns, played
 from synth.synthesizers.reverse.state_tests import holds
 
@@ -25,7 +25,7 @@ STRATEGIES = 3
 MOST_ALTERNATIVES = 12
 
 
-async def solved(bench: Bench, task: Task) -> tuple[Solution, Tested] | Rejected:
+async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, TaskTests] | Rejected:
     """T8: the world's own expert, who is told what an agent is told. Without one T8 does not apply,
     and the walk is the solution.
     """
@@ -36,13 +36,13 @@ async def solved(bench: Bench, task: Task) -> tuple[Solution, Tested] | Rejected
                 "walk_does_not_pass",
                 "the operations themselves do not pass the check, and the world has no expert",
             )
-        return known, Tested(None, {"why": "the world has no expert"})
+        return known, TaskTests(None, {"why": "the world has no expert"})
     if known is None:
         env = bench.open()
         found = await play(env, task, expert("correct"), seed=bench.seed)
         await env.close()
         return Rejected("T8_not_solved_from_the_goal", failure(found))
-    return known, Tested(True, {"turns": len(known.transcript.actions)})
+    return known, TaskTests(True, {"turns": len(known.transcript.actions)})
 
 
 def failure(transcript: Transcript) -> str:
@@ -54,7 +54,7 @@ def failure(transcript: Transcript) -> str:
     )
 
 
-async def bots_fail(bench: Bench, task: Task) -> Tested | Rejected:
+async def bots_fail(bench: ConformanceRig, task: Task) -> TaskTests | Rejected:
     """T6: no bot that understands nothing passes, nor any that the world names."""
     who = {
         name: bot
@@ -67,12 +67,12 @@ async def bots_fail(bench: Bench, task: Task) -> Tested | Rejected:
         await env.close()
         if passed:
             return Rejected(f"T6_{name}_passes", task.goal)
-    return Tested(True, {"bots": sorted(who)})
+    return TaskTests(True, {"bots": sorted(who)})
 
 
 async def others_pass(
-    bench: Bench, env: Env, task: Task, segment: Segment, known: Solution
-) -> Tested | Rejected:
+    bench: ConformanceRig, env: Env, task: Task, segment: Segment, known: Solution
+) -> TaskTests | Rejected:
     """T4: the expert's other strategies, the world's other right solutions, the solution's calls
     and the operations in another order.
 
@@ -118,14 +118,16 @@ async def others_pass(
         "reordered": reordered,
         "commuting": commuting,
     }
-    return Tested(True, counts)
+    return TaskTests(True, counts)
 
 
 def _by_order_alone(transcript: Transcript) -> bool:
     return {part.name for part in transcript.verdict.parts if not part.passed} == {ORDER_RULES}
 
 
-async def _commuting(bench: Bench, env: Env, task: Task, segment: Segment) -> int | Rejected:
+async def _commuting(
+    bench: ConformanceRig, env: Env, task: Task, segment: Segment
+) -> int | Rejected:
     """How many neighbouring operations commute: in the other order they change the same, and the
     state passes.
     """

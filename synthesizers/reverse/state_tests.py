@@ -8,7 +8,7 @@ from synth.envs.echo_check import state_verdicts
 from synth.schemas.check import Check, Facts
 from synth.schemas.environment import Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.outcome import Rejected, TaskTests
 from synth.synthesizers.reverse.replaying import Segment, played
 
 
@@ -18,7 +18,7 @@ class StateTests:
     same.
     """
 
-    tests: dict[str, Tested]
+    tests: dict[str, TaskTests]
     incidental: tuple[int, ...]
 
 
@@ -45,9 +45,9 @@ async def state_tests(env: Env, task: Task, segment: Segment) -> StateTests | Re
         if holds(task.check, without.start, without.end):
             incidental.append(number)
     tests = {
-        "T1": Tested(True, {}),
-        "T2": Tested(True, {}),
-        "T3": Tested(not incidental if ablated else None, {"ablated": len(ablated)}),
+        "T1": TaskTests(True, {}),
+        "T2": TaskTests(True, {}),
+        "T3": TaskTests(not incidental if ablated else None, {"ablated": len(ablated)}),
     }
     return StateTests(tests, tuple(incidental))
 

@@ -8,7 +8,7 @@ from synth.envs.transcript import perform
 from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.outcome import Rejected, Tested
+from synth.synthesizers.reverse.outcome import Rejected, TaskTests
 from synth.synthesizers.reverse.replaying import Segment
 from synth.synthesizers.reverse.state_tests import StateTests
 
@@ -42,9 +42,9 @@ async def told_tests(
             return Rejected("T3_known_without_the_look_up", task.goal)
     return StateTests(
         {
-            "T1": Tested(True, {}),
-            "T2": Tested(True, {}),
-            "T3": Tested(True, {"ablated": len(segment.operations)}),
+            "T1": TaskTests(True, {}),
+            "T2": TaskTests(True, {}),
+            "T3": TaskTests(True, {"ablated": len(segment.operations)}),
         },
         (),
     )

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from synth.engine.asking import Asking, Question
+from synth.engine.asking import RoleClient, RoleRequest
 from synth.engine.context import Role
 from synth.ledger.role_reply import RoleReply
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.rollout.start import Start
+from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.identity import slot_id
@@ -33,7 +33,7 @@ class Alternative(msgspec.Struct, frozen=True):
     authorship: Authorship
 
 
-class State(msgspec.Struct, frozen=True):
+class DecisionState(msgspec.Struct, frozen=True):
     """The state before turn `turn` of a recorded trajectory."""
 
     parent: Trajectory
@@ -90,10 +90,10 @@ def merged(
 
 
 async def asked_for(
-    asking: Asking,
+    asking: RoleClient,
     name: str,
     role: Role,
-    state: State,
+    state: DecisionState,
     seed: int,
     most: int,
     samples: int,
@@ -118,9 +118,9 @@ async def asked_for(
 
 
 async def drawn_acts(
-    asking: Asking,
+    asking: RoleClient,
     role: Role,
-    state: State,
+    state: DecisionState,
     seed: int,
     samples: int,
     enough: Callable[[Sequence[AgentTurn]], bool],
@@ -140,7 +140,7 @@ async def drawn_acts(
     acts: list[AgentTurn] = []
     replies: list[RoleReply] = []
     for draw in range(1, samples + 1):
-        question = Question(
+        question = RoleRequest(
             purpose=purpose,
             subject_id=parent.trajectory_id,
             task_id=state.task.task_id,
@@ -169,7 +169,7 @@ async def drawn_acts(
     return Drawn(tuple(acts), samples, tuple(replies))
 
 
-def shown_at(role: Role, state: State) -> list[Message]:
+def shown_at(role: Role, state: DecisionState) -> list[Message]:
     """The chat that a role's model is shown at the state."""
     parent = state.parent
     opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
@@ -180,7 +180,7 @@ def shown_at(role: Role, state: State) -> list[Message]:
     )
 
 
-def _own_seed(role: Role, state: State, seed: int, draw: int) -> Mapping[str, float]:
+def _own_seed(role: Role, state: DecisionState, seed: int, draw: int) -> Mapping[str, float]:
     """A fixed seed in the role's sampling would give the same reply each time."""
     drawn = role.policy.sampling.get("seed")
     if drawn is None:
@@ -210,12 +210,12 @@ async def played_there(
     shared: Continuations,
     name: str,
     role: Role,
-    state: State,
+    state: DecisionState,
     *,
     seed: int,
     samples: int,
     limits: Limits,
-    places: Admission,
+    places: ConcurrencyLimit,
     version: str,
 ) -> Sampled:
     """What a policy without a model does at the state, in a world put into it: once if it is
@@ -238,7 +238,7 @@ async def played_there(
             settings={"limits": one_turn.model_dump(), "world": version, "draw": draw},
         )
         works.append(
-            Work(
+            EpisodeSpec(
                 slot_id=slot,
                 task=state.task,
                 trial=parent.trial,
@@ -247,7 +247,7 @@ async def played_there(
                 policy=role.policy,
                 limits=one_turn,
                 role=name,
-                start=Start(parent, state.turn),
+                start=BranchPoint(parent, state.turn),
                 draw=draw,
             )
         )

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from synth.engine.asking import Asking, Question, UnreadableError
+from synth.engine.asking import RoleClient, RoleRequest, UnreadableError
 from synth.ledger.role_reply import RoleReply
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import SampledBy, Trajectory
@@ -27,7 +27,7 @@ _FORM = (
 )
 
 
-class Suspected(msgspec.Struct, frozen=True):
+class JudgeProposal(msgspec.Struct, frozen=True):
     """The turns that the judge named, none where it was not understood or never will answer;
     `asked` is False where a rerun may ask it.
     """
@@ -37,7 +37,7 @@ class Suspected(msgspec.Struct, frozen=True):
     asked: bool = True
 
 
-async def suspected(asking: Asking, trajectory: Trajectory, most: int) -> Suspected:
+async def suspected(asking: RoleClient, trajectory: Trajectory, most: int) -> JudgeProposal:
     """Asks the judge for at most `most` turns of the policy's own."""
     own = [turn.index for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
 
@@ -53,8 +53,8 @@ async def suspected(asking: Asking, trajectory: Trajectory, most: int) -> Suspec
         return named[:most]
 
     if not own:
-        return Suspected()
-    question = Question(
+        return JudgeProposal()
+    question = RoleRequest(
         purpose=PURPOSE,
         subject_id=trajectory.trajectory_id,
         task_id=trajectory.task_id,
@@ -63,7 +63,7 @@ async def suspected(asking: Asking, trajectory: Trajectory, most: int) -> Suspec
     answer = await asking.ask(question, read)
     too_long = answer.fault is not None and answer.fault.context_overflow
     asked = answer.value is not None or too_long or answer.unreadable is not None
-    return Suspected(answer.value or (), answer.replies, asked)
+    return JudgeProposal(answer.value or (), answer.replies, asked)
 
 
 def _messages(trajectory: Trajectory, most: int) -> list[Message]:

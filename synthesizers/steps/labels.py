@@ -17,7 +17,7 @@ from synth.schemas.policy import PolicySpec
 from synth.stats.intervals import clopper_pearson
 from synth.stats.sequential import MOST_FALSE, expected_false_share
 from synth.synthesizers.step_effect import Effect
-from synth.synthesizers.steps.alternatives import Alternative, State
+from synth.synthesizers.steps.alternatives import Alternative, DecisionState
 from synth.text.transcript.acts import act_digest
 
 TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
@@ -47,7 +47,11 @@ def on_policy_for(policy: PolicySpec) -> str:
 
 
 def rows_of(
-    state: State, rule: str, tests: Sequence[StepTest], untested: str | None, policy: PolicySpec
+    state: DecisionState,
+    rule: str,
+    tests: Sequence[StepTest],
+    untested: str | None,
+    policy: PolicySpec,
 ) -> list[Score]:
     """The rows of one state; `untested` says why nothing was tested there."""
     about: dict[str, Any] = {
@@ -94,7 +98,7 @@ def _label(test: StepTest, about: Mapping[str, Any]) -> StepLabel:
     )
 
 
-def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[str, list[bool]]]:
+def _values(state: DecisionState, tests: Sequence[StepTest]) -> list[tuple[str, list[bool]]]:
     """The acts that were continued, with what each continuation came to, each counted once, the
     recorded trajectory never.
     """
@@ -109,7 +113,7 @@ def _values(state: State, tests: Sequence[StepTest]) -> list[tuple[str, list[boo
     return [(act, list(found.values())) for act, found in counted.items() if found]
 
 
-class Findings:
+class TestSummary:
     """The test rows of a stage, counted: tests that came to a verdict, those of a control, flips,
     and the rest.
     """

@@ -7,20 +7,20 @@ from itertools import chain
 
 import msgspec
 
-from synth.engine.asking import Asking
+from synth.engine.asking import RoleClient
 from synth.engine.context import Role, Run
 from synth.ledger.role_reply import RoleReply
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.rollout.limits import Limits
-from synth.rollout.start import Put, recorded_act
+from synth.rollout.start import ForcedAct, recorded_act
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.continuations import Continuations
 from synth.synthesizers.step_effect import Effect, step_effect
 from synth.synthesizers.steps.alternatives import (
     Alternative,
+    DecisionState,
     Sampled,
-    State,
     asked_for,
     merged,
     played_there,
@@ -62,7 +62,7 @@ class StateTests:
         alternatives: int,
         samples: int,
         limits: Limits,
-        places: Admission,
+        places: ConcurrencyLimit,
         seed: int,
     ) -> None:
         self._run = run
@@ -78,12 +78,12 @@ class StateTests:
         self._seed = seed
         self._shared = Continuations(run, shard)
         self._asking = {
-            name: Asking(run, shard, name, source)
+            name: RoleClient(run, shard, name, source)
             for name, source in sources.items()
             if source.model is not None
         }
 
-    async def test(self, state: State, *, control: bool) -> Tested:
+    async def test(self, state: DecisionState, *, control: bool) -> Tested:
         """All tests of a state, one after the other: they share the continuations of the own
         act.
         """
@@ -108,14 +108,14 @@ class StateTests:
             open=any(test.effect.open for test in tests),
         )
 
-    def _flips(self, state: State) -> bool:
+    def _flips(self, state: DecisionState) -> bool:
         """Whether the own act is certain to come to the same again, so that comparing it with
         itself says nothing.
         """
         spec = self._run.spec_of(state.task.env, state.task.env_config)
         return self._role.policy.deterministic and spec.deterministic and self._role.user is None
 
-    async def _sample(self, name: str, source: Role, state: State) -> Sampled:
+    async def _sample(self, name: str, source: Role, state: DecisionState) -> Sampled:
         able = self._run.spec_of(state.task.env, state.task.env_config).capabilities
         if (source is self._role and source.policy.deterministic) or (
             source.policy.name == EXPERT and EXPERT not in able
@@ -144,8 +144,8 @@ class StateTests:
             version=version,
         )
 
-    async def _effect(self, state: State, other: Alternative | None) -> Effect:
-        own = Put(act=recorded_act(state.parent.turns[state.turn]), mask=TESTED_MASK)
+    async def _effect(self, state: DecisionState, other: Alternative | None) -> Effect:
+        own = ForcedAct(act=recorded_act(state.parent.turns[state.turn]), mask=TESTED_MASK)
         return await step_effect(
             self._run,
             self._shard,
@@ -153,7 +153,7 @@ class StateTests:
             parent=state.parent,
             task=state.task,
             turn=state.turn,
-            good=own if other is None else Put(act=Act(turn=other.turn), mask=TESTED_MASK),
+            good=own if other is None else ForcedAct(act=Act(turn=other.turn), mask=TESTED_MASK),
             bad=own,
             role_name=self._role_name,
             role=self._role,

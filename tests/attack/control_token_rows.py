@@ -11,7 +11,7 @@ import msgspec
 from synth.exporters.kind import Form
 from synth.exporters.registry import FORMS, form_of, kind_of
 from synth.exporters.settings import RowSettings
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger, Score
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.outcome import Outcome
@@ -90,11 +90,11 @@ def ledger_of(folder: Path) -> Ledger:
     return planted(folder, [base, good, passed, lost, won], scores, tasks=[task()])
 
 
-def tally_of(kind: str, form: str | None = None, **settings: Any) -> Tally:
+def tally_of(kind: str, form: str | None = None, **settings: Any) -> ExportCounts:
     from synth.exporters.control_tokens import marking
 
     chosen = RowSettings(form=form, **settings)
-    return Tally(kind_of(kind), chosen, marking(form_of(kind, form), chosen))
+    return ExportCounts(kind_of(kind), chosen, marking(form_of(kind, form), chosen))
 
 
 def a_row(ledger: Ledger, kind: str, form: str | None = None) -> Any:

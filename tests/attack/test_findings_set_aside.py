@@ -16,7 +16,7 @@ import pytest
 
 from synth.flows.curate import curate
 from synth.hub.publishing import prepare
-from synth.hub.released import Wanted
+from synth.hub.released import PublishRequest
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.schemas.check import Check, CheckResult, RowPredicate, ToldFact
 from synth.schemas.outcome import Outcome
@@ -223,7 +223,9 @@ def test_every_run_is_finished_and_nothing_that_was_found_leaves(
         assert reports["select"]["parts"][0]["rejected"].items() >= counted.items()
     assert rl["left_out"]["set_aside:secret_in_task"] == {"redact": 3, "drop": 5}[action]
     assert sft["rows"] >= 2
-    prepared = prepare(Ledger(str(tmp_path / "run")), Wanted("me/set", "mit"), tmp_path / "aside")
+    prepared = prepare(
+        Ledger(str(tmp_path / "run")), PublishRequest("me/set", "mit"), tmp_path / "aside"
+    )
     assert prepared.publication.rows["sft"] == sft["rows"]
 
 

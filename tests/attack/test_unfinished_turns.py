@@ -14,7 +14,7 @@ from synth.flows.environments import make_tasks
 from synth.ledger.journal import Journal, Reply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy
-from synth.rollout.episode import Work, run_attempt
+from synth.rollout.episode import EpisodeSpec, run_attempt
 from synth.rollout.limits import Limits
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas.environment import AgentTurn, Response
@@ -62,7 +62,7 @@ def played(tmp_path: Any, *replies: Completion) -> Any:
     """One attempt at a task of the echo world, by a model that says this."""
     (task,) = make_tasks("echo", {"turns": 1}, 5, 1)
     policy = chat_policy({}, model_name="told", sampling={})
-    work = Work(
+    work = EpisodeSpec(
         slot_id="s",
         task=task,
         trial=0,

@@ -15,15 +15,15 @@ from synth.envs.audit.audit import audit
 from synth.envs.audit.questions import QUESTIONS
 from synth.envs.echo import WORLD as ECHO
 from synth.envs.echo import EchoConfig
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.ledger.journal import Journal
 from synth.ledger.views import query
 from synth.policies.expert import expert_policy
 from synth.rl.episode import Episode as RlEpisode
 from synth.rollout.answers import stepped
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.schemas.environment import AgentTurn, Response
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
@@ -62,7 +62,7 @@ TALKING = PolicySpec(name="talks", authorship=Authorship.MODEL, identity={"talks
 
 
 def attempt(folder: Path, env: Any, policy: PolicySpec) -> Trajectory:
-    work = Work(
+    work = EpisodeSpec(
         slot_id="s",
         task=TASKS[0],
         trial=0,
@@ -74,7 +74,7 @@ def attempt(folder: Path, env: Any, policy: PolicySpec) -> Trajectory:
     )
     journal = Journal(folder / "journal.jsonl")
     try:
-        made = fill_slots(
+        made = run_slots(
             [work],
             lambda work: env(EchoConfig(turns=3)),
             None,
@@ -126,7 +126,7 @@ def test_the_audit_finds_and_names_each(name: str) -> None:
 
 def test_the_audit_finds_a_check_that_changes_the_world() -> None:
     asked = [question for question in QUESTIONS if question.name == "flakiness"]
-    spec = World(
+    spec = EnvEntry(
         ECHO.spec,
         lambda config: CheckEndsTheEpisode(EchoConfig(**config)),
         ECHO.make_tasks,

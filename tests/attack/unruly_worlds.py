@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv, make_tasks
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Opening, Response
@@ -222,7 +222,7 @@ def _tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> list[
     return [msgspec.structs.replace(task, task_id=content_hash(task)) for task in made]
 
 
-def world(name: str) -> World:
+def world(name: str) -> EnvEntry:
     """A world as the audit and flows know it: `tests.attack.unruly_worlds:` and what it does, with
     `_` between the words.
     """
@@ -230,10 +230,10 @@ def world(name: str) -> World:
     spec = msgspec.structs.replace(
         SPEC, name=f"{__name__}:{name}", capabilities=SPEC.capabilities - {"recheck"}
     )
-    return World(spec, partial(_opened, known[name]), partial(_tasks, spec.name), EchoConfig)
+    return EnvEntry(spec, partial(_opened, known[name]), partial(_tasks, spec.name), EchoConfig)
 
 
-def __getattr__(name: str) -> World:
+def __getattr__(name: str) -> EnvEntry:
     if name.startswith("__") or name not in NAMES:
         raise AttributeError(name)
     return world(name)

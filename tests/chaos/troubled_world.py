@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.envs.echo import make_tasks as make_echo_tasks
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
 from synth.schemas.task import Task
 
@@ -91,7 +91,7 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
     ]
 
 
-WORLD = World(
+WORLD = EnvEntry(
     msgspec.structs.replace(SPEC, name="troubled"),
     lambda config: TroubledEnv(TroubledConfig.model_validate(dict(config))),
     make_tasks,

@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.envs import echo
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.policies.chance import turn_draws
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening
 from synth.schemas.policy import Act, Episode, PolicySpec, View
@@ -104,20 +104,20 @@ def _spec(name: str) -> EnvSpec:
     return msgspec.structs.replace(echo.SPEC, name=name)
 
 
-WORLD = World(
+WORLD = EnvEntry(
     _spec(NAME), lambda config: echo.open_echo({}), make_tasks, LeveledConfig, level="level"
 )
-CLOSED_WORLD = World(
+CLOSED_WORLD = EnvEntry(
     _spec(CLOSED_NAME),
     lambda config: _SometimesClosed(),
     partial(make_tasks, name=CLOSED_NAME),
     LeveledConfig,
     level="level",
 )
-FEW_WORLD = World(
+FEW_WORLD = EnvEntry(
     _spec(FEW_NAME), lambda config: echo.open_echo({}), few_tasks, LeveledConfig, level="level"
 )
-MISNAMED_WORLD = World(
+MISNAMED_WORLD = EnvEntry(
     _spec(MISNAMED_NAME),
     lambda config: echo.open_echo({}),
     make_tasks,

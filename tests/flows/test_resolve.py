@@ -49,7 +49,7 @@ def said(name: str) -> Bindings:
         (
             {"env": {"name": "json:dumps"}},
             "env.name: world 'json:dumps' is of type function, not a ToolEnv or a "
-            "synth.envs.world.World",
+            "synth.envs.world.EnvEntry",
         ),
         (
             {"env": {"name": "echo", "task": 3}},
@@ -216,10 +216,10 @@ def test_what_is_wrong_inside_a_users_module_is_one_line_with_its_place(
 TASKS = """
 from synth.schemas.task import Task
 from synth.envs.echo import EchoConfig, SPEC, open_echo
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 def make_tasks(config, seed, count):
     {body}
-WORLD = World(SPEC, open_echo, make_tasks, EchoConfig)
+WORLD = EnvEntry(SPEC, open_echo, make_tasks, EchoConfig)
 """
 
 

@@ -129,7 +129,7 @@ def test_a_report_is_written_where_it_is_told_or_into_the_run(
 
 
 @pytest.mark.parametrize("env", ["echo", WORLD])
-def test_an_audit_asks_an_environment_by_name_or_as_it_is(env: str | synth.World) -> None:
+def test_an_audit_asks_an_environment_by_name_or_as_it_is(env: str | synth.EnvEntry) -> None:
     report = synth.audit(env, tasks=2, settings={"turns": 2}, only=["tasks"], quiet=True)
     assert (report.world, report.tasks, report.failed) == ("echo", 2, ())
     with pytest.raises(synth.ConfigError, match="only beauty: not a question; known: tasks"):

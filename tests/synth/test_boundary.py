@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from synth.boundary import FaultError, called, crossing, imported
+from synth.boundary import FaultError, guard, guard_async, imported
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.model import ModelError
 from synth.schemas.outcome import Fault
-from synth.side_by_side import side_by_side
+from synth.side_by_side import run_workers
 
 HERE = Path(__file__).name
 
@@ -33,7 +33,7 @@ def cross(
 
 
 async def _cross(call: Callable[[], Awaitable[Any]], fault: Fault, timeout_s: float | None) -> Any:
-    return await crossing(fault, "step 3", call, timeout_s)
+    return await guard_async(fault, "step 3", call, timeout_s)
 
 
 def raising(error: BaseException) -> Callable[[], Awaitable[None]]:
@@ -157,10 +157,10 @@ def test_workers_that_are_stopped_are_stopped_whatever_their_worlds_do() -> None
             if next(turns) == 0:
                 await asyncio.sleep(0.01)
                 raise SynthError("the disk is full")
-            await crossing(Fault.ENVIRONMENT, "step 3", swallows, 60)
+            await guard_async(Fault.ENVIRONMENT, "step 3", swallows, 60)
             went_on.append("here")
 
-        await side_by_side(2, worker)
+        await run_workers(2, worker)
 
     with pytest.raises(SynthError, match="the disk is full"):
         asyncio.run(scene())
@@ -189,17 +189,17 @@ def test_a_call_within_a_call_that_is_late_is_a_timeout_of_the_outer_one() -> No
         await asyncio.Event().wait()
 
     async def policy() -> None:
-        await crossing(Fault.ENVIRONMENT, "expert", hangs, None)
+        await guard_async(Fault.ENVIRONMENT, "expert", hangs, None)
 
     async def worker() -> None:
         with pytest.raises(FaultError) as caught:
-            await crossing(Fault.MODEL, "policy", policy, 0.01)
+            await guard_async(Fault.MODEL, "policy", policy, 0.01)
         assert (caught.value.fault, caught.value.detail) == (
             Fault.TIMEOUT,
             "policy: no answer within 0.01 s",
         )
 
-    asyncio.run(side_by_side(1, worker))
+    asyncio.run(run_workers(1, worker))
 
 
 def test_an_episode_that_is_thrown_away_by_the_loop_is_no_fault() -> None:
@@ -257,4 +257,4 @@ def test_a_users_function_that_raises_is_one_line_with_its_place() -> None:
     with pytest.raises(
         ConfigError, match=rf"^make_tasks: KeyError: 'target' \({HERE}:\d+ in make\)$"
     ):
-        called("make_tasks", make)
+        guard("make_tasks", make)

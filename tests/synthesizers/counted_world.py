@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.envs.echo import WORLD as ECHO
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
 from synth.schemas.task import Task
@@ -42,4 +42,4 @@ def make_tasks(config: Any, seed: int, count: int) -> list[Task]:
     return [replace(task, env=NAME) for task in ECHO.make_tasks(config, seed, count)]
 
 
-WORLD = World(ECHO.spec, Counted, make_tasks, ECHO.config)
+WORLD = EnvEntry(ECHO.spec, Counted, make_tasks, ECHO.config)

@@ -12,11 +12,11 @@ from synth.engine.context import Role, Run
 from synth.engine.progress import progress_for
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
-from synth.models.admission import Admission
-from synth.rollout.episode import Work
+from synth.models.admission import ConcurrencyLimit
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
-from synth.rollout.start import Put, recorded_act
+from synth.rollout.slots import run_slots
+from synth.rollout.start import ForcedAct, recorded_act
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec
@@ -50,7 +50,7 @@ class Bench:
 
     def _parent(self) -> Trajectory:
         left = roller({}, model_name=None, sampling={})
-        work = Work(
+        work = EpisodeSpec(
             slot_id="base",
             task=self.task,
             trial=0,
@@ -61,7 +61,7 @@ class Bench:
             role="explorer",
         )
         with self.journal("base"):
-            filled = fill_slots(
+            filled = run_slots(
                 [work],
                 lambda work: WORLD.open({"left": 0}),
                 None,
@@ -86,7 +86,7 @@ class Bench:
             journal.close(discard=not keep)
 
     async def effect(
-        self, good: Put | None = None, bad: Put | None = None, **changes: Any
+        self, good: ForcedAct | None = None, bad: ForcedAct | None = None, **changes: Any
     ) -> Effect:
         given: dict[str, Any] = {
             "synthesizer": "critical_step",
@@ -94,11 +94,11 @@ class Bench:
             "task": self.task,
             "turn": 0,
             "good": good or RIGHT,
-            "bad": bad or Put(act=recorded_act(self.parent.turns[0]), mask="tested_act"),
+            "bad": bad or ForcedAct(act=recorded_act(self.parent.turns[0]), mask="tested_act"),
             "role_name": "explorer",
             "role": self.role,
             "limits": Limits(),
-            "places": Admission(8),
+            "places": ConcurrencyLimit(8),
             "seed": SEED,
         }
         return await step_effect(self.run, "s", **given | changes)
@@ -118,4 +118,4 @@ class Bench:
         self.ledger.commit(StageRef("critical_step", "key"), trajectories=made, tasks=[self.task])
 
 
-RIGHT = Put(act=Act(turn=take("right")), mask="tested_act")
+RIGHT = ForcedAct(act=Act(turn=take("right")), mask="tested_act")

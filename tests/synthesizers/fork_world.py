@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.policies.chance import turn_draws
 from synth.schemas.check import Check, CheckResult, Facts, RowPredicate
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
@@ -169,7 +169,7 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
     ]
 
 
-WORLD = World(SPEC, Fork, make_tasks, ForkConfig)
+WORLD = EnvEntry(SPEC, Fork, make_tasks, ForkConfig)
 
 
 def _alone(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
@@ -179,7 +179,7 @@ def _alone(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
     ]
 
 
-WITHOUT_EXPERT = World(
+WITHOUT_EXPERT = EnvEntry(
     msgspec.structs.replace(SPEC, capabilities=frozenset({"facts", "tasks"})),
     Fork,
     _alone,

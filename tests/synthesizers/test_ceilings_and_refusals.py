@@ -201,7 +201,7 @@ def test_one_valid_attempt_is_enough_for_a_run_to_have_worked() -> None:
 
 WORLD = """
 from synth.envs.echo import WORLD as ECHO
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from msgspec.structs import replace
 
 
@@ -210,7 +210,7 @@ def make_tasks(config, seed, count):
     {}
 
 
-WORLD = World(ECHO.spec, ECHO.open, make_tasks, ECHO.config)
+WORLD = EnvEntry(ECHO.spec, ECHO.open, make_tasks, ECHO.config)
 """
 
 

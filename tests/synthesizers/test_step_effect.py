@@ -15,7 +15,7 @@ from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy
 from synth.policies.random_walk import random_policy
 from synth.rollout.limits import Limits
-from synth.rollout.start import Put, recorded_act
+from synth.rollout.start import ForcedAct, recorded_act
 from synth.schemas.errors import SynthError
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.policy import Act
@@ -88,7 +88,7 @@ def test_the_recorded_failure_is_never_counted(tmp_path: Path) -> None:
 
 def test_alternatives_at_a_state_share_the_continuations_of_the_own_act(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
-    rest = Put(act=Act(turn=take("left")), mask="tested_act", injected="detour")
+    rest = ForcedAct(act=Act(turn=take("left")), mask="tested_act", injected="detour")
     first, second, again = bench.tested(bench.effect, partial(bench.effect, rest), bench.effect)
     assert first.bad_ids[:2] == second.bad_ids
     assert (len(first.continuations), len(second.continuations), len(again.continuations)) == (
@@ -127,7 +127,7 @@ def test_an_act_against_itself_is_played_on_both_sides_by_draws_of_their_own(
     tmp_path: Path,
 ) -> None:
     bench = Bench(tmp_path, left=50)
-    own = Put(act=recorded_act(bench.parent.turns[0]), mask="tested_act")
+    own = ForcedAct(act=recorded_act(bench.parent.turns[0]), mask="tested_act")
     (effect,) = bench.tested(partial(bench.effect, own, own))
     assert not set(effect.good_ids) & set(effect.bad_ids)
     assert dice.opened == 2 * effect.stopped_at
@@ -151,7 +151,7 @@ def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: 
         msgspec.structs.replace(RIGHT, mask=None),
         msgspec.structs.replace(RIGHT, alter=partial(answered, "stale")),
         msgspec.structs.replace(RIGHT, alter=partial(answered, "garbled")),
-        Put(act=Act(turn=take("up")), mask="tested_act"),
+        ForcedAct(act=Act(turn=take("up")), mask="tested_act"),
     ]
     others = [{"limits": Limits(max_turns=7)}, {"seed": 6}, {"synthesizer": "failure_injection"}]
     effects = bench.tested(

@@ -7,7 +7,7 @@ from typing import Any
 from synth.exporters import facts
 from synth.exporters.forms.columns import Column
 from synth.exporters.json_columns import plain_text
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.sft_rows import SftRow
 from synth.importers.atif import OWN
 from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
@@ -22,7 +22,7 @@ LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
 
 def _document(row: SftRow) -> dict[str, Any]:
-    """The trajectory in ATIF's keys. Raises `UnsayableError` for calls without a JSON object as
+    """The trajectory in ATIF's keys. Raises `NotRepresentableError` for calls without a JSON object as
     arguments.
     """
     trajectory = row.trajectory
@@ -74,7 +74,7 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
     calls = []
     for call in turn.tool_calls:
         if call.parse_error is not None:
-            raise UnsayableError("broken_arguments")
+            raise NotRepresentableError("broken_arguments")
         calls.append(
             {"tool_call_id": call.call_id, "function_name": call.name, "arguments": call.parsed()}
         )
@@ -83,7 +83,7 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
     for observation in turn.observations:
         if observation.source is Source.TOOL:
             if observation.call_id is not None and observation.call_id not in asked:
-                raise UnsayableError("result_of_an_earlier_step")
+                raise NotRepresentableError("result_of_an_earlier_step")
             result = {
                 "source_call_id": observation.call_id,
                 "content": observation.content,
@@ -135,11 +135,13 @@ def _with_thoughts(row: SftRow) -> bool:
     return any(message.get("reasoning_content") for message in row.messages)
 
 
-def told(row: SftRow) -> facts.Told:
+def told(row: SftRow) -> facts.RenderedChat:
     """What a row tells, for a reader to be compared with: the whole trajectory."""
     trajectory = row.trajectory
     messages = to_messages(trajectory, thoughts=_with_thoughts(row))
-    return facts.Told(messages, list(trajectory.tools), row.masked, facts.known_of(trajectory))
+    return facts.RenderedChat(
+        messages, list(trajectory.tools), row.masked, facts.known_of(trajectory)
+    )
 
 
 SFT = Form(

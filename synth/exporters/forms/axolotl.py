@@ -18,7 +18,7 @@ from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
 from synth.exporters.forms import trl
 from synth.exporters.forms.columns import Column, taken
 from synth.exporters.json_columns import plain_text, said
-from synth.exporters.kind import Chat, Form, UnsayableError
+from synth.exporters.kind import Chat, Form, NotRepresentableError
 from synth.exporters.sft_rows import SftRow
 from synth.schemas.model import Message
 from synth.schemas.trajectory import argument_error
@@ -89,9 +89,9 @@ def _pair(row: PreferenceRow) -> list[Message]:
     """Prompt, chosen, rejected, as role and content."""
     messages = [*row.prompt, row.chosen, row.rejected]
     if any(message.get("tool_calls") or message["role"] == "tool" for message in messages):
-        raise UnsayableError("tool_calls")
+        raise NotRepresentableError("tool_calls")
     if row.trajectory.tools:
-        raise UnsayableError("tool_schemas")
+        raise NotRepresentableError("tool_schemas")
     return [{"role": message["role"], "content": message["content"] or ""} for message in messages]
 
 

@@ -13,7 +13,7 @@ from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
 from synth.exporters.forms.columns import Column, taken
 from synth.exporters.forms.trl import TRAINED
 from synth.exporters.json_columns import plain_text
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.unroll import up_to_last_loss
 from synth.schemas.canonical import canonical_json
 from synth.schemas.messages import ENVIRONMENT_NAME
@@ -32,7 +32,7 @@ _SAID = {"from": "string", "value": "string"}
 
 
 def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """The conversation behind the system prompt. Raises `UnsayableError` for what has no place in
+    """The conversation behind the system prompt. Raises `NotRepresentableError` for what has no place in
     it.
     """
     conversation: list[dict[str, str]] = []
@@ -40,20 +40,20 @@ def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
     for role, group in groupby(behind, key=lambda one: str(one["role"])):
         said = [*group]
         if role == "system":
-            raise UnsayableError("system_message_midway")
+            raise NotRepresentableError("system_message_midway")
         if role == "assistant":
             if len(said) > 1:
-                raise UnsayableError("two_turns_in_a_row")
+                raise NotRepresentableError("two_turns_in_a_row")
             conversation.append(_answer(said[0]))
             continue
         if role == "user" and any(_NUMBER in message["content"] for message in said):
-            raise UnsayableError("replaced_by_a_number")
+            raise NotRepresentableError("replaced_by_a_number")
         between = BETWEEN_RESULTS if role == "tool" else "\n\n"
         value = between.join(message["content"] for message in said)
         conversation.append({"from": _ROLES[role], "value": value})
     for at, one in enumerate(conversation):
         if (one["from"] in ("gpt", "function_call")) is not (at % 2 == 1):
-            raise UnsayableError("no_alternation")
+            raise NotRepresentableError("no_alternation")
     return conversation
 
 
@@ -72,11 +72,11 @@ def _answer(message: Message) -> dict[str, str]:
     if not calls:
         return {"from": "gpt", "value": inline + content}
     if any(isinstance(call["arguments"], str) for call in calls):
-        raise UnsayableError("broken_arguments")
+        raise NotRepresentableError("broken_arguments")
     written = plain_text(calls[0] if len(calls) == 1 else calls)
     marks = (_CALL, _END_CALL, _THINK, _END_THINK)
     if any(mark in text for mark in marks for text in (written, content, thought)):
-        raise UnsayableError("marks_of_calls_in_the_text")
+        raise NotRepresentableError("marks_of_calls_in_the_text")
     if content:
         written = f"{content}\n{_CALL}{written}{_END_CALL}"
     return {"from": "function_call", "value": inline + written}

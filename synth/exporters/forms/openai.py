@@ -11,7 +11,7 @@ from synth.exporters import facts
 from synth.exporters.forms.axolotl import with_objects
 from synth.exporters.forms.columns import Column
 from synth.exporters.json_columns import plain_text, said
-from synth.exporters.kind import Chat, Form, UnsayableError
+from synth.exporters.kind import Chat, Form, NotRepresentableError
 from synth.exporters.sft_rows import SftRow, said_after
 from synth.exporters.unroll import up_to_last_loss
 
@@ -37,7 +37,7 @@ def _line(row: SftRow) -> str:
         role = message["role"]
         turn += role == "assistant"
         if role == "tool" and not message.get("tool_call_id"):
-            raise UnsayableError("tool_result_without_an_id")
+            raise NotRepresentableError("tool_result_without_an_id")
         kept = {key: message[key] for key in _KEYS[role] if key in message}
         if role == "assistant" and turn not in row.trained:
             kept["weight"] = 0
@@ -55,7 +55,7 @@ def _chat(row: Mapping[str, Any]) -> Chat:
     return Chat(messages, row.get("tools", []), trained)
 
 
-def told(row: SftRow) -> facts.Told:
+def told(row: SftRow) -> facts.RenderedChat:
     """What a row tells, for a reader to be compared with; of a row of one turn, what stands behind
     it is in other rows.
     """
@@ -65,7 +65,7 @@ def told(row: SftRow) -> facts.Told:
         for turn, reason in row.masked.items()
         if turn <= max(row.trained)
     }
-    return facts.Told(
+    return facts.RenderedChat(
         messages,
         list(row.trajectory.tools),
         masked,

@@ -50,12 +50,12 @@ def _written(message: Message, model: str | None) -> dict[str, Any]:
     return written | {"model": model} if by_model else written
 
 
-def told(row: SftRow) -> facts.Told:
+def told(row: SftRow) -> facts.RenderedChat:
     """What a row tells, for a reader to be compared with."""
     trajectory = row.trajectory
     known = facts.known_of(trajectory)
     behind = said_after(trajectory)
-    return facts.Told(row.messages, list(trajectory.tools), row.masked, known, behind)
+    return facts.RenderedChat(row.messages, list(trajectory.tools), row.masked, known, behind)
 
 
 SFT = Form(

@@ -14,7 +14,7 @@ import msgspec
 
 from synth.exporters.forms.columns import Column, as_text, messages, taken
 from synth.exporters.json_columns import exact_json, holds_exactly
-from synth.exporters.kind import Chat, Comparison, Form, Steps, UnsayableError
+from synth.exporters.kind import Chat, Comparison, Form, NotRepresentableError, Steps
 from synth.exporters.sft_rows import SftRow
 
 LINEAGE = taken(
@@ -37,7 +37,7 @@ def _tools(of: Callable[[Any], Any], name: str = "tools") -> Column:
     def exact(row: Any) -> list[str | None]:
         texts = [exact_json(tool) for tool in of(row)]
         if None in texts:
-            raise UnsayableError("inexact_tool_schemas")
+            raise NotRepresentableError("inexact_tool_schemas")
         return texts
 
     return Column(name, ["json"], exact)
@@ -121,7 +121,7 @@ _LABELLED = (
 def _step_label(row: Any) -> list[bool]:
     """Trainers read a missing label as a bad step."""
     if row.label.label is None:
-        raise UnsayableError("undecided_step")
+        raise NotRepresentableError("undecided_step")
     return [row.label.label]
 
 

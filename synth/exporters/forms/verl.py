@@ -16,7 +16,7 @@ from synth.exporters.facts import SPEAKERS
 from synth.exporters.forms.columns import Column
 from synth.exporters.forms.trl import LINEAGE, TRAINED
 from synth.exporters.json_columns import plain_text, said
-from synth.exporters.kind import Chat, Form, UnsayableError
+from synth.exporters.kind import Chat, Form, NotRepresentableError
 from synth.exporters.rl import RlRow
 from synth.schemas.canonical import digest
 
@@ -35,7 +35,7 @@ def _chat(row: Mapping[str, Any]) -> Chat:
 
 def _prompt(row: RlRow) -> list[dict[str, Any]]:
     if any(set(message) - {"role", "content", "name"} for message in row.prompt):
-        raise UnsayableError("calls_in_the_prompt")
+        raise NotRepresentableError("calls_in_the_prompt")
     return [{"role": one["role"], "content": said(one)["content"]} for one in row.prompt]
 
 

@@ -107,11 +107,11 @@ def _detail(name: str, row: AttributionRow) -> Any:
     return row.cause.detail.get(name)
 
 
-def told(row: AttributionRow) -> facts.Told:
+def told(row: AttributionRow) -> facts.RenderedChat:
     """What a row tells."""
     trajectory = row.trajectory
     known = facts.known_of(trajectory)
-    return facts.Told(to_messages(trajectory), list(trajectory.tools), {}, known)
+    return facts.RenderedChat(to_messages(trajectory), list(trajectory.tools), {}, known)
 
 
 ATTRIBUTION = Form(

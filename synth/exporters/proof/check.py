@@ -13,14 +13,14 @@ from synth.exporters.control_tokens import as_the_flow_says, guarded
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, records, tally_for, write_records
 from synth.exporters.proof.consumers import consumer_findings
-from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.proof.loading import Written, loaded, loading_findings
 from synth.exporters.proof.reading import READERS, reading_findings
 from synth.exporters.proof.rendering import look_at, rendering_findings, transcript_findings
 from synth.exporters.registry import kind_of
 from synth.exporters.settings import RowSettings
 from synth.exporters.spelling import Spelling, as_key
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 
 RENDERED = ("sft", "memory", "dpo", "kto", "prm")
@@ -31,7 +31,7 @@ class Proof(msgspec.Struct, frozen=True):
     """What an export would come to, and what was found of it."""
 
     report: ExportReport
-    findings: Findings
+    findings: ProofIssues
 
     @property
     def failed(self) -> list[str]:
@@ -65,9 +65,9 @@ def prove(
         report = write_records(
             tally, written.watched(made), lambda one: found.rows(ledger, one), DatasetFolder(folder)
         )
-        findings = Findings()
+        findings = ProofIssues()
         if report.rows:
-            again = Tally(found, settings, tally.form, say, per_turn=tally.per_turn)
+            again = ExportCounts(found, settings, tally.form, say, per_turn=tally.per_turn)
 
             def rows() -> Iterator[Any]:
                 return (one.row for one in guarded(found.rows(ledger, again), again))
@@ -79,10 +79,10 @@ def prove(
 def _check(
     folder: Path,
     cache: Path,
-    tally: Tally,
+    tally: ExportCounts,
     written: Written,
     rows: Callable[[], Iterable[Any]],
-    findings: Findings,
+    findings: ProofIssues,
 ) -> None:
     form, student = tally.form, tally.settings.student
 

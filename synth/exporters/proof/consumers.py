@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from synth.exporters.kind import Form
-from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.row_files import FOLDER
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
 _PACKAGES = ("trl", "llamafactory", "axolotl", "verl", "atif")
 """Called as the forms are."""
 
 
-def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings) -> None:
+def consumer_findings(folder: Path, tally: ExportCounts, rows: Rows, findings: ProofIssues) -> None:
     """TRL: its own test of conversations; LLaMA-Factory: its converter; ATIF: the models of the
     package `atif`; others: not proven.
     """
@@ -40,7 +40,7 @@ def consumer_findings(folder: Path, tally: Tally, rows: Rows, findings: Findings
         )
 
 
-def _trl(tally: Tally, rows: Rows, findings: Findings) -> None:
+def _trl(tally: ExportCounts, rows: Rows, findings: ProofIssues) -> None:
     from trl.data_utils import is_conversational
 
     if tally.kind.name in ("prm", "rl"):
@@ -53,7 +53,7 @@ def _trl(tally: Tally, rows: Rows, findings: Findings) -> None:
     )
 
 
-def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
+def _llamafactory(form: Form, rows: Rows, findings: ProofIssues) -> None:
     try:
         from llamafactory.data.converter import SharegptDatasetConverter
         from llamafactory.data.parser import DatasetAttr
@@ -76,7 +76,7 @@ def _llamafactory(form: Form, rows: Rows, findings: Findings) -> None:
     )
 
 
-def _atif(folder: Path, findings: Findings) -> None:
+def _atif(folder: Path, findings: ProofIssues) -> None:
     from pydantic import ValidationError
 
     document: Any = import_module("atif").Trajectory

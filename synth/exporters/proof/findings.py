@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Findings:
+class ProofIssues:
     """Lines: what was proven, what could not be looked at and why, what is wrong."""
 
     proven: list[str] = field(default_factory=list)

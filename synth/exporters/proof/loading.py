@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from synth.exporters.json_columns import plain_text, text
 from synth.exporters.kind import Form
-from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.row_files import FOLDER
 from synth.schemas.canonical import canonical_json, digest
 
@@ -64,7 +64,7 @@ def loaded(folder: Path, cache: Path, form: Form) -> Iterator[dict[str, Any]]:
     yield from datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
 
 
-def loading_findings(folder: Path, cache: Path, written: Written, findings: Findings) -> None:
+def loading_findings(folder: Path, cache: Path, written: Written, findings: ProofIssues) -> None:
     """Compares row by row; files of one row each are compared with what they were to hold."""
     form, count = written.form, len(written.digests)
     if form.layout == "files":
@@ -86,7 +86,7 @@ def loading_findings(folder: Path, cache: Path, written: Written, findings: Find
     )
 
 
-def _traces(folder: Path, written: Written, findings: Findings) -> None:
+def _traces(folder: Path, written: Written, findings: ProofIssues) -> None:
     known, rows = set(written.digests), len(written.digests)
     found = [
         _digest({"name": path.name, "text": path.read_text(encoding="utf-8")})

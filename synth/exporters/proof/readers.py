@@ -7,7 +7,7 @@ from typing import Any
 
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
-from synth.exporters.facts import Told
+from synth.exporters.facts import RenderedChat
 from synth.exporters.forms.atif import USAGE
 from synth.exporters.forms.who_and_when import TERMINAL
 from synth.importers.atif import OWN
@@ -42,7 +42,7 @@ def imported(value: Any) -> Imported:
     raise NotReadError(f"{name} gives nothing")
 
 
-def read_atif(document: Mapping[str, Any]) -> Told:
+def read_atif(document: Mapping[str, Any]) -> RenderedChat:
     """A document of ATIF: messages and masks by the importer; names and lineage from `extra`, of
     which it makes no use.
     """
@@ -79,7 +79,7 @@ def read_atif(document: Mapping[str, Any]) -> Told:
         },
         facts.ERRORS: wrong,
     }
-    return Told(
+    return RenderedChat(
         messages,
         list(found.tools),
         {at: mask for at, mask in _masks(found).items() if "mask" in own[at]},
@@ -121,7 +121,7 @@ _SESSION_KEYS = {
 }
 
 
-def read_session(lines: list[dict[str, Any]]) -> Told:
+def read_session(lines: list[dict[str, Any]]) -> RenderedChat:
     """A session by the keys of its lines: no importer of ours reads sessions."""
     header, *said = lines
     messages: list[Message] = [
@@ -136,7 +136,7 @@ def read_session(lines: list[dict[str, Any]]) -> Told:
     kept_out = _part(lineage, "benchmark") | (
         {} if lineage.get("split") == "train" else _part(lineage, "split")
     )
-    return Told(
+    return RenderedChat(
         messages,
         [],
         {},
@@ -144,14 +144,14 @@ def read_session(lines: list[dict[str, Any]]) -> Told:
     )
 
 
-def read_chat(line: Mapping[str, Any]) -> Told:
+def read_chat(line: Mapping[str, Any]) -> RenderedChat:
     """A line of OpenAI's form."""
     found = imported(line).trajectory
     weights = [
         message.get("weight", 1) for message in line["messages"] if message["role"] == "assistant"
     ]
     masked = {at: "" for at in _masks(found) if not weights[at]}
-    return Told(
+    return RenderedChat(
         to_messages(found), list(found.tools), masked, {facts.KEPT_OUT: facts.kept_out(found)}
     )
 
@@ -160,7 +160,7 @@ def _masks(found: Trajectory) -> dict[int, str]:
     return {turn.index: turn.mask for turn in found.turns if turn.mask is not None}
 
 
-def told_of_failure(row: AttributionRow) -> Told:
+def told_of_failure(row: AttributionRow) -> RenderedChat:
     """What Who&When has a place for: what was said and by which agent, calls as text, and the
     mistake.
     """
@@ -182,10 +182,10 @@ def told_of_failure(row: AttributionRow) -> Told:
                 | ({} if by_user else {"name": TERMINAL})
             )
     agent = row.trajectory.turns[row.cause.turn].agent or "agent"
-    return Told(messages, [], {}, {facts.LABEL: {"turn": row.cause.turn, "agent": agent}})
+    return RenderedChat(messages, [], {}, {facts.LABEL: {"turn": row.cause.turn, "agent": agent}})
 
 
-def read_failure(row: Mapping[str, Any]) -> Told:
+def read_failure(row: Mapping[str, Any]) -> RenderedChat:
     """A row of Who&When; the importer tells what the terminal said as the environment's, under its
     name.
     """
@@ -200,4 +200,4 @@ def read_failure(row: Mapping[str, Any]) -> Told:
     for message, observation in zip(others, heard, strict=True):
         if observation.name not in (None, SYSTEM_NAME):
             message.update({"name": observation.name})
-    return Told(messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": mark.blamed}})
+    return RenderedChat(messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": mark.blamed}})

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.facts import Told, differing
+from synth.exporters.facts import RenderedChat, differing
 from synth.exporters.forms import atif, openai, sts, who_and_when
-from synth.exporters.kind import Form, UnsayableError
-from synth.exporters.proof.findings import Findings
+from synth.exporters.kind import Form, NotRepresentableError
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.proof.readers import (
     NotReadError,
     read_atif,
@@ -36,8 +36,8 @@ class Reader(msgspec.Struct, frozen=True):
     names it. `refuses`: the loss for which a row is taken by no reader.
     """
 
-    told: Callable[[Any], Told]
-    read: Callable[[Any], Told]
+    told: Callable[[Any], RenderedChat]
+    read: Callable[[Any], RenderedChat]
     lacks: tuple[str, ...]
     by: str = "our importer reads"
     refuses: str | None = None
@@ -58,7 +58,7 @@ def reading_findings(
     loaded: Callable[[], Iterator[Any]],
     form: Form,
     rows: Iterable[Any],
-    findings: Findings,
+    findings: ProofIssues,
 ) -> None:
     """Compares what each row tells with what a reader gets; all but what the form says that it
     loses must be the same.
@@ -93,7 +93,7 @@ def _written(
     for row in rows:
         try:
             record = form.record(row)
-        except UnsayableError:
+        except NotRepresentableError:
             continue
         if form.layout != "files":
             yield row, next(values)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.exporters.kind import Chat, Comparison, Form, Steps
-from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.proof.masks import mask_problems
 from synth.exporters.proof.preferences import side_problems
 from synth.exporters.proof.steps import step_problems, text_problems
@@ -75,7 +75,7 @@ def look_at(form: Form, *, per_turn: bool) -> Look | None:
     return None
 
 
-def rendering_findings(rows: Rows, look: Look, student: str | None, findings: Findings) -> None:
+def rendering_findings(rows: Rows, look: Look, student: str | None, findings: ProofIssues) -> None:
     """A template of the student's own fails the proof where it is wrong; those of TRL are told of,
     one by one.
     """
@@ -117,7 +117,7 @@ def rendering_findings(rows: Rows, look: Look, student: str | None, findings: Fi
         _look(rows, look.template(f"trl:{family}"), look, findings, findings.unproven)
 
 
-def transcript_findings(rows: Rows, form: Form, findings: Findings) -> None:
+def transcript_findings(rows: Rows, form: Form, findings: ProofIssues) -> None:
     """Steps as plain transcripts, which no template renders: that texts and labels are there, and
     hold what the messages say.
     """
@@ -136,7 +136,9 @@ def transcript_findings(rows: Rows, form: Form, findings: Findings) -> None:
     )
 
 
-def _look(rows: Rows, template: Template, look: Look, findings: Findings, wrong: list[str]) -> None:
+def _look(
+    rows: Rows, template: Template, look: Look, findings: ProofIssues, wrong: list[str]
+) -> None:
     how = (
         "token by token"
         if template.tokenizer is not None
@@ -158,7 +160,7 @@ def _conclude(
     rows: Rows,
     problems_of: Callable[[Any], Iterable[str]],
     name: str,
-    findings: Findings,
+    findings: ProofIssues,
     wrong: list[str],
     proven: str,
 ) -> None:

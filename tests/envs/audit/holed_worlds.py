@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv, make_tasks
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import SubVerdict
 from synth.schemas.environment import AgentTurn, Response
@@ -223,7 +223,7 @@ def opened(env, config):
 
 
 def world(env, spec=SPEC, tasks=make_tasks):
-    return World(spec, partial(opened, env), tasks, EchoConfig)
+    return EnvEntry(spec, partial(opened, env), tasks, EchoConfig)
 
 
 def no_tasks(config, seed, count):

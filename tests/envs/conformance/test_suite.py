@@ -6,11 +6,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from synth.envs.conformance.finding import Bench
+from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.conformance.guard import on_thread
 from synth.envs.conformance.suite import CHECKS, conformance
 from synth.envs.echo import SPEC, WORLD, EchoConfig, EchoEnv, make_tasks
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.check import Check, Refusal
 from synth.schemas.environment import EnvSpec
 from synth.schemas.task import Task
@@ -69,15 +69,15 @@ from tests.envs.conformance.rude_worlds import (
 
 def world(
     env: type[EchoEnv] = EchoEnv, *, spec: EnvSpec = SPEC, tasks: Callable = make_tasks
-) -> World:
-    return World(
+) -> EnvEntry:
+    return EnvEntry(
         spec, lambda config: env(EchoConfig.model_validate(dict(config))), tasks, EchoConfig
     )
 
 
-def finding(name: str, of: World, config=None, *, call_limit_s=1.0, check_limit_s=10.0):
+def finding(name: str, of: EnvEntry, config=None, *, call_limit_s=1.0, check_limit_s=10.0):
     config = {"turns": 3} if config is None else config
-    bench = Bench(of, config, 5, of.make_tasks(config, 5, 2), call_limit_s)
+    bench = ConformanceRig(of, config, 5, of.make_tasks(config, 5, 2), call_limit_s)
     return asyncio.run(on_thread(name, CHECKS[name], bench, check_limit_s))
 
 

@@ -12,7 +12,7 @@ from synth.envs.audit.questions import QUESTIONS
 from synth.envs.conformance.suite import conformance
 from synth.envs.registry import ENVS
 from synth.envs.tool_env import Require, Task, ToolEnv, tool, world_of
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.flows.bindings import Bindings, Said
 from synth.flows.parts import look_also_in, world
 from synth.schemas.errors import ConfigError
@@ -144,7 +144,7 @@ def test_a_dotted_name_stands_for_the_class_as_for_a_world(
     monkeypatch.syspath_prepend(str(tmp_path))
     look_also_in(tmp_path)
     found = world("alias:Boxes")
-    assert isinstance(found, World)
+    assert isinstance(found, EnvEntry)
     assert found.spec.name == "alias:Boxes"
     assert found.make_tasks({}, 1, 1)[0].env == "alias:Boxes"
     assert "alias" in sys.modules

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synth.cli.audit import audit, say_report
-from synth.envs.audit.report import Answer, Report
+from synth.envs.audit.report import AuditAnswer, Report
 from synth.envs.conformance.finding import Finding, Table
 from synth.report.audit_page import audit_page
 from tests.envs.audit.holed_worlds import HOLES
@@ -53,10 +53,10 @@ def test_a_question_that_could_not_be_asked_says_why_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     why = "the world does not claim an expert"
-    unasked = Answer(
+    unasked = AuditAnswer(
         "expert", "", tuple(Finding(None, why, f"part_{number}") for number in range(3)), (), 0.0
     )
-    partly = Answer(
+    partly = AuditAnswer(
         "upkeep",
         "",
         (Finding(True, "done", "closes"), Finding(None, "the world does not claim facts", "facts")),
@@ -204,7 +204,7 @@ def hostile_report() -> Report:
         {"a": "<u>"},
         1,
         2,
-        (Answer("errors", "Is it?", (finding,), (table,), 0.1),),
+        (AuditAnswer("errors", "Is it?", (finding,), (table,), 0.1),),
     )
 
 

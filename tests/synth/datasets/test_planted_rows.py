@@ -13,7 +13,7 @@ import pytest
 from synth.exporters.registry import KINDS
 from synth.flows.curate import curate
 from synth.hub.publishing import prepare
-from synth.hub.released import Wanted
+from synth.hub.released import PublishRequest
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.errors import ConfigError
@@ -154,7 +154,9 @@ def test_a_planted_row_stays_out_of_every_kind_that_it_is_kept_out_of_and_of_the
         assert clean.get(kind, "clean") in found, kind
     if reason in ("benchmark", "held_out"):
         assert kept_out == EVERY
-    prepared = prepare(ledger, Wanted("me/set", "mit", tuple(sorted(kept_out))), tmp_path / "aside")
+    prepared = prepare(
+        ledger, PublishRequest("me/set", "mit", tuple(sorted(kept_out))), tmp_path / "aside"
+    )
     sent = [held(tmp_path / "run", kind) for kind in prepared.publication.rows]
     sent += [str(file.content) for file in prepared.publication.traces]
     assert set(prepared.publication.rows) == kept_out
@@ -170,6 +172,6 @@ def test_what_an_export_let_in_a_publication_lets_in_only_where_it_is_told_so_it
     found = held(tmp_path / "run", kind)
     assert any(one in found for one in planted)
     with pytest.raises(ConfigError, match=f"{kind}: .* rows are attempts at .* publishes them"):
-        prepare(ledger, Wanted("me/set", "mit"), tmp_path / "aside")
-    allowed = msgspec.structs.replace(Wanted("me/set", "mit"), **{f"allow_{reason}": True})
+        prepare(ledger, PublishRequest("me/set", "mit"), tmp_path / "aside")
+    allowed = msgspec.structs.replace(PublishRequest("me/set", "mit"), **{f"allow_{reason}": True})
     assert prepare(ledger, allowed, tmp_path / "aside").publication.rows.keys() == {kind}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from synth.engine.asking import Answer, Asking, Question, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
 from synth.engine.breaker import IN_A_ROW
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost
@@ -20,7 +20,7 @@ from synth.envs.echo import SPEC
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.views import connect
-from synth.models.admission import Admission, AdmittedChat
+from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.models.scripted import ScriptedChat
 from synth.schemas.flow import Flow
 from synth.schemas.model import Completion, ModelError, Sampling
@@ -28,7 +28,7 @@ from synth.schemas.outcome import Fault
 from synth.schemas.policy import PolicySpec
 from synth.schemas.trajectory import Authorship, Usage
 
-QUESTION = Question(
+QUESTION = RoleRequest(
     purpose="reflect_retry",
     subject_id="t1",
     task_id="task",
@@ -81,14 +81,14 @@ def run_in(folder: Path) -> Run:
 def ask(
     run: Run,
     model: ScriptedChat,
-    question: Question = QUESTION,
+    question: RoleRequest = QUESTION,
     *,
     close: bool = True,
     name: str = "judge",
 ) -> Answer[int]:
     journal = run.journals["s"] = Journal(run.ledger.journal_folder / "key-s.jsonl")
     try:
-        return asyncio.run(Asking(run, "s", name, role(model)).ask(question, number))
+        return asyncio.run(RoleClient(run, "s", name, role(model)).ask(question, number))
     finally:
         journal.close(discard=close)
 
@@ -165,7 +165,7 @@ def test_the_roles_sampling_is_used_and_a_question_may_override_it(run: Run) -> 
             seen.append(sampling)
             return await super().complete(messages, tools, sampling)
 
-    warm = Question(
+    warm = RoleRequest(
         purpose="x", subject_id="t", messages=QUESTION.messages, sampling={"temperature": 0.7}
     )
     ask(run, Listening([said("1")]))
@@ -179,9 +179,9 @@ def test_under_a_ceiling_nothing_new_is_asked(run: Run) -> None:
     journal = run.journals["s"] = Journal(run.ledger.journal_folder / "key-s.jsonl")
     gated = role(model)
     answer = asyncio.run(
-        Asking(run, "s", "judge", Role(gated.policy, AdmittedChat(model, Admission(1)))).ask(
-            QUESTION, number
-        )
+        RoleClient(
+            run, "s", "judge", Role(gated.policy, AdmittedChat(model, ConcurrencyLimit(1)))
+        ).ask(QUESTION, number)
     )
     journal.close()
     assert (answer.value, answer.fault, answer.replies, model.requests) == (None, None, (), [])

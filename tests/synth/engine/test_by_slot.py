@@ -12,7 +12,7 @@ from synth.leases import Lease, Leases, hand
 from synth.leases.lease import Claim
 from synth.ledger import Ledger
 from synth.ledger.journal import Journal, Step
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers import episodes
 from synth.synthesizers.episodes import played
@@ -85,7 +85,9 @@ def test_what_ends_while_a_group_is_committed_goes_into_the_next_one(
         time.sleep(0.3)
         discard(leases, committed)
 
-    async def counted(run: Run, shard: str, works: Sequence[Work], *rest: Any) -> list[Trajectory]:
+    async def counted(
+        run: Run, shard: str, works: Sequence[EpisodeSpec], *rest: Any
+    ) -> list[Trajectory]:
         visits.append(len(works))
         return await played(run, shard, works, *rest)
 

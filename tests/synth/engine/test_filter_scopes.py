@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from synth.engine.means import Means
+from synth.engine.means import SourceMeans
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.flows.synthesize import synthesize
@@ -32,7 +32,7 @@ class Longest(BaseModel):
     weight: float = 1
 
 
-async def measure(case: Case, config: Longest, means: Means) -> Sequence[Measure]:
+async def measure(case: Case, config: Longest, means: SourceMeans) -> Sequence[Measure]:
     TAKEN.append(case.trajectory.trajectory_id)
     return [Measure("weighted_length", len(case.trajectory.turns) * config.weight)]
 

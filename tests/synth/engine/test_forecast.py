@@ -9,7 +9,7 @@ import pytest
 from synth.engine.budget import Budget, Room
 from synth.engine.forecast import forecast
 from synth.engine.progress import LiveProgress, PlainProgress
-from synth.engine.tally import Tally
+from synth.engine.tally import RunCounts
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Usage
 from tests.synth.engine.test_budget import Clock
@@ -18,9 +18,9 @@ from tests.trajectories import make_fault, make_trajectory
 
 def tally_of(
     done: int, tokens: int = 20_000, usd: float | None = 0.008, under_way: int = 0
-) -> Tally:
+) -> RunCounts:
     """Episodes of 9/10 prompt tokens, and one that has used `under_way` so far."""
-    tally = Tally()
+    tally = RunCounts()
     usage = Usage(tokens * 9 // 10, tokens // 10, 0, 1, usd)
     for i in range(done):
         tally.turn(usage)
@@ -92,7 +92,7 @@ def test_what_runs_widens_the_range_upwards_because_the_first_to_end_are_the_sho
 
 
 def test_episodes_that_differ_widen_the_range_by_two_standard_errors() -> None:
-    tally = Tally()
+    tally = RunCounts()
     for i in range(20):
         usage = Usage(10_000 if i % 2 else 30_000, 0, 0, 1)
         tally.turn(usage)
@@ -116,7 +116,7 @@ def test_replies_out_of_the_journal_took_no_time_and_promise_none() -> None:
 
 
 def test_attempts_that_ended_in_faults_count_for_their_slot() -> None:
-    tally = Tally()
+    tally = RunCounts()
     for i in range(20):
         lost, kept = Usage(5_000, 0, 0, 1, 0.5), Usage(10_000, 0, 0, 1, 1.0)
         for usage in (lost, kept):
@@ -159,7 +159,7 @@ def test_money_is_left_out_where_a_price_is_not_known() -> None:
     ],
 )
 def test_nothing_is_foretold_where_it_would_say_nothing(
-    tally: Tally, total: int, took_s: float
+    tally: RunCounts, total: int, took_s: float
 ) -> None:
     assert forecast(tally, total, took_s, []) is None
 

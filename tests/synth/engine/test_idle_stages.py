@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from synth.engine.idle_stages import idle_stages
+from synth.engine.idle_stages import no_op_stages
 from synth.schemas.flow import Flow
 
 ROLLOUT = {"rollout": {"trials": 1}}
 
 
 def said(*stages: Any) -> list[str]:
-    return list(idle_stages(Flow.model_validate({"name": "f", "stages": list(stages)})))
+    return list(no_op_stages(Flow.model_validate({"name": "f", "stages": list(stages)})))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 import gc
 
-from synth.engine.seldom_collected import THRESHOLDS, seldom_collected
+from synth.engine.seldom_collected import THRESHOLDS, gc_paused
 
 
 def test_collection_is_rarer_within_and_as_before_afterwards() -> None:
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    with seldom_collected():
+    with gc_paused():
         assert gc.get_threshold() == THRESHOLDS
         assert gc.get_freeze_count() > frozen
         assert gc.isenabled()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from synth.boundary import crossing
-from synth.engine.stall import stalls_named
+from synth.boundary import guard_async
+from synth.engine.stall import event_loop_watchdog
 from synth.schemas.outcome import Fault
 
 
@@ -21,9 +21,9 @@ def named(step: Callable[[], Awaitable[None]]) -> list[str]:
     said: list[str] = []
 
     async def scene() -> None:
-        with stalls_named(said.append, 0.1):
-            await crossing(Fault.ENVIRONMENT, "step 0", step, 10)
-            await crossing(Fault.ENVIRONMENT, "step 1", step, 10)
+        with event_loop_watchdog(said.append, 0.1):
+            await guard_async(Fault.ENVIRONMENT, "step 0", step, 10)
+            await guard_async(Fault.ENVIRONMENT, "step 1", step, 10)
 
     asyncio.run(scene())
     return said
@@ -60,7 +60,7 @@ def test_what_the_engine_itself_computes_for_long_is_no_worlds_fault() -> None:
     said: list[str] = []
 
     async def scene() -> None:
-        with stalls_named(said.append, 0.1):
+        with event_loop_watchdog(said.append, 0.1):
             time.sleep(0.4)  # noqa: ASYNC251 - outside of any call into a world
 
     asyncio.run(scene())
@@ -78,8 +78,8 @@ def test_an_interrupt_that_the_held_loop_cannot_hear_is_repeated_until_it_ends_t
     async def scene() -> None:
         asked.append(time.monotonic())
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        with stalls_named(lambda line: None, 0.2):
-            await crossing(Fault.ENVIRONMENT, "step 0", holds, 60)
+        with event_loop_watchdog(lambda line: None, 0.2):
+            await guard_async(Fault.ENVIRONMENT, "step 0", holds, 60)
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(scene())

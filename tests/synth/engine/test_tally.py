@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.engine.tally import Spread, Tally
+from synth.engine.tally import RunCounts, Spread
 from synth.schemas.trajectory import Usage
 from tests.trajectories import make_trajectory
 
@@ -30,7 +30,7 @@ def test_one_number_says_nothing_about_the_spread() -> None:
 
 
 def test_what_the_cache_gave_and_what_the_user_said_stand_beside_the_tokens() -> None:
-    tally = Tally()
+    tally = RunCounts()
     tally.turn(Usage(8_000, 1_000, 6_000, 1))
     tally.spoke(Usage(2_000, 500, 0, 1))
     assert (
@@ -39,7 +39,7 @@ def test_what_the_cache_gave_and_what_the_user_said_stand_beside_the_tokens() ->
 
 
 def test_the_users_tokens_of_a_finished_episode_are_counted_once() -> None:
-    tally = Tally()
+    tally = RunCounts()
     tally.turn(Usage(8_000, 1_000, 0, 1, 0.5))
     tally.spoke(Usage(2_000, 500, 0, 1, 0.25))
     tally.add(
@@ -56,7 +56,7 @@ def test_the_users_tokens_of_a_finished_episode_are_counted_once() -> None:
 
 
 def test_a_model_without_a_price_beside_one_with_a_price_leaves_the_money_unknown() -> None:
-    tally = Tally()
+    tally = RunCounts()
     tally.add(
         [
             make_trajectory(

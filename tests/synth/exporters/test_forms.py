@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synth.exporters.forms import atif, axolotl, llamafactory, openai, sts, verl
-from synth.exporters.kind import Form, UnsayableError
+from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.sft_rows import SftRow, sft_row
 from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
@@ -132,7 +132,7 @@ def test_llamafactory_joins_the_answers_of_parallel_calls_as_it_does_itself_and_
 def test_llamafactory_is_given_no_row_that_its_loader_would_drop_or_misread(
     turns: tuple[Turn, ...], reason: str
 ) -> None:
-    with pytest.raises(UnsayableError, match=reason):
+    with pytest.raises(NotRepresentableError, match=reason):
         llamafactory.SFT.record(row(llamafactory.SFT, *turns))
 
 
@@ -209,7 +209,7 @@ def test_an_atif_document_numbers_its_steps_and_keeps_what_has_no_place_under_on
 
 
 def test_atif_has_no_place_for_arguments_that_are_no_object() -> None:
-    with pytest.raises(UnsayableError, match="broken_arguments"):
+    with pytest.raises(NotRepresentableError, match="broken_arguments"):
         atif.SFT.record(
             row(atif.SFT, Turn(index=0, tool_calls=(ToolCall.received("c1", "find", "{oops"),)))
         )

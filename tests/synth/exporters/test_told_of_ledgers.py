@@ -14,7 +14,7 @@ from synth.exporters.export import export
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.settings import RowSettings
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Decision, Ledger, Score
 from synth.schemas.trajectory import Authorship, Observation, Source
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
@@ -79,8 +79,8 @@ def test_of_two_causes_at_one_turn_the_same_is_named_whichever_was_committed_fir
     assert found == [["injection"], ["injection"]]
 
 
-def _tally() -> Tally:
-    return Tally(kind_of("attribution"), RowSettings(), form_of("attribution", None))
+def _tally() -> ExportCounts:
+    return ExportCounts(kind_of("attribution"), RowSettings(), form_of("attribution", None))
 
 
 def test_all_filters_are_honoured_by_labels_too_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synth.hub.outgoing import Outgoing, Searched
+from synth.hub.outgoing import PublishScan, Searched
 from synth.schemas.errors import ConfigError
 
 EVERYTHING = Searched(trajectories=3, unseen=0, redacted=0, settings=None)
@@ -15,7 +15,7 @@ def filtered(**settings: object) -> Searched:
 
 
 def test_a_secret_keeps_everything_here_and_is_told_by_place_and_kind_only() -> None:
-    outgoing = Outgoing(EVERYTHING)
+    outgoing = PublishScan(EVERYTHING)
     outgoing.search("sft, column messages", f"export HF_TOKEN={KEY}")
     outgoing.search("README.md", "all clear")
     with pytest.raises(ConfigError) as refusal:
@@ -26,7 +26,7 @@ def test_a_secret_keeps_everything_here_and_is_told_by_place_and_kind_only() -> 
 
 
 def test_what_the_filter_redacted_passes() -> None:
-    outgoing = Outgoing(filtered())
+    outgoing = PublishScan(filtered())
     outgoing.search(
         "sft, column messages",
         "export HF_TOKEN=[REDACTED:hugging_face_token:1], write to [REDACTED:email:2]",
@@ -35,7 +35,7 @@ def test_what_the_filter_redacted_passes() -> None:
 
 
 def test_what_the_flow_let_through_passes_and_the_rest_does_not() -> None:
-    outgoing = Outgoing(filtered(allow=["@shop\\.io\\Z"]))
+    outgoing = PublishScan(filtered(allow=["@shop\\.io\\Z"]))
     outgoing.search("rl, column goal", "I am ann.lee@shop.io")
     outgoing.require_clean()
     outgoing.search("rl, column goal", "I am ann.lee@webmail.io")
@@ -50,14 +50,14 @@ def test_a_filter_that_has_not_seen_every_trajectory_lets_nothing_through() -> N
         redacted=0,
         settings=dict(filtered(ignore=["personal"]).settings or {}),
     )
-    outgoing = Outgoing(partly)
+    outgoing = PublishScan(partly)
     outgoing.search("sft, column messages", "ann.lee@webmail.io")
     with pytest.raises(ConfigError, match="email"):
         outgoing.require_clean()
 
 
 def test_the_token_that_publishes_may_stand_nowhere_whatever_it_looks_like() -> None:
-    outgoing = Outgoing(filtered(ignore=["secrets", "personal"]), token="plain-words")
+    outgoing = PublishScan(filtered(ignore=["secrets", "personal"]), token="plain-words")
     outgoing.search("README.md", "made with plain-words")
     with pytest.raises(ConfigError, match=r"the token that publishes \(README.md\)") as refusal:
         outgoing.require_clean()

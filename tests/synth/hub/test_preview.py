@@ -2,7 +2,7 @@
 
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.publishing import SHOWN_WIDE, Prepared, preview
-from synth.hub.released import Wanted
+from synth.hub.released import PublishRequest
 
 
 def shown(repo: str, body: str) -> list[str]:
@@ -10,7 +10,7 @@ def shown(repo: str, body: str) -> list[str]:
     said: list[str] = []
     preview(
         Prepared(Publication((), (), card, {}, {"license": "mit"}), {}, ()),
-        Wanted(repo, "mit"),
+        PublishRequest(repo, "mit"),
         said.append,
     )
     return said

@@ -13,7 +13,7 @@ from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
-from synth.ledger.state import kept_apart
+from synth.ledger.state import evidence_key
 from synth.ledger.views import query
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
@@ -164,7 +164,8 @@ def test_one_bit_in_any_shard_rejects_the_run_also_where_nothing_is_read_from_it
     a_run(theirs, make_trajectory("current"), key="another key")
     ledger = Ledger(str(theirs))
     ledger.commit(
-        StageRef("critical_step", kept_apart("key")), trajectories=[make_trajectory("played apart")]
+        StageRef("critical_step", evidence_key("key")),
+        trajectories=[make_trajectory("played apart")],
     )
     files = [
         theirs / file.path

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.leases import Leases
-from synth.leases.hand import Hand, Others, still_open
+from synth.leases.hand import ClaimedSlots, PeerClaims, still_open
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE
 from synth.schemas.stage import PlannedSlot
@@ -136,15 +136,15 @@ class Worker:
         return asked
 
     async def _work(self) -> None:
-        others = Others(self.leases, term_s=0.0)
+        others = PeerClaims(self.leases, term_s=0.0)
         while any(still_open(slot, self.ledger.refresh()) for slot in self.slots):
             self.leases.renew()
-            hand = Hand(self.leases, others, self.slots, self.rng, lambda line: None)
+            hand = ClaimedSlots(self.leases, others, self.slots, self.rng, lambda line: None)
             if await hand.begin(shared=self.rng.random() < 0.7):
                 with hand.watched():
                     await self._visit(hand)
 
-    async def _visit(self, hand: Hand) -> None:
+    async def _visit(self, hand: ClaimedSlots) -> None:
         group: list[Trajectory] = []
         for slot in hand.in_order()[: self.rng.randrange(1, 5)]:
 
@@ -160,7 +160,7 @@ class Worker:
                 group = []
         await self._commit(hand, group)
 
-    async def _commit(self, hand: Hand, group: list[Trajectory]) -> None:
+    async def _commit(self, hand: ClaimedSlots, group: list[Trajectory]) -> None:
         commit = self.ledger.commit
 
         def noted(ref: StageRef, *, trajectories: Sequence[Trajectory]) -> list[Trajectory]:

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from synth.leases import Leases
-from synth.leases.hand import Hand, Others
+from synth.leases.hand import ClaimedSlots, PeerClaims
 from synth.ledger import Ledger, manifest
 from synth.ledger.manifest import FenceLine, ShardLine
 from synth.schemas.stage import PlannedSlot
@@ -80,7 +80,11 @@ def test_a_slot_that_others_have_committed_since_is_not_played_though_its_claim_
     for machine in range(2):
         monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / str(machine)))
         leases = Leases(Ledger(str(tmp_path / "run"), create=True), term_s=60)
-        hands.append(Hand(leases, Others(leases, term_s=60), planned, Random(0), lambda line: None))
+        hands.append(
+            ClaimedSlots(
+                leases, PeerClaims(leases, term_s=60), planned, Random(0), lambda line: None
+            )
+        )
     late, quick = hands
     played = []
 

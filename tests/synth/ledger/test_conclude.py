@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.ledger import Ledger
-from synth.ledger.conclude import conclude
+from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import conclusion
@@ -32,13 +32,13 @@ def test_a_later_conclusion_takes_the_place_of_the_one_before_and_the_same_one_i
     tmp_path: Path,
 ) -> None:
     ledger = begun(str(tmp_path / "run"))
-    conclude(ledger, REF)
+    finalize_labels(ledger, REF)
     assert ledger.state.concluded(REF.stage_key) is None, "nothing to conclude writes nothing"
-    conclude(ledger, REF, scores=[label(1.0)])
+    finalize_labels(ledger, REF, scores=[label(1.0)])
     assert rows(ledger) == [("critical_step", 1.0)]
-    conclude(ledger, REF, scores=[label(0.0)])
+    finalize_labels(ledger, REF, scores=[label(0.0)])
     lines = ledger.state.lines
-    conclude(ledger, REF, scores=[label(0.0)])
+    finalize_labels(ledger, REF, scores=[label(0.0)])
     assert ledger.state.lines == lines
     assert rows(ledger) == rows(Ledger(str(tmp_path / "run"))) == [("critical_step", 0.0)]
     assert rows(ledger, "scores_all") == [("critical_step", 0.0), ("critical_step", 1.0)], (
@@ -48,7 +48,7 @@ def test_a_later_conclusion_takes_the_place_of_the_one_before_and_the_same_one_i
 
 def test_a_conclusion_of_other_settings_is_in_no_view(tmp_path: Path) -> None:
     ledger = begun(str(tmp_path / "run"))
-    conclude(
+    finalize_labels(
         ledger,
         REF,
         scores=[label(1.0)],
@@ -65,8 +65,8 @@ def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(
 ) -> None:
     url = str(tmp_path / "run")
     ledger = begun(url)
-    conclude(ledger, REF, scores=[label(1.0)])
-    conclude(ledger, REF, scores=[label(0.0)])
+    finalize_labels(ledger, REF, scores=[label(1.0)])
+    finalize_labels(ledger, REF, scores=[label(0.0)])
     ledger.finish_stage(REF, {"kind": "method"})
     last = [shard for shard in ledger.state.shards if shard.stage_key == conclusion(REF.stage_key)][
         -1
@@ -78,6 +78,6 @@ def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(
         "so that the next run concludes again"
     )
     assert len(again.state.lost) == 1
-    conclude(again, REF, scores=[label(0.0)])
+    finalize_labels(again, REF, scores=[label(0.0)])
     assert rows(again) == [("critical_step", 0.0)]
     assert again.state.lost == []

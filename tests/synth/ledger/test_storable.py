@@ -10,7 +10,7 @@ import pytest
 
 from synth.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.rows import check_readable, shard_tables, trajectories_of
-from synth.ledger.storable import UNSTORABLE, ended_line, storable
+from synth.ledger.storable import UNSTORABLE, ended_line, with_storable_values
 from synth.ledger.tables import TABLES
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import SynthError
@@ -101,24 +101,24 @@ def test_a_field_of_the_whole_trajectory_is_named_and_left_blank(
     field: str, value: Any, fault: Fault
 ) -> None:
     before = msgspec.structs.replace(with_turn(0), **{field: value})
-    held = storable(before)
+    held = with_storable_values(before)
     assert (held.outcome, held.fault) == (Outcome.INVALID, fault)
     assert held.fault_detail is not None
     assert held.fault_detail.startswith(f"a value that the ledger cannot hold: {field}: ")
     assert held.turns == before.turns
-    assert storable(held) is held
+    assert with_storable_values(held) is held
     if field == "totals":
         assert held.totals == Usage(30, 15, 0, 3)
 
 
 def test_a_trajectory_that_can_be_held_is_left_as_it_is() -> None:
     trajectory = make_trajectory(totals=Usage(HUGE - 1))
-    assert storable(trajectory) is trajectory
+    assert with_storable_values(trajectory) is trajectory
 
 
 def test_an_attempt_that_was_invalid_before_keeps_its_fault() -> None:
     before = msgspec.structs.replace(make_fault("a", 0, Fault.TIMEOUT), totals=Usage(HUGE))
-    held = storable(before)
+    held = with_storable_values(before)
     assert held.fault is Fault.TIMEOUT
     assert held.fault_detail is not None
     assert "it broke; totals: " in held.fault_detail
@@ -128,7 +128,7 @@ def test_several_fields_are_all_named() -> None:
     before = msgspec.structs.replace(
         with_turn(0, raw="\ud800", prompt_token_ids=(2**31,)), seed=HUGE
     )
-    detail = storable(before).fault_detail
+    detail = with_storable_values(before).fault_detail
     assert detail is not None
     assert [
         name

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.boundary import NotStarted
-from synth.models.admission import Admission, AdmittedChat
+from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.models.scripted import ScriptedChat, says
 from synth.schemas.model import Sampling
 
 
 def test_callers_are_admitted_in_the_order_in_which_they_came() -> None:
     async def scene() -> list[int]:
-        gate, order = Admission(1), []
+        gate, order = ConcurrencyLimit(1), []
 
         async def call(number: int) -> None:
             async with gate:
@@ -27,7 +27,7 @@ def test_callers_are_admitted_in_the_order_in_which_they_came() -> None:
 
 def test_no_more_than_the_limit_are_in_flight_and_the_rest_are_counted_as_waiting() -> None:
     async def scene() -> None:
-        gate, leave = Admission(3), asyncio.Event()
+        gate, leave = ConcurrencyLimit(3), asyncio.Event()
 
         async def call() -> None:
             async with gate:
@@ -45,7 +45,7 @@ def test_no_more_than_the_limit_are_in_flight_and_the_rest_are_counted_as_waitin
 
 def test_a_newcomer_does_not_overtake_one_who_was_just_admitted() -> None:
     async def scene() -> list[str]:
-        gate, order = Admission(1), []
+        gate, order = ConcurrencyLimit(1), []
 
         async def call(name: str) -> None:
             async with gate:
@@ -62,7 +62,7 @@ def test_a_newcomer_does_not_overtake_one_who_was_just_admitted() -> None:
 
 def test_one_cancelled_in_the_moment_of_admission_hands_the_place_on() -> None:
     async def scene() -> None:
-        gate = Admission(1)
+        gate = ConcurrencyLimit(1)
 
         async def call() -> None:
             async with gate:
@@ -86,7 +86,7 @@ def test_whatever_is_cancelled_when_the_bound_holds_and_every_place_comes_back(
     limit: int, plan: list[tuple[int, bool, int]]
 ) -> None:
     async def scene() -> None:
-        gate, peak = Admission(limit), 0
+        gate, peak = ConcurrencyLimit(limit), 0
 
         async def call(steps: int) -> None:
             nonlocal peak
@@ -115,7 +115,7 @@ def test_whatever_is_cancelled_when_the_bound_holds_and_every_place_comes_back(
 
 def test_an_admitted_model_keeps_its_name_and_gives_its_place_back_after_an_error() -> None:
     async def scene() -> None:
-        gate = Admission(1)
+        gate = ConcurrencyLimit(1)
         model = AdmittedChat(ScriptedChat([says("one")], name="m"), gate)
         assert model.name == "m"
         assert (await model.complete([], [], Sampling())).content == "one"
@@ -128,7 +128,7 @@ def test_an_admitted_model_keeps_its_name_and_gives_its_place_back_after_an_erro
 
 def test_a_gate_that_lets_nobody_through_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
-        Admission(0)
+        ConcurrencyLimit(0)
 
 
 def test_an_episode_that_may_no_longer_begin_when_its_turn_comes_asks_nothing_and_one_under_way_goes_on() -> (
@@ -136,7 +136,7 @@ def test_an_episode_that_may_no_longer_begin_when_its_turn_comes_asks_nothing_an
 ):
     async def scene() -> list[str]:
         script = ScriptedChat([says("one"), says("two"), says("three")])
-        model, open_to_new = AdmittedChat(script, Admission(1)), [True]
+        model, open_to_new = AdmittedChat(script, ConcurrencyLimit(1)), [True]
         first, second = (model.for_episode(lambda: open_to_new[0]) for _ in range(2))
         seen = [(await first.complete([], (), Sampling())).content or ""]
         open_to_new[0] = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.models.admission import Admission
+from synth.models.admission import ConcurrencyLimit
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Sampling
@@ -52,7 +52,7 @@ def test_the_limit_falls_towards_what_the_server_has_room_for() -> None:
 
 def test_admission_follows_the_room_down_and_up_in_the_order_of_arrival() -> None:
     async def scene() -> list[int]:
-        room, order, gate = [2], [], Admission(4, lambda: room[0])
+        room, order, gate = [2], [], ConcurrencyLimit(4, lambda: room[0])
         leave = [asyncio.Event() for _ in range(8)]
 
         async def call(number: int) -> None:
@@ -82,7 +82,7 @@ def test_admission_follows_the_room_down_and_up_in_the_order_of_arrival() -> Non
 
 def test_room_for_none_still_lets_one_through() -> None:
     async def scene() -> None:
-        gate = Admission(4, lambda: 0)
+        gate = ConcurrencyLimit(4, lambda: 0)
         async with gate:
             assert gate.in_flight == 1
 

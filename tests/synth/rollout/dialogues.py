@@ -13,9 +13,9 @@ from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
 from synth.policies.expert import expert_policy
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.schemas.policy import PolicySpec
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory, Turn
@@ -60,7 +60,7 @@ def played(
             assert WORLD.user is not None
             talks_to = User(**{"model": chat, "name": "test-user", "script": WORLD.user, **user})
         works = [
-            Work(
+            EpisodeSpec(
                 slot_id=f"slot{index}",
                 task=task,
                 trial=0,
@@ -74,7 +74,7 @@ def played(
         ]
         journal = Journal(folder / "journal" / "s.jsonl")
         try:
-            return await fill_slots(
+            return await run_slots(
                 works,
                 lambda work: WORLD.open(work.task.env_config),
                 agent,

@@ -12,9 +12,9 @@ import pytest
 from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
 from synth.ledger.rows import shard_tables
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.environment import AgentTurn, Env, Opening, Response
 from synth.schemas.outcome import Fault, Outcome
@@ -41,7 +41,7 @@ def play(tmp_path: Path, world: Any, act: Any = None) -> Trajectory:
 
     spec = PolicySpec(name="one", authorship=Authorship.SCRIPTED, identity={}, open=open_policy)
     works = [
-        Work(
+        EpisodeSpec(
             slot_id=str(i),
             task=task,
             trial=0,
@@ -54,11 +54,11 @@ def play(tmp_path: Path, world: Any, act: Any = None) -> Trajectory:
     ]
     journal = Journal(tmp_path / "journal.jsonl")
 
-    def open_world(work: Work) -> Env:
+    def open_world(work: EpisodeSpec) -> Env:
         return world if work.slot_id == "0" else Odd()  # type: ignore[no-any-return]
 
     found = asyncio.run(
-        fill_slots(
+        run_slots(
             works,
             open_world,
             None,

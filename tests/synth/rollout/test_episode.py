@@ -10,9 +10,9 @@ import pytest
 from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
 from synth.policies.expert import expert_policy
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
+from synth.rollout.slots import run_slots
 from synth.rollout.threads import ThreadedEnv, Threads
 from synth.schemas.environment import AgentTurn, Env, Opening, Response
 from synth.schemas.errors import SynthError
@@ -49,9 +49,9 @@ def policy_of(act: Any) -> PolicySpec:
     )
 
 
-def work(policy: PolicySpec = EXPERT, index: int = 0, **limits: Any) -> Work:
+def work(policy: PolicySpec = EXPERT, index: int = 0, **limits: Any) -> EpisodeSpec:
     task = TASKS[index]
-    return Work(
+    return EpisodeSpec(
         slot_id=f"slot{index}",
         task=task,
         trial=0,
@@ -63,13 +63,16 @@ def work(policy: PolicySpec = EXPERT, index: int = 0, **limits: Any) -> Work:
 
 
 def fill(
-    tmp_path: Path, works: list[Work], config: dict[str, Any] | None = None, worlds: Any = None
+    tmp_path: Path,
+    works: list[EpisodeSpec],
+    config: dict[str, Any] | None = None,
+    worlds: Any = None,
 ) -> list[Trajectory]:
     journal = Journal(tmp_path / "journal.jsonl")
     open_world = worlds or (lambda work: WORLD.open({"turns": 3, **(config or {})}))
     try:
         return asyncio.run(
-            fill_slots(
+            run_slots(
                 works,
                 open_world,
                 None,
@@ -168,7 +171,7 @@ def raising(error: Exception) -> PolicySpec:
     ],
 )
 def test_a_fault_names_its_boundary_has_no_reward_and_is_retried_by_its_class(
-    tmp_path: Path, works: list[Work], config: dict[str, Any], fault: Fault, attempts: int
+    tmp_path: Path, works: list[EpisodeSpec], config: dict[str, Any], fault: Fault, attempts: int
 ) -> None:
     found = fill(tmp_path, works, config)
     assert [t.attempt for t in found] == list(range(attempts))
@@ -185,7 +188,7 @@ def test_a_fault_names_its_boundary_has_no_reward_and_is_retried_by_its_class(
 
 
 def test_one_broken_episode_does_not_disturb_the_others(tmp_path: Path) -> None:
-    def open_world(work: Work) -> Env:
+    def open_world(work: EpisodeSpec) -> Env:
         return WORLD.open(
             {"turns": 3, "fail_at_turn": 1} if work.slot_id == "slot1" else {"turns": 3}
         )
@@ -310,7 +313,7 @@ def test_blocking_worlds_leave_the_event_loop_free_and_a_hang_costs_one_episode(
         journal = Journal(tmp_path / "j.jsonl")
         works = [work(index=i, step_timeout_s=2) for i in range(3)]
 
-        def open_world(work: Work) -> Env:
+        def open_world(work: EpisodeSpec) -> Env:
             return ThreadedEnv(WORLD.open({"turns": 3, "blocking_ms": 30}), threads)
 
         async def heartbeat() -> None:
@@ -321,7 +324,7 @@ def test_blocking_worlds_leave_the_event_loop_free_and_a_hang_costs_one_episode(
                 gaps.append(loop.time() - began)
 
         beat = asyncio.create_task(heartbeat())
-        found = await fill_slots(
+        found = await run_slots(
             works,
             open_world,
             None,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.boundary import FaultError, crossing
+from synth.boundary import FaultError, guard_async
 from synth.engine.live_worlds import most_live
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.ledger import Ledger
@@ -130,7 +130,7 @@ def test_the_wait_for_a_place_counts_for_no_timeout() -> None:
         await first.reset(None)
         slow = asyncio.ensure_future(first.step(SAY))
         await asyncio.sleep(0.01)
-        opening = await crossing(Fault.ENVIRONMENT, "reset", lambda: second.reset(None), 0.05)
+        opening = await guard_async(Fault.ENVIRONMENT, "reset", lambda: second.reset(None), 0.05)
         await slow
         return [observation.content for observation in opening.observations]
 

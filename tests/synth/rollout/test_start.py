@@ -15,10 +15,10 @@ from synth.ledger.journal import Journal
 from synth.models.scripted import ScriptedChat
 from synth.policies.chat import chat_policy
 from synth.policies.expert import expert_policy
-from synth.rollout.episode import Work
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import fill_slots
-from synth.rollout.start import Put, Start, recorded_act
+from synth.rollout.slots import run_slots
+from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.outcome import Fault, Outcome
@@ -32,11 +32,11 @@ HASTY = expert_policy({"profiles": "stops_early"}, model_name=None, sampling={})
 CHAT = chat_policy({}, model_name="m", sampling={})
 
 
-def played(tmp_path: Path, work: Work, model: ScriptedChat | None = None) -> Trajectory:
+def played(tmp_path: Path, work: EpisodeSpec, model: ScriptedChat | None = None) -> Trajectory:
     journal = Journal(tmp_path / "journal.jsonl")
     try:
         trajectories = asyncio.run(
-            fill_slots(
+            run_slots(
                 [work],
                 lambda work: WORLD.open(CONFIG),
                 model,
@@ -61,10 +61,10 @@ def base_of(tmp_path: Path, **changes: Any) -> Trajectory:
         "synthesizer": "rollout",
         "policy": EXPERT,
     }
-    return played(tmp_path, Work(**given | {"limits": Limits()} | changes))
+    return played(tmp_path, EpisodeSpec(**given | {"limits": Limits()} | changes))
 
 
-def branched(start: Start, **changes: Any) -> Work:
+def branched(start: BranchPoint, **changes: Any) -> EpisodeSpec:
     given: dict[str, Any] = {
         "slot_id": "branch",
         "task": TASK,
@@ -73,7 +73,7 @@ def branched(start: Start, **changes: Any) -> Work:
         "synthesizer": "branch",
         "policy": EXPERT,
     }
-    return Work(**given | {"limits": Limits(), "start": start} | changes)
+    return EpisodeSpec(**given | {"limits": Limits(), "start": start} | changes)
 
 
 def echo(text: str) -> Act:
@@ -91,7 +91,7 @@ def test_a_branch_repeats_the_prefix_masked_and_unpaid_and_goes_on_live(tmp_path
     paid = replace(
         base, turns=tuple(replace(turn, usage=Usage(100, 10, 0, 1)) for turn in base.turns)
     )
-    found = played(tmp_path, branched(Start(paid, 2)))
+    found = played(tmp_path, branched(BranchPoint(paid, 2)))
     assert (found.outcome, found.parent_id, found.pivot_turn) == (
         Outcome.SUCCESS,
         base.trajectory_id,
@@ -104,12 +104,12 @@ def test_a_branch_repeats_the_prefix_masked_and_unpaid_and_goes_on_live(tmp_path
 
 def test_a_turn_put_in_the_policys_place_changes_what_follows_and_says_so(tmp_path: Path) -> None:
     base = base_of(tmp_path)
-    wrong = Put(
+    wrong = ForcedAct(
         act=replace(echo("wrong"), sampled_by=SampledBy.INJECTED),
         mask="injected",
         injected="FM-1.1",
     )
-    found = played(tmp_path, branched(Start(base, 1, (wrong,)), limits=Limits(max_turns=8)))
+    found = played(tmp_path, branched(BranchPoint(base, 1, (wrong,)), limits=Limits(max_turns=8)))
     assert found.turns[1].injected == "FM-1.1"
     assert (found.turns[1].mask, found.turns[1].sampled_by) == ("injected", SampledBy.INJECTED)
     assert found.turns[1].observations != base.turns[1].observations
@@ -118,8 +118,8 @@ def test_a_turn_put_in_the_policys_place_changes_what_follows_and_says_so(tmp_pa
 
 def test_the_recorded_turn_put_back_gives_the_recorded_trajectory(tmp_path: Path) -> None:
     base = base_of(tmp_path)
-    own = Put(act=recorded_act(base.turns[1]), mask="replayed")
-    found = played(tmp_path, branched(Start(base, 1, (own,))))
+    own = ForcedAct(act=recorded_act(base.turns[1]), mask="replayed")
+    found = played(tmp_path, branched(BranchPoint(base, 1, (own,))))
     assert [(t.content, t.tool_calls, t.observations, t.state_key) for t in found.turns] == [
         (t.content, t.tool_calls, t.observations, t.state_key) for t in base.turns
     ]
@@ -143,10 +143,12 @@ def test_a_planted_fault_is_what_the_agent_is_shown_and_not_what_the_world_is(
             for observation in given
         )
 
-    put = Put(
+    put = ForcedAct(
         act=recorded_act(base.turns[0]), mask="replayed", injected="tool_error", alter=corrupted
     )
-    found = played(tmp_path, branched(Start(base, 0, (put,)), policy=CHAT), ScriptedChat(answer))
+    found = played(
+        tmp_path, branched(BranchPoint(base, 0, (put,)), policy=CHAT), ScriptedChat(answer)
+    )
     (observation,) = found.turns[0].observations
     assert (observation.content, observation.error) == ("503 service unavailable", True)
     assert observation.as_given() == base.turns[0].observations[0]
@@ -160,7 +162,9 @@ def test_a_world_that_answers_otherwise_than_recorded_is_drift_and_no_label(tmp_
     other = replace(
         base.turns[0], observations=(replace(base.turns[0].observations[0], content="else"),)
     )
-    found = played(tmp_path, branched(Start(replace(base, turns=(other, *base.turns[1:])), 1)))
+    found = played(
+        tmp_path, branched(BranchPoint(replace(base, turns=(other, *base.turns[1:])), 1))
+    )
     assert (found.outcome, found.fault) == (Outcome.INVALID, Fault.DRIFT)
     assert "turn 0" in (found.fault_detail or "")
 
@@ -180,7 +184,10 @@ def whispered(tmp_path: Path, turn: int) -> tuple[list[list[Message]], Trajector
         )
 
     work = branched(
-        Start(base, turn), policy=CHAT, guidance="Look twice at the words.", gold_informed=True
+        BranchPoint(base, turn),
+        policy=CHAT,
+        guidance="Look twice at the words.",
+        gold_informed=True,
     )
     return seen, played(tmp_path, work, ScriptedChat(answer))
 
@@ -219,12 +226,14 @@ def test_an_expert_is_rid_of_the_misconception_that_guidance_names_and_of_no_oth
     assert base.outcome is not Outcome.SUCCESS
     guided = played(
         tmp_path,
-        branched(Start(base, 0), policy=HASTY, guidance="You stopped too soon (stops_early)."),
+        branched(
+            BranchPoint(base, 0), policy=HASTY, guidance="You stopped too soon (stops_early)."
+        ),
     )
     other = played(
         tmp_path,
         branched(
-            Start(base, 0),
+            BranchPoint(base, 0),
             policy=HASTY,
             slot_id="other",
             guidance="Do not repeat yourself (stutters).",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.selection.allocation import Standing, allocated
+from synth.selection.allocation import TaskQuota, allocated
 from synth.selection.choosing import Candidate, Quotas, chosen
 from synth.selection.composition import composition, share
 
@@ -31,14 +31,14 @@ def taken(found: dict[str, tuple[bool, str]]) -> set[str]:
 
 
 def test_tasks_in_the_middle_get_most_rows() -> None:
-    tasks = {"middle": Standing(8, 4, 8), "easy": Standing(8, 8, 8), "hard": Standing(8, 1, 8)}
+    tasks = {"middle": TaskQuota(8, 4, 8), "easy": TaskQuota(8, 8, 8), "hard": TaskQuota(8, 1, 8)}
     # sqrt(p (1 - p)), p shrunk by Beta(2, 2): middle 1/2 -> .5; easy 10/12 -> .373; hard 3/12 ->
     # .433; of 13 rows: 4.98, 3.71, 4.31
     assert allocated(tasks, 13, 8) == {"easy": 4, "hard": 4, "middle": 5}
 
 
 def test_what_a_task_cannot_take_goes_to_the_others() -> None:
-    tasks = {"a": Standing(8, 4, 1), "b": Standing(8, 4, 8), "c": Standing(8, 0, 0)}
+    tasks = {"a": TaskQuota(8, 4, 1), "b": TaskQuota(8, 4, 8), "c": TaskQuota(8, 0, 0)}
     assert allocated(tasks, 6, 4) == {"a": 1, "b": 4}
 
 
@@ -55,7 +55,7 @@ def test_never_more_than_asked_for_capped_or_available(
     drawn: dict[str, tuple[int, int, int]], rows: int, cap: int
 ) -> None:
     tasks = {
-        task: Standing(trials, min(successes, trials), available)
+        task: TaskQuota(trials, min(successes, trials), available)
         for task, (trials, successes, available) in drawn.items()
     }
     found = allocated(tasks, rows, cap)
@@ -122,7 +122,7 @@ def test_a_task_that_was_tried_less_than_four_times_is_not_called_easy() -> None
         "b",
         "c",
     }
-    assert [Standing(n, n, 1).easy for n in (1, 3, 4)] == [False, False, True]
+    assert [TaskQuota(n, n, 1).easy for n in (1, 3, 4)] == [False, False, True]
 
 
 def test_recoveries_have_a_bounded_share_of_the_loss() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.echo import WORLD as ECHO
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
 from synth.schemas.task import Task
@@ -58,4 +58,4 @@ def make_tasks(config: Any, seed: int, count: int) -> list[Task]:
 SPEC = msgspec.structs.replace(
     ECHO.spec, name=NAME, capabilities=frozenset({"expert", "tasks"}), deterministic=False
 )
-WORLD = World(SPEC, Restless, make_tasks, ECHO.config)
+WORLD = EnvEntry(SPEC, Restless, make_tasks, ECHO.config)

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.envs.echo import WORLD as ECHO
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.check import CheckResult, Facts
 from synth.schemas.environment import AgentTurn, Opening, Response
 from synth.schemas.task import Task
@@ -49,4 +49,4 @@ def make_tasks(config: Any, seed: int, count: int) -> list[Task]:
     return [replace(task, env=NAME) for task in ECHO.make_tasks(config, seed, count)]
 
 
-WORLD = World(SPEC, Brittle, make_tasks, ECHO.config)
+WORLD = EnvEntry(SPEC, Brittle, make_tasks, ECHO.config)

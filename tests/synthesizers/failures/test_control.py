@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synth.ledger import Ledger
-from synth.ledger.conclude import conclude
+from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
@@ -84,12 +84,12 @@ def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     test = Score("t", "injection_test", 1.0, 3, {"method": "sequential", "label": "injection"})
     ledger.commit(REF, scores=[test])
-    conclude(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
+    finalize_labels(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
     assert rows(ledger) == [("injection", 1.0)]
     ledger.commit(REF, scores=[Score("t", "injection_control", 1.0, 3, {"method": "sequential"})])
-    conclude(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
+    finalize_labels(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
     assert rows(ledger) == [("injection", 0.0)], "the early one is in no view any more"
     assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)]
     before = ledger.state.lines
-    conclude(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
+    finalize_labels(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
     assert ledger.state.lines == before, "the same conclusion is not written twice"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.synthesizers.failures.observation_faults import PLANTS, Planting
 from synth.synthesizers.failures.reaction import Reaction, reaction
-from synth.synthesizers.failures.site import Site
+from synth.synthesizers.failures.site import InjectionPoint
 from tests.synthesizers.failures.twins import desk_twin, did, site
 from tests.trajectories import make_trajectory, turns
 
@@ -37,7 +37,7 @@ def test_a_stale_answer_is_the_earlier_one_of_the_same_call_before_that_of_anoth
     before = did(2, "get_order", {"order_id": "O-2"}, {"order_id": "O-2", "status": "pending"})
     now = did(3, "get_order", {"order_id": "O-1"}, {"order_id": "O-1", "status": "cancelled"})
     changed = msgspec.structs.replace(twin, turns=(*twin.turns[:2], before, now, *twin.turns[4:]))
-    planting = PLANTS["stale"](Site(changed, 3), Random(0))
+    planting = PLANTS["stale"](InjectionPoint(changed, 3), Random(0))
     assert planting is not None
     assert planting.new.content == twin.turns[1].observations[0].content
 
@@ -64,7 +64,7 @@ def test_only_the_answer_itself_is_altered_and_as_many_are_given(kind: str) -> N
 def test_any_answers_can_be_altered_or_are_left_alone(made: list[Any], kind: str) -> None:
     numbered = tuple(msgspec.structs.replace(turn, index=at) for at, turn in enumerate(made))
     twin = msgspec.structs.replace(make_trajectory(), turns=numbered)
-    planting = PLANTS[kind](Site(twin, len(made) - 1), Random(0))
+    planting = PLANTS[kind](InjectionPoint(twin, len(made) - 1), Random(0))
     if planting is not None:
         shown = planting.alter()(numbered[-1].observations)
         assert len(shown) == len(numbered[-1].observations)

@@ -9,7 +9,7 @@ import msgspec
 
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.synthesizers.failures.site import Site
+from synth.synthesizers.failures.site import InjectionPoint
 from tests.trajectories import make_trajectory
 
 _STRING = {"type": "string"}
@@ -128,5 +128,5 @@ def desk_twin(**fields: Any) -> Trajectory:
     return msgspec.structs.replace(make_trajectory("twin"), **{**given, **fields})
 
 
-def site(turn: int, **fields: Any) -> Site:
-    return Site(desk_twin(**fields), turn)
+def site(turn: int, **fields: Any) -> InjectionPoint:
+    return InjectionPoint(desk_twin(**fields), turn)

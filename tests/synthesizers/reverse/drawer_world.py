@@ -12,7 +12,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from synth.envs.echo_check import state_verdicts
-from synth.envs.world import Questions, World
+from synth.envs.world import EnvEntry, Questions
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.check import CheckResult, Facts, Scalar, SubVerdict, ToldFact
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
@@ -191,7 +191,7 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
     return ()
 
 
-WORLD = World(
+WORLD = EnvEntry(
     SPEC,
     Drawers,
     make_tasks,
@@ -201,7 +201,7 @@ WORLD = World(
     questions=Questions(frozenset({"read"}), elsewhere),
 )
 NOWHERE_ELSE = replace(WORLD, questions=Questions(frozenset({"read"}), lambda task, seed: None))
-BARE = World(
+BARE = EnvEntry(
     msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances", "facts"})),
     Drawers,
     make_tasks,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from synth.envs.conformance.experts import expert
 from synth.envs.echo_check import state_verdicts
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.check import CheckResult, Facts, Refusal, Scalar, SubVerdict
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
@@ -256,23 +256,23 @@ def opened(config: Mapping[str, Any]) -> Any:
     return Shelf(ShelfConfig.model_validate(dict(config)))
 
 
-WORLD = World(SPEC, opened, make_tasks, ShelfConfig, write_goal=write_goal, exploring=exploring)
-NO_FACTS = World(
+WORLD = EnvEntry(SPEC, opened, make_tasks, ShelfConfig, write_goal=write_goal, exploring=exploring)
+NO_FACTS = EnvEntry(
     msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances"})),
     opened,
     make_tasks,
     ShelfConfig,
     write_goal=write_goal,
 )
-NO_WAYS = World(
+NO_WAYS = EnvEntry(
     msgspec.structs.replace(SPEC, capabilities=frozenset({"expert"})),
     opened,
     make_tasks,
     ShelfConfig,
     write_goal=write_goal,
 )
-NO_RULES = World(SPEC, opened, make_tasks, ShelfConfig, exploring=exploring)
-NO_EXPERT = World(
+NO_RULES = EnvEntry(SPEC, opened, make_tasks, ShelfConfig, exploring=exploring)
+NO_EXPERT = EnvEntry(
     msgspec.structs.replace(SPEC, capabilities=frozenset({"affordances", "facts"})),
     opened,
     make_tasks,

@@ -172,7 +172,7 @@ def test_at_most_so_many_are_kept_and_of_different_kinds_first(tmp_path: Path) -
         ("NO_WAYS", r"does not claim affordances nor facts$"),
         (
             "NO_RULES",
-            r"has no rules that say what was achieved \(World.write_goal\); let a model say it: "
+            r"has no rules that say what was achieved \(EnvEntry.write_goal\); let a model say it: "
             r"`role: writer`",
         ),
     ],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synth.envs.world import World
+from synth.envs.world import EnvEntry
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
 from synth.schemas.reverse import Draft, NoGoal, Window
@@ -40,7 +40,7 @@ def explored(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     return exploring(settings, seed + int(start_state(settings)))
 
 
-WORLD = World(
+WORLD = EnvEntry(
     SPEC,
     opened,
     make_tasks,

@@ -13,11 +13,11 @@ from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import records, tally_for, write_records
 from synth.exporters.kind import Form
 from synth.exporters.proof.check import prove
-from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.proof.loading import Written, loading_findings
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, sft_rows
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Observation, Source
 from tests.synth.exporters.solved import trajectory
@@ -52,7 +52,7 @@ def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
 def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path) -> None:
     found, form = written(tmp_path)
     found.digests[0] = b"another row"
-    findings = Findings()
+    findings = ProofIssues()
     loading_findings(tmp_path / "out", tmp_path / "cache", found, findings)
     assert findings.failed == [
         "datasets.load_dataset gives 2 of 2 rows, 1 of them not as they were written"
@@ -63,7 +63,7 @@ def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path
 def written(tmp_path: Path) -> tuple[Written, Form]:
     pairs: Any = [(trajectory("a"), {}), (trajectory("b"), {})]
 
-    def rows(tally: Tally) -> Iterable[Any]:
+    def rows(tally: ExportCounts) -> Iterable[Any]:
         return sft_rows(pairs, tally)
 
     tally = tally_for(SFT, rows, RowSettings())

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from synth.exporters.proof.consumers import consumer_findings
-from synth.exporters.proof.findings import Findings
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.row_files import FOLDER, write_row_files
 from synth.exporters.settings import RowSettings
 from synth.exporters.sft_rows import sft_row
-from synth.exporters.tally import Tally
+from synth.exporters.tally import ExportCounts
 from synth.schemas.trajectory import Observation, Source, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory
 
 
-def asked(folder: Path) -> Findings:
-    findings = Findings()
-    tally = Tally(kind_of("sft"), RowSettings(form="atif"), form_of("sft", "atif"))
+def asked(folder: Path) -> ProofIssues:
+    findings = ProofIssues()
+    tally = ExportCounts(kind_of("sft"), RowSettings(form="atif"), form_of("sft", "atif"))
     consumer_findings(folder, tally, lambda: iter(()), findings)
     return findings
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow, Cause
-from synth.exporters.kind import Form, UnsayableError
-from synth.exporters.proof.findings import Findings
+from synth.exporters.kind import Form, NotRepresentableError
+from synth.exporters.proof.findings import ProofIssues
 from synth.exporters.proof.readers import imported
 from synth.exporters.proof.reading import READERS, reading_findings
 from synth.exporters.registry import form_of
@@ -37,11 +37,11 @@ ARGUMENTS = some.sampled_from(
 
 def read_again(
     form: Form, rows: Sequence[Any], folder: Path, written: Sequence[Any] = ()
-) -> Findings:
+) -> ProofIssues:
     """The findings on rows that were written to a folder, or to these loaded values."""
     if form.layout == "files":
         write_row_files(folder, map(form.record, rows), "folder")
-    findings = Findings()
+    findings = ProofIssues()
     reading_findings(folder, lambda: iter(written), form, rows, findings)
     return findings
 
@@ -280,10 +280,10 @@ def test_arguments_that_are_no_object_have_no_place_in_atif_and_the_next_row_is_
         ),
         form,
     )
-    with pytest.raises(UnsayableError):
+    with pytest.raises(NotRepresentableError):
         form.record(bad)
     good = sft_row(trajectory("good"), form)
     write_row_files(tmp_path, [form.record(good)], "folder")
-    findings = Findings()
+    findings = ProofIssues()
     reading_findings(tmp_path, lambda: iter(()), form, [bad, good], findings)
     assert findings.failed == []
