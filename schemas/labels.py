@@ -58,7 +58,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     false_discovery: float | None = None
 
 
-class StepLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A test of another act at a turn (`step_test`), and the label that it gives
     (`critical_step`). `untested`: why there was no test.
 
@@ -66,29 +66,29 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     own one.
     """
 
-    proposed_by: str | None = None
-    own: str | None = None
-    on_policy_for: str | None = None
+    proposed_by: str | UnsetType = UNSET
+    own: str | UnsetType = UNSET
+    on_policy_for: str | UnsetType = UNSET
     control: bool = False
-    accepted: bool | None = None
-    q_pos: float | None = None
-    n_pos: int = 0
-    q_neg: float | None = None
-    n_neg: int = 0
-    method: str | None = None
-    stopped_at: int = 0
-    invalid: int = 0
-    weights_id: str | None = None
-    pos_ids: tuple[str, ...] = ()
-    neg_ids: tuple[str, ...] = ()
-    reason: str | None = None
-    untested: str | None = None
-    alternative: AgentTurn | None = None
-    alternative_digest: str | None = None
-    alternative_from: str | None = None
-    alternative_authorship: str | None = None
-    status: Status | None = None
-    fdr: float | None = None
+    accepted: bool | UnsetType | None = UNSET
+    q_pos: float | UnsetType | None = UNSET
+    n_pos: int | UnsetType = UNSET
+    q_neg: float | UnsetType | None = UNSET
+    n_neg: int | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    stopped_at: int | UnsetType = UNSET
+    invalid: int | UnsetType = UNSET
+    weights_id: str | UnsetType | None = UNSET
+    pos_ids: tuple[str, ...] | UnsetType = UNSET
+    neg_ids: tuple[str, ...] | UnsetType = UNSET
+    reason: str | UnsetType | None = UNSET
+    untested: str | UnsetType = UNSET
+    alternative: AgentTurn | UnsetType = UNSET
+    alternative_digest: str | UnsetType = UNSET
+    alternative_from: str | UnsetType = UNSET
+    alternative_authorship: str | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    fdr: float | UnsetType | None = UNSET
 
     @property
     def evidence(self) -> Evidence | None:
@@ -201,7 +201,7 @@ class RetryLabel(msgspec.Struct, frozen=True, kw_only=True):
     r2: float | None
     steps1: int
     steps2: int | None
-    tokens: Mapping[str, float]
+    tokens: Mapping[str, int | float]
     leaks: tuple[Mapping[str, Any], ...] = ()
 
 

@@ -84,7 +84,9 @@ def _refused(
             for one, verdicts in with_verdicts(connection, chunk, order, SetAside()):
                 identity = one.trajectory_id
                 authors = () if kind.on_evidence else None
-                lineage = Lineage(one, authors, continuation=identity not in valid)
+                branched = kind.on_evidence and one.parent_id is not None
+                again = branched or identity not in valid
+                lineage = Lineage(one, authors, continuation=again)
                 found[identity] = may_leave(lineage, verdicts, kind, release)
         tasks = ledger.tasks(set(identities))
         for identity, verdicts in verdicts_on(connection, list(tasks), order).items():

@@ -56,7 +56,7 @@ class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: str
     price: float
     estimated: int
-    arms: Mapping[str, Mapping[str, float]] | None = None
+    arms: Mapping[str, Mapping[str, int | float]] | None = None
 
 
 @dataclass(slots=True)
@@ -262,7 +262,7 @@ class Chain:
         return decided
 
     def scores(
-        self, prices: Prices, arms: Mapping[str, Mapping[str, float]] | None = None
+        self, prices: Prices, arms: Mapping[str, Mapping[str, int | float]] | None = None
     ) -> list[Score]:
         """A row per reflection, and one for the chain, with the `arms` of the comparison."""
         rows = [

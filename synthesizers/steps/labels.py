@@ -12,7 +12,7 @@ from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Score
 from synth.ledger.typed import Read
 from synth.schemas.canonical import canonical_json
-from synth.schemas.labels import Status, StepLabel, StepValue
+from synth.schemas.labels import UNSET, Status, StepLabel, StepValue, given
 from synth.schemas.policy import PolicySpec
 from synth.stats.intervals import clopper_pearson
 from synth.stats.sequential import MOST_FALSE, expected_false_share
@@ -91,10 +91,10 @@ def _label(test: StepTest, about: Mapping[str, Any]) -> StepLabel:
         accepted=effect.accepted,
         **effect.evidence(),
         reason=effect.reason,
-        alternative=None if other is None else other.turn,
-        alternative_digest=None if other is None else act_digest(other.turn),
-        alternative_from=None if other is None else other.source,
-        alternative_authorship=None if other is None else other.authorship.value,
+        alternative=UNSET if other is None else other.turn,
+        alternative_digest=UNSET if other is None else act_digest(other.turn),
+        alternative_from=UNSET if other is None else other.source,
+        alternative_authorship=UNSET if other is None else other.authorship.value,
     )
 
 
@@ -120,11 +120,12 @@ class TestSummary:
 
     def __init__(self, recorded: Sequence[Recorded]) -> None:
         found = [row.about for row in recorded]
-        self.untested = [test for test in found if test.untested is not None]
-        tested = [test for test in found if test.untested is None]
-        self.undefined = [test for test in tested if test.accepted is None]
-        self.controls = [test for test in tested if test.accepted is not None and test.control]
-        decided = [test for test in tested if test.accepted is not None and not test.control]
+        self.untested = [test for test in found if given(test.untested) is not None]
+        tested = [test for test in found if given(test.untested) is None]
+        self.undefined = [test for test in tested if given(test.accepted) is None]
+        verdicts = [test for test in tested if given(test.accepted) is not None]
+        self.controls = [test for test in verdicts if test.control]
+        decided = [test for test in verdicts if not test.control]
         self.flips = [test for test in decided if test.method == "flip_deterministic"]
         self.tests = [test for test in decided if test.method == "sequential"]
 
@@ -155,14 +156,14 @@ class TestSummary:
                 ),
             )
             for row in recorded
-            if row.about.untested is None
+            if given(row.about.untested) is None
         ]
 
     def status(self, test: StepLabel) -> Status:
         """What a label made of a test is worth."""
         if test.control:
             return "control"
-        if test.accepted is None:
+        if given(test.accepted) is None:
             return "undefined"
         if not test.accepted:
             return "rejected"
@@ -180,7 +181,7 @@ class TestSummary:
         statuses = Counter(self.status(test) for test in real)
         rejected = Counter(str(test.untested) for test in self.untested)
         rejected += Counter({"no_effect": statuses["rejected"], "weak": statuses["weak"]})
-        rejected += Counter(str(test.reason) for test in real if test.accepted is None)
+        rejected += Counter(str(test.reason) for test in real if given(test.accepted) is None)
         return {
             "kind": "method",
             "unit": "step tests",
@@ -222,9 +223,9 @@ class TestSummary:
 
 
 def _accepted(tests: Sequence[StepLabel]) -> int:
-    return sum(bool(test.accepted) for test in tests)
+    return sum(test.accepted is True for test in tests)
 
 
 def _continuations(tests: Sequence[StepLabel]) -> float | None:
     """The mean over tests, both sides together."""
-    return sum(2 * test.stopped_at for test in tests) / len(tests) if tests else None
+    return sum(2 * (given(test.stopped_at) or 0) for test in tests) / len(tests) if tests else None

@@ -77,7 +77,7 @@ def test_a_schedule_fires_and_says_where_everything_lies(site: PrefectSite, tmp_
     runs = wait_for(
         "two firings are over", lambda: len(found := site.flow_runs("COMPLETED")) >= 2 and found
     )
-    assert [run["parameters"]["part"] for run in runs] == [None] * len(runs)
+    assert all("part" not in run["parameters"] for run in runs)
     ledgers = sorted((tmp_path / "every-ten-seconds").iterdir())
     assert len(ledgers) >= 2, "each firing has a folder of its own"
     assert len(contents(str(ledgers[0]))) == 4 * TRIALS

@@ -131,7 +131,7 @@ def test_a_wheel_has_one_top_level_name_and_all_that_is_in_the_folders(
     assert {
         "synth/py.typed",
         "synth/configs/quickstart.yaml",
-        "synth/filters/rubric/shipped/stagewise.yaml",
+        "synth/data/rubrics/stagewise.yaml",
     } <= inside
 
 
@@ -228,7 +228,7 @@ def test_pyright_sees_them_too(python: Path, tmp_path: Path) -> None:
 def test_a_flow_that_is_installed_runs_by_its_name_among_the_users_own_folders(
     python: Path, tmp_path: Path
 ) -> None:
-    for name in (*LINKS, "data"):
+    for name in LINKS:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('not the one')\n")
     ran = done(

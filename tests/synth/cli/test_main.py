@@ -176,6 +176,7 @@ def needs_more(name: str, words: list[str]) -> bool:
         "graph": "--why",
         "rank": "runs/mine",
         "audit": "mcp",
+        "work": "s3://bucket/run",
     }
     proves = (
         name == "export" and "--check" in words and "--include-scripted" not in words

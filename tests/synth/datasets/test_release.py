@@ -189,7 +189,7 @@ ROOT = Path(__file__).resolve().parents[3]
 ROOMS = ("synth/datasets", "synth/exporters", "synth/pairs", "synth/selection", "synth/hub")
 STAGES = ("flows/stages/export.py", "flows/stages/select.py")
 LINEAGE = {"benchmark", "split", "held_out"}
-COPIES = {"synth/exporters/facts.py", "synth/exporters/verl_tasks.py"}
+COPIES = {"synth/exporters/facts.py", "synth/exporters/forms/verl.py"}
 """Forms that write the two columns of a row beside its others."""
 
 COUNTS = {"facts", "self"}
