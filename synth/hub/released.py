@@ -84,8 +84,8 @@ def _refused(
             for one, verdicts in with_verdicts(connection, chunk, order, SetAside()):
                 identity = one.trajectory_id
                 authors = () if kind.on_evidence else None
-                branched = kind.on_evidence and one.parent_id is not None
-                again = branched or identity not in valid
+                # A row of one turn may stand on another trajectory than the one it was taken from.
+                again = kind.on_evidence or identity not in valid
                 lineage = Lineage(one, authors, continuation=again)
                 found[identity] = may_leave(lineage, verdicts, kind, release)
         tasks = ledger.tasks(set(identities))

@@ -208,19 +208,19 @@ def _hold_compensation_rules(
     if to != STORE_CREDIT or order["delivered"] is None:
         raise ToolError(
             "conflict",
-            f"order {order_id} has no return; a compensation goes to {STORE_CREDIT}, after "
+            f"there is no return of {order_id}; a compensation goes to {STORE_CREDIT}, after "
             "delivery",
         )
     if desk.enforces("R12"):
         if not is_late(rules, order["promised"], order["delivered"]):
             raise ToolError(
                 "denied",
-                f"R12: order {order_id} has no return, and was not late enough for a compensation",
+                f"R12: there is no return of {order_id}, and it was not late enough",
             )
         if amount_cents + order["refunded_cents"] > rules.compensation_cents:
             raise ToolError(
                 "denied",
-                f"R12: order {order_id} has no return, and a compensation is "
+                f"R12: there is no return of {order_id}, and a compensation is "
                 f"{dollars(rules.compensation_cents)}",
             )
 
