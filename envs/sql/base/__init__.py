@@ -1,0 +1,1 @@
+"""Databases: what they consist of, where they come from, what statements do to them."""

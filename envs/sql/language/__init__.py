@@ -1,0 +1,1 @@
+"""What can be asked and changed: in SQL, in words, and nearly right."""
