@@ -114,7 +114,7 @@ nightly: test-loaders test-verifiers test-types chaos  ## what CI leaves out: al
 
 ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two nodes, one of them killed, and runs that share only a bucket of a local S3 server
 	$(call THIS_IN,$(RAY))
-	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/leases tests/synth/hub/test_from_object_storage.py
+	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/claims tests/synth/hub/test_from_object_storage.py
 
 $(VLLM)/.ready:
 	rm -rf $(VLLM)

@@ -9,13 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from benchmarks.command_line import ROOT
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from synth.filters.attribution.rules import agent_of, by_rules
-from synth.filters.attribution.suspects import own_turns
+from synth.filters.attribution.suspects import agent_of, by_rules, own_turns
 from synth.importers.labels import LabelJoin
 from synth.importers.load import opened
 from synth.importers.records import Blamed, Imported, Labelled, Rejection
@@ -63,7 +60,7 @@ def _marked(entry: Imported) -> Case:
     (mark,) = entry.marks
     trajectory = entry.trajectory
     names = tuple(dict.fromkeys(agent_of(trajectory, turn.index) for turn in trajectory.turns))
-    return Case(trajectory, str((mark.detail or {})["agent"]), mark.turn, names)
+    return Case(trajectory, str(mark.blamed), mark.turn, names)
 
 
 def agentrx(folder: Path) -> list[Case]:
@@ -85,7 +82,8 @@ def agentrx(folder: Path) -> list[Case]:
             raise RuntimeError(f"{joined.file}: {joined.detail}")
         for score in joined[1]:
             if score.metric == "agentrx.root_cause":
-                blamed = msgspec.convert(score.detail, Blamed).agent
+                assert isinstance(score.detail, Blamed)
+                blamed = str(score.detail.agent)
                 agent = "agent" if blamed == "Assistant" else blamed
                 found.append(Case(known[score.subject_id], agent, score.turn, ("agent", "User")))
     return found

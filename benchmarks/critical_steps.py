@@ -15,25 +15,24 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
-
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
+from benchmarks.truth.monitor import truth_of
 from synth.engine.progress import PlainProgress
-from synth.envs.storefront.audit.monitor import truth_of
 from synth.envs.storefront.env import SPEC
 from synth.flows.environments import open_env
-from synth.flows.resolve import role
+from synth.flows.roles import role
 from synth.flows.synthesize import synthesize
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
+from synth.ledger.typed import labels
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
 from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
+from synth.schemas.labels import StepLabel, given
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec
 from synth.schemas.task import Task
@@ -133,25 +132,16 @@ async def measured(tasks: int) -> Report:
 
 
 def _labels(ledger: Ledger) -> list[Label]:
-    sql = (
-        "SELECT subject_id, turn, detail FROM scores WHERE metric = 'critical_step' ORDER BY "
-        "subject_id, turn, detail"
-    )
-    with connect(ledger) as connection:
-        rows = [
-            (subject, turn, msgspec.json.decode(detail))
-            for subject, turn, detail in connection.execute(sql).fetchall()
-        ]
     return [
         Label(
-            subject,
-            turn,
-            detail["status"],
-            detail["stopped_at"],
-            msgspec.convert(detail["alternative"], AgentTurn),
+            row.subject_id,
+            row.turn or 0,
+            given(row.about.status),
+            given(row.about.stopped_at),
+            given(row.about.alternative),
         )
-        for subject, turn, detail in rows
-        if not detail["control"]
+        for row in labels(ledger, StepLabel)
+        if not row.about.control
     ]
 
 

@@ -21,7 +21,7 @@ import msgspec
 
 from benchmarks.command_line import ROOT
 from benchmarks.fixed_latency_server import MODEL
-from synth.engine.seldom_collected import gc_paused
+from synth.engine.event_loop import gc_paused
 from synth.envs.echo import SYSTEM_PROMPT, TOOLS, WORLD
 from synth.ledger.journal import Journal
 from synth.models.registry import open_model

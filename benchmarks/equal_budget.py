@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
@@ -17,9 +17,9 @@ from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
-from synth.synthesizers.reflection.arms import ARMS
-from synth.synthesizers.reflection.equal_budget import ROWS, TASKS
-from synth.synthesizers.reflection.equal_budget_table import equal_budget_table
+from synth.schemas.printable import in_cell
+from synth.synthesizers.reflection.equal_budget import ARMS
+from synth.synthesizers.reflection.reporting import EFFECTS, ROWS, TASKS, effect_in_words
 
 POLICY: Mapping[str, Any] = {
     "policy": "mixture",
@@ -33,6 +33,7 @@ REFLECTORS = ("rules_blind", "rules")
 TASKS_PLAYED = 400
 TRIALS = 2
 SEED = 20_271
+NO_CLAIM = "gold-informed, supports no claim"
 
 
 def compared(reflector: str, tasks: int) -> Mapping[str, Any]:
@@ -54,6 +55,49 @@ def compared(reflector: str, tasks: int) -> Mapping[str, Any]:
         _, reports = asyncio.run(synthesize(flow, f"{folder}/run", PlainProgress(StringIO())))
     found: Mapping[str, Any] = reports["reflect_retry"]["equal_budget"]
     return found
+
+
+def equal_budget_table(found: Sequence[Mapping[str, Any]]) -> str:
+    """Arms and effects, for each comparison a column."""
+    names = [
+        f"{each['reflector']}{f' ({NO_CLAIM})' if each['gold_informed'] else ''}" for each in found
+    ]
+    lines = ["| | " + " | ".join(map(in_cell, names)) + " |", "|---|" + "---|" * len(names)]
+    lines.append(
+        _row("failed trials (tasks)", [f"{each['trials']:,} ({each['tasks']:,})" for each in found])
+    )
+    for arm, title in ARMS.items():
+        lines.append(
+            _row(
+                f"{title}: rows / 1M (tasks newly solved)",
+                [_arm(each["arms"][arm]) for each in found],
+            )
+        )
+    for name in EFFECTS:
+        for endpoint in (ROWS, TASKS):
+            short = "rows / 1M" if endpoint == ROWS else "tasks"
+            lines.append(
+                _row(
+                    f"{name}, {short}",
+                    [effect_in_words(each["effects"][f"{name}: {endpoint}"]) for each in found],
+                )
+            )
+    return "\n".join(lines)
+
+
+def _arm(arm: Mapping[str, Any]) -> str:
+    over = (
+        f", {100 * arm['overrun'] / arm['price']:.0f} % overrun"
+        if arm["overrun"] and arm["price"]
+        else ""
+    )
+    return (
+        f"{arm[ROWS]:.1f} ({arm[TASKS]:.0f}); {arm['kept']:,} of {arm['episodes']:,} episodes{over}"
+    )
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    return f"| {in_cell(name)} | " + " | ".join(map(in_cell, cells)) + " |"
 
 
 def measure(tasks: int = TASKS_PLAYED) -> Report:

@@ -25,7 +25,7 @@ import resource, sys
 from time import perf_counter, process_time
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger
 began = perf_counter()
 settings = RowSettings(form=sys.argv[3], outcomes=("success", "failure"), allow_benchmark=True)

@@ -1,7 +1,7 @@
 """Episodes of very different lengths on many workers: how long their places stand idle, taken one
 by one or as whole shards.
 
-The code that hands out episodes is the one of a run (`synth.engine.by_slot`, `synth.leases`), with
+The code that hands out episodes is the one of a run (`synth.engine.slot_scheduler`, `synth.claims`), with
 claims and commits in a run directory;
 the episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a
 request costs none of it.
@@ -22,10 +22,10 @@ from msgspec.structs import replace
 
 from benchmarks.figures import Figure
 from benchmarks.recorded_episodes import recorded_episodes
-from synth.engine import by_slot
+from synth.claims import Leases
+from synth.engine import slot_scheduler
 from synth.engine.context import Run
 from synth.engine.progress import PlainProgress
-from synth.leases import Leases
 from synth.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.models.admission import ConcurrencyLimit
@@ -108,19 +108,11 @@ class Worker:
 
     async def one_by_one(self, plan: Plan) -> None:
         """As a run does."""
-
-        async def work(stage: object, stage_key: str, shard: Shard) -> None:
-            hand = self.run.hands[shard.name]
-            done = await self.each(
-                hand.in_order(), lambda slot_id: hand.play(slot_id, lambda: self.play(slot_id))
-            )
-            await hand.commit(REF, done)
-
         leases = Leases(self.run.ledger, term_s=86_400)
         leases._over.set()  # no signs of life: nobody dies here
-        stage: Any = _Named()
+        stage: Any = _Rollout(self)
         try:
-            await by_slot.do_by_slot(self.run, stage, REF, plan, work, leases, lambda line: None)
+            await slot_scheduler.do_by_slot(self.run, stage, REF, plan, leases, lambda line: None)
         finally:
             leases.close()
 
@@ -135,8 +127,18 @@ class Worker:
         await run_workers(at_once, worker)
 
 
-class _Named:
+class _Rollout:
     name = "rollout"
+
+    def __init__(self, worker: "Worker") -> None:
+        self._worker = worker
+
+    async def work(self, run: object, stage_key: str, shard: Shard) -> None:
+        hand, worker = self._worker.run.hands[shard.name], self._worker
+        done = await worker.each(
+            hand.in_order(), lambda slot_id: hand.play(slot_id, lambda: worker.play(slot_id))
+        )
+        await hand.commit(REF, done)
 
 
 def _none(*given: object) -> Any:
@@ -177,7 +179,7 @@ def simulated(workers: int, *, stealing: bool) -> tuple[float, float, float, int
             )
             return asyncio.get_running_loop().time()
 
-        by_slot.WAIT_S, by_slot.longer = (
+        slot_scheduler.WAIT_S, slot_scheduler.longer = (
             FIRST_LOOK_S,
             lambda wait_s, ledger: min(LAST_LOOK_S, 1.5 * wait_s),
         )

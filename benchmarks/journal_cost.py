@@ -15,7 +15,7 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
-from synth.ledger.journal import Event, Journal, Reply, Step, recorded
+from synth.ledger.journal import Event, Journal, JournaledReply, JournaledStep, recorded
 from synth.schemas.canonical import content_hash
 from synth.schemas.model import Completion
 
@@ -39,8 +39,10 @@ def events_of_episodes(count: int) -> list[Event]:
                 latency_ms=turn.latency_ms,
                 raw=_raw(turn.thought),
             )
-            events.append(Reply(episode.slot_id, 0, turn.index, request, said))
-            events.append(Step(episode.slot_id, 0, turn.index, content_hash(turn.observations)))
+            events.append(JournaledReply(episode.slot_id, 0, turn.index, request, said))
+            events.append(
+                JournaledStep(episode.slot_id, 0, turn.index, content_hash(turn.observations))
+            )
     return events
 
 

@@ -15,11 +15,11 @@ import msgspec
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_episodes import expert, played
+from benchmarks.truth.monitor import truth_of
 from synth.envs.audit.audit import audit
 from synth.envs.audit.questions import QUESTIONS
-from synth.envs.audit.report import Limits
+from synth.envs.audit.report import AuditLimits
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.audit.monitor import truth_of
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, Trajectory
@@ -80,7 +80,7 @@ def measure(count: int = TASKS) -> Report:
     )
     started = process_time()
     report = asyncio.run(
-        audit(WORLD, {}, seed=7, tasks=AUDITED, limits=Limits(), questions=QUESTIONS)
+        audit(WORLD, {}, seed=7, tasks=AUDITED, limits=AuditLimits(), questions=QUESTIONS)
     )
     audited = process_time() - started
     if report.failed:

@@ -35,7 +35,7 @@ import resource, sys
 from time import perf_counter, process_time
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger
 began = perf_counter()
 report = export(sys.argv[3], Ledger(sys.argv[1]), DatasetFolder(sys.argv[2]), RowSettings())

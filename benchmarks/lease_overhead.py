@@ -17,10 +17,10 @@ from typing import Any
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
+from synth.claims.claims import Lease
+from synth.claims.slots import PeerClaims
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.leases.hand import PeerClaims
-from synth.leases.lease import Lease
 from synth.ledger.state import LedgerState
 from synth.schemas.flow import Flow
 

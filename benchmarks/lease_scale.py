@@ -22,9 +22,9 @@ from benchmarks import heavy_tails
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
-from synth.leases import Leases
-from synth.leases.heartbeat import FOLDER as WORKERS
-from synth.leases.lease import FOLDER
+from synth.claims import Leases
+from synth.claims.claims import FOLDER
+from synth.claims.workers import FOLDER as WORKERS
 from synth.ledger import Ledger, StageRef
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.manifest import StageLine
@@ -163,7 +163,7 @@ def _one(
             tally.wasted_s += took_s / 2
         return -1_000_000
     time.sleep(took_s)
-    FENCE.set(lease.fence)
+    FENCE.set(lease.holder)
     began = perf_counter()
     try:
         if shard.items[0].slot_id in ledger.refresh().slots:

@@ -20,14 +20,13 @@ from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_secrets import planted
 from benchmarks.real_trajectories import DATA, folders, real
 from benchmarks.recorded_episodes import recorded_episodes
-from synth.filters.signals.patterns import EXHAUSTION, FAILURES
+from synth.filters.signals.patterns import ANSWERS
 from synth.schemas.trajectory import Trajectory
 from synth.text.pattern_set import PatternSet
 from synth.text.redaction.findings import Scan
 from synth.text.redaction.places import texts
 from synth.text.secrets.finder import Finder
-from synth.text.secrets.forms import FORMS, sweep_of
-from synth.text.secrets.rules import rules
+from synth.text.secrets.rules import CREDENTIAL, rules
 from synth.text.secrets.unescaped import blobs, layers
 
 SCANNED = ("tau1", "tau1_retail", "tau2_retail_multi")
@@ -41,12 +40,13 @@ def patterns() -> dict[str, str]:
     """18 of the rules for secrets and personal data, 12 of the failure and exhaustion
     expressions.
     """
+    issued = [rule for rule in rules() if rule.read is None and rule.kind != CREDENTIAL]
     found = {
-        f"{rule.kind} {at}": rule.pattern for at, rule in enumerate([*rules()[:9], *rules()[-9:]])
+        f"{rule.kind} {at}": rule.pattern for at, rule in enumerate([*issued[:9], *issued[-9:]])
     }
     spoken = [
         f"(?i){pattern}"
-        for kinds in (FAILURES, EXHAUSTION)
+        for kinds in ANSWERS.values()
         for kind in kinds.values()
         for pattern in kind.patterns[:2]
     ]
@@ -121,11 +121,10 @@ class Passes(msgspec.Struct, frozen=True):
         """The first round makes RE2's automata as it goes; ratios are of rounds that stand side by
         side.
         """
-        rules_and_forms = len(rules()) + len(FORMS)
-        sweeps = {rule.sweep for rule in rules()} | {sweep_of(name) for name in FORMS}
+        sweeps = {rule.sweep for rule in rules()}
         ratios = [whole / alone for whole, alone in zip(self.whole, self.alone, strict=True)]
         return [
-            Figure("filter `secrets`, patterns", rules_and_forms),
+            Figure("filter `secrets`, patterns", len(rules())),
             Figure("the same, passes over a text", len(sweeps)),
             Figure("the same, compiling", self.compiling, "s"),
             Figure("the same, first round of all real trajectories", self.whole[0], "s"),

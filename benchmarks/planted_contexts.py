@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from benchmarks.planted_forms import LABELLED, STATEMENTS
-from synth.text.secrets.values.randomness import words
 
 _WORD = string.ascii_letters + string.digits
 _ALPHABETS = {
@@ -26,23 +25,16 @@ _ALPHABETS = {
     "z": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "p": _WORD + "!#%*-_+?",
 }
-_WORDS = sorted(
-    words(
-        "amber anvil basket beacon birch bottle bramble button cabin candle canyon cherry cobalt "
-        "copper "
-        "cradle desert dolphin ember falcon feather ferry fiddle garlic ginger glacier hammer "
-        "harbor "
-        "hazel island ivory jacket juniper kettle ladder lagoon lantern lemon magnet maple meadow "
-        "mirror "
-        "mitten nectar nickel oyster paddle pebble pepper pillow planet pocket prairie puzzle "
-        "quartz "
-        "rabbit raven ribbon rocket saddle salmon scarlet shovel silver spider spruce summit "
-        "sunset "
-        "tangle thimble thunder timber tulip turtle velvet violin walnut willow winter wizard "
-        "yellow "
-        "zephyr"
-    )
+_NOUNS = (
+    "amber anvil basket beacon birch bottle bramble button cabin candle canyon cherry "
+    "cobalt copper cradle desert dolphin ember falcon feather ferry fiddle garlic ginger "
+    "glacier hammer harbor hazel island ivory jacket juniper kettle ladder lagoon lantern "
+    "lemon magnet maple meadow mirror mitten nectar nickel oyster paddle pebble pepper "
+    "pillow planet pocket prairie puzzle quartz rabbit raven ribbon rocket saddle salmon "
+    "scarlet shovel silver spider spruce summit sunset tangle thimble thunder timber "
+    "tulip turtle velvet violin walnut willow winter wizard yellow zephyr"
 )
+_WORDS = sorted(_NOUNS.split())
 _DRAWN = re.compile(r"\{(\w)(\d+)\}|\{(k|basic)\}")
 
 

@@ -25,8 +25,8 @@ from benchmarks.planted_episodes import (
     with_other_values,
     without_look_ups,
 )
+from benchmarks.truth.monitor import FREE_WRITES, truth_of
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.audit.monitor import FREE_WRITES, truth_of
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, ToolCall, Trajectory, Turn

@@ -9,9 +9,9 @@ from random import Random
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
+from synth.filters.rank_surprisal.measure import RankSurprisalConfig
 from synth.filters.rank_surprisal.ratio import Sums
-from synth.filters.rank_surprisal.settings import RankSurprisalConfig
-from synth.filters.rank_surprisal.within_task import Candidate, selected
+from synth.filters.rank_surprisal.within_task import RankedTrial, selected
 
 TASKS, TURNS, TOKENS = 600, 12, 60
 SPREAD = 0.08
@@ -21,10 +21,10 @@ varies twice as much (rigor.md 10.1).
 NOISE = 2 * SPREAD * TURNS**0.5
 
 
-def _drawn(rng: Random, count: int, spread: float) -> tuple[list[float], list[Candidate]]:
+def _drawn(rng: Random, count: int, spread: float) -> tuple[list[float], list[RankedTrial]]:
     true = [rng.gauss(0, spread) for _ in range(count)]
     return true, [
-        Candidate(
+        RankedTrial(
             f"c{at}",
             (f"p{at % 2}", None),
             True,

@@ -11,15 +11,15 @@ from rich.console import Console
 
 from synth.engine.funnel import funnel_notes, funnel_table
 from synth.engine.progress import progress_for
+from synth.flows.flow_file import flow_of, read_content
 from synth.flows.synthesize import synthesize
-from synth.flows.yaml_file import read_flow
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
     """Runs the quickstart in a temporary folder and draws its funnel."""
-    flow = read_flow(ROOT / "configs" / "quickstart.yaml")
+    flow = flow_of(read_content(ROOT / "configs" / "quickstart.yaml"), (), "quickstart")
     with tempfile.TemporaryDirectory() as folder:
         _, reports = asyncio.run(synthesize(flow, f"{folder}/run", progress_for(quiet=True)))
     console = Console(record=True, width=112, highlight=False, file=io.StringIO())

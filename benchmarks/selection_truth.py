@@ -14,11 +14,10 @@ from typing import Any
 from benchmarks.by_task import gap, share
 from benchmarks.storefront_pool import GUESSERS, TRIALS, Pool, Trial, pool
 from synth.schemas.trajectory import Trajectory
-from synth.selection.allocation import TaskQuota
 from synth.selection.candidates import candidate, loss_characters
-from synth.selection.choosing import HARD, Candidate, Quotas, chosen
+from synth.selection.choosing import HARD, Candidate, SftSelection, TaskQuota, chosen
 from synth.text.provenance.effect import effectful_by_name
-from synth.topology.graph import Trial as Path
+from synth.topology.graph import GraphTrial as Path
 from synth.topology.graph import graph_of
 from synth.topology.keys import trajectory_keys
 from synth.topology.of_task import task_rows
@@ -110,7 +109,9 @@ def selected(found: Pool, candidates: Mapping[str, Sequence[Candidate]]) -> dict
     standings = {
         task: (len(trials), sum(trial.solved for trial in trials)) for task, trials in found.items()
     }
-    verdicts = chosen([one for ones in candidates.values() for one in ones], standings, Quotas())
+    verdicts = chosen(
+        [one for ones in candidates.values() for one in ones], standings, SftSelection()
+    )
     return {
         task: [
             trial for trial in trials if verdicts.get(trial.trajectory.trajectory_id, (False,))[0]

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from benchmarks.planted_episodes import MOST_TURNS
+from benchmarks.truth.monitor import truth_of
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.audit.monitor import truth_of
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import CheckResult
 from synth.schemas.outcome import Outcome, Termination

@@ -14,13 +14,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synth.envs.storefront.audit.monitor import (
-    DenialLabel,
-    ReadTruth,
-    TruthLabels,
-    WriteLabel,
-    truth_of,
-)
+from benchmarks.truth.justification import WriteLabel
+from benchmarks.truth.monitor import DenialLabel, ReadTruth, TruthLabels, truth_of
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import SynthError
 

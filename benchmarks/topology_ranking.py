@@ -16,8 +16,8 @@ from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Trajectory
-from synth.stats.ranks import Ranking, of_pairs, within_tasks
-from synth.topology.graph import TaskGraph, Trial, graph_of, is_donor, population, task_graph
+from synth.stats.ranks import RankAgreement, of_pairs, within_tasks
+from synth.topology.graph import GraphTrial, TaskGraph, graph_of, is_donor, population, task_graph
 from synth.topology.keys import Level, TurnKeys, trajectory_keys
 from synth.topology.potential import pairwise, potentials
 
@@ -25,7 +25,7 @@ LEAST = 4
 PREFIXES = (1, 2, 4, 6, 8, 12, None)
 DEALT = 2500
 """Tasks times shuffles: 50 shuffles of 50 tasks err by less than .01."""
-Rank = Callable[[Mapping[str, TaskGraph], int | None], Ranking | None]
+Rank = Callable[[Mapping[str, TaskGraph], int | None], RankAgreement | None]
 
 
 def graphs(trajectories: Iterable[Trajectory], level: Level = "exact") -> dict[str, TaskGraph]:
@@ -44,12 +44,12 @@ def graphs(trajectories: Iterable[Trajectory], level: Level = "exact") -> dict[s
     return {name: graph for name, graph in made.items() if graph.mixed}
 
 
-def by_pairs(tasks: Mapping[str, TaskGraph], prefix: int | None) -> Ranking | None:
+def by_pairs(tasks: Mapping[str, TaskGraph], prefix: int | None) -> RankAgreement | None:
     """Both trials of a pair scored by the others."""
     return of_pairs({name: pairwise(graph, prefix) for name, graph in tasks.items()})
 
 
-def one_by_one(tasks: Mapping[str, TaskGraph], prefix: int | None) -> Ranking | None:
+def one_by_one(tasks: Mapping[str, TaskGraph], prefix: int | None) -> RankAgreement | None:
     """Every trial scored by all the others, the one that it is compared with among them."""
     scored = {}
     for name, graph in tasks.items():
@@ -69,7 +69,7 @@ def shuffled(tasks: Mapping[str, TaskGraph], seed: int) -> dict[str, TaskGraph]:
         outcomes = [trial.success for trial in graph.trials]
         rng.shuffle(outcomes)
         dealt = [
-            Trial(trial.trajectory_id, success, trial.nodes)
+            GraphTrial(trial.trajectory_id, success, trial.nodes)
             for trial, success in zip(graph.trials, outcomes, strict=True)
         ]
         found[name] = graph_of(graph.task_id, dealt, graph.level)

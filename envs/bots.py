@@ -1,11 +1,12 @@
-"""Agents that understand nothing: their pass rates say what a world's check is worth.
+"""Agents that understand nothing, whose pass rates say what a world's check is worth; and the world's
+own expert as a policy.
 
-Each is opened for an episode like any policy, and knows no world: it acts from tool schemas and
+Each is opened for an episode like any policy, and knows no world: a bot acts from tool schemas and
 affordances alone.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import product
 from random import Random
 from typing import Any
@@ -13,83 +14,92 @@ from typing import Any
 import msgspec
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.environment import AgentTurn, EnvSpec, Opening
 from synth.schemas.policy import Act, Episode, Policy, View
 from synth.schemas.trajectory import ToolCall, ToolSchema
 
 REFUSAL = "I am sorry, I cannot do that."
 FIRST_NUMBERS = 6
 """Numbers tried of a range: as many requests as a task of the storefront has at most."""
+Choose = Callable[[Episode, View], Awaitable[AgentTurn]]
+"""What a policy does next."""
 _RULE_NAME = re.compile(r"\bR\d+\b")
 
 
-class DoNothing:
-    """Finishes at once where there is a tool `finish`, else takes empty turns."""
+class _Bot:
+    """A policy without a memory of its own."""
+
+    def __init__(self, choose: Choose, episode: Episode) -> None:
+        self._choose = choose
+        self._episode = episode
 
     async def act(self, view: View) -> Act:
-        """The same turn every time."""
-        return Act(turn=_finish(view))
+        """The turn that comes next."""
+        return Act(turn=await self._choose(self._episode, view))
 
 
-class RefuseAll:
+def _bot(choose: Choose) -> Callable[[Episode], Policy]:
+    return lambda episode: _Bot(choose, episode)
+
+
+async def _nothing(episode: Episode, view: View) -> AgentTurn:
+    """Finishes at once where there is a tool `finish`, else takes empty turns."""
+    return _finish(view)
+
+
+async def _refusals(episode: Episode, view: View) -> AgentTurn:
     """Denies everything for every reason, then finishes; in text where the world has no tool
     `deny`.
 
     One turn per value of the argument with the most values (a rule, as a rule), with a call for
-    every choice of the others.
-    Values are the schema's enumerations and the first numbers of its ranges; the rules may stand in
-    the system prompt instead.
+    every choice of the others. Values are the schema's enumerations and the first numbers of its
+    ranges; the rules may stand in the system prompt instead.
     """
-
-    async def act(self, view: View) -> Act:
-        """The denials that come next."""
-        index, deny = len(view.turns), _tool(view.opening, "deny")
-        if deny is None:
-            return Act(turn=AgentTurn(REFUSAL) if index == 0 else _finish(view))
-        choices = _choices(deny, view.opening)
-        leading = max(choices, key=lambda name: len(choices[name]), default=None)
-        if index >= (len(choices[leading]) if leading else 1):
-            return Act(turn=_finish(view))
-        if leading:
-            choices[leading] = [choices[leading][index]]
-        every = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-        return Act(turn=_calls(view, "deny", every))
+    index, deny = len(view.turns), _tool(view.opening, "deny")
+    if deny is None:
+        return AgentTurn(REFUSAL) if index == 0 else _finish(view)
+    choices = _choices(deny, view.opening)
+    leading = max(choices, key=lambda name: len(choices[name]), default=None)
+    if index >= (len(choices[leading]) if leading else 1):
+        return _finish(view)
+    if leading:
+        choices[leading] = [choices[leading][index]]
+    every = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    return calls_turn(view, [("deny", made) for made in every])
 
 
-class RandomAffordance:
-    """Takes any of the world's affordances, each as likely; an empty turn where there is none."""
-
-    def __init__(self, episode: Episode) -> None:
-        self._episode = episode
-
-    async def act(self, view: View) -> Act:
-        """A draw that depends on seed, trial, opening and turn number alone."""
-        turns = await self._episode.env.affordances()
-        opening = content_hash(view.opening.observations)
-        draw = Random(f"{self._episode.seed} {self._episode.trial} {opening} {len(view.turns)}")
-        return Act(turn=draw.choice(turns) if turns else AgentTurn())
-
-
-def do_nothing(episode: Episode) -> Policy:
-    """Opens `DoNothing`."""
-    return DoNothing()
-
-
-def refuse_all(episode: Episode) -> Policy:
-    """Opens `RefuseAll`."""
-    return RefuseAll()
-
-
-def random_affordance(episode: Episode) -> Policy:
-    """Opens `RandomAffordance`; the world must have affordances."""
-    return RandomAffordance(episode)
+async def _any_affordance(episode: Episode, view: View) -> AgentTurn:
+    """Takes any of the world's affordances, each as likely, by a draw that depends on seed, trial,
+    opening and turn number alone; an empty turn where there is none.
+    """
+    turns = await episode.env.affordances()
+    opening = content_hash(view.opening.observations)
+    draw = Random(f"{episode.seed} {episode.trial} {opening} {len(view.turns)}")
+    return draw.choice(turns) if turns else AgentTurn()
 
 
 BOTS: dict[str, Callable[[Episode], Policy]] = {
-    "do_nothing": do_nothing,
-    "refuse_all": refuse_all,
-    "random_affordance": random_affordance,
+    "do_nothing": _bot(_nothing),
+    "refuse_all": _bot(_refusals),
+    "random_affordance": _bot(_any_affordance),
 }
+
+
+def expert(profile: str | None = None) -> Callable[[Episode], Policy]:
+    """The world's own planner; one profile and one seed for the whole episode."""
+
+    async def planned(episode: Episode, view: View) -> AgentTurn:
+        return await episode.env.expert(profile, episode.seed)
+
+    return _bot(planned)
+
+
+def players(spec: EnvSpec) -> dict[str, Callable[[Episode], Policy]]:
+    """The policies that can walk through a world, the most telling first."""
+    able = {"expert": expert()} if "expert" in spec.capabilities else {}
+    if "affordances" in spec.capabilities:
+        able["random_affordance"] = BOTS["random_affordance"]
+    return able or {"do_nothing": BOTS["do_nothing"]}
 
 
 def _tool(opening: Opening, name: str) -> ToolSchema | None:
@@ -130,19 +140,16 @@ def _finish(view: View) -> AgentTurn:
     finish = _tool(view.opening, "finish")
     if finish is None:
         return AgentTurn()
-    return _calls(
-        view,
-        "finish",
-        [{name: values[0] for name, values in _choices(finish, view.opening).items()}],
-    )
+    made = {name: values[0] for name, values in _choices(finish, view.opening).items()}
+    return calls_turn(view, [("finish", made)])
 
 
-def _calls(view: View, name: str, calls: Sequence[Mapping[str, Any]]) -> AgentTurn:
-    """One turn of calls of one tool, with ids that are unique in the episode."""
+def calls_turn(view: View, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> AgentTurn:
+    """One turn of calls, with ids that are unique in the episode."""
     turn = len(view.turns)
     return AgentTurn(
         tool_calls=tuple(
-            ToolCall.received(f"call_{turn}_{place}", name, msgspec.json.encode(arguments).decode())
-            for place, arguments in enumerate(calls)
+            ToolCall.received(f"call_{turn}_{place}", name, msgspec.json.encode(made).decode())
+            for place, (name, made) in enumerate(calls)
         )
     )

@@ -7,4 +7,6 @@ ENVS: dict[str, str] = {
     "echo": "synth.envs.echo:WORLD",
     "textworld": "synth.envs.textworld:WORLD",
     "mcp": "synth.envs.mcp:WORLD",
+    "sql": "synth.envs.sql:WORLD",
+    "sql_file": "synth.envs.sql:WORLD_OF_FILE",
 }

@@ -2,7 +2,7 @@
 another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Env, Opening, Response
 from synth.schemas.policy import Episode, Policy, View
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Turn
+from synth.schemas.trajectory import ToolCall, Turn
 
 MAX_TURNS = 200
 """Longer episodes are cut: a bot that never ends must not either."""
@@ -43,15 +43,7 @@ async def play(
     while len(turns) < max_turns and not (responses and responses[-1].done):
         action = (await policy.act(View(opening, tuple(turns)))).turn
         response = await env.step(action)
-        turns.append(
-            Turn(
-                len(turns),
-                action.content,
-                action.tool_calls,
-                response.observations,
-                state_key=response.state_key,
-            )
-        )
+        turns.append(turn_of(len(turns), action, response))
         actions.append(action)
         responses.append(response)
     return Transcript(opening, tuple(actions), tuple(responses), await env.check())
@@ -62,6 +54,37 @@ async def perform(env: Env, task: Task | None, actions: Sequence[AgentTurn]) -> 
     opening = await env.reset(task)
     responses = tuple([await env.step(action) for action in actions])
     return Transcript(opening, tuple(actions), responses, await env.check())
+
+
+def turn_of(index: int, action: AgentTurn, response: Response) -> Turn:
+    """What was done and answered, as a ledger holds it."""
+    seen = response.observations
+    return Turn(index, action.content, action.tool_calls, seen, state_key=response.state_key)
+
+
+def edited(
+    actions: Sequence[AgentTurn], edits: Mapping[tuple[int, int], ToolCall | None]
+) -> tuple[AgentTurn, ...]:
+    """The turns with other calls at these places (turn, place in it), or none; a turn that nothing
+    is left of is left out.
+    """
+    turns = []
+    for at, turn in enumerate(actions):
+        made = [edits.get((at, place), call) for place, call in enumerate(turn.tool_calls)]
+        calls = tuple(call for call in made if call is not None)
+        if calls or not made or turn.content:
+            turns.append(msgspec.structs.replace(turn, tool_calls=calls))
+    return tuple(turns)
+
+
+def why_failed(verdict: CheckResult) -> str:
+    """The parts that failed, with their evidence."""
+    failed = [
+        f"{part.name} ({'; '.join(part.evidence)})" if part.evidence else part.name
+        for part in verdict.parts
+        if not part.passed
+    ]
+    return ", ".join(failed) or "not passed"
 
 
 def difference(expected: Transcript, found: Transcript) -> str | None:

@@ -5,17 +5,17 @@ repeat its documents.
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from synth.filters.contamination_documents import Documents, read
-from synth.filters.lineage import Lineage
-from synth.schemas.filter import Case, Cases, Filter
+from synth.filters.lineage import TaskLineage
+from synth.schemas.filter import Case, Cases, Filter, FilterSettings
 from synth.schemas.trajectory import Source, Trajectory
 from synth.schemas.verdict import Verdict
 from synth.text.similarity import text_key
 
 
-class ContaminationConfig(BaseModel):
+class ContaminationConfig(FilterSettings):
     """`benchmarks`: name -> files or folders with its documents; `n`: words of an n-gram; `least`:
     how many must be repeated.
 
@@ -26,8 +26,6 @@ class ContaminationConfig(BaseModel):
     (`name/split`), whose own tasks may pass. The goals and openings of stamped tasks are documents
     too.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     benchmarks: Mapping[str, tuple[str, ...]] = {}
     n: int = Field(default=13, ge=8, le=100)
@@ -49,7 +47,7 @@ async def contamination(cases: Cases, config: ContaminationConfig) -> Mapping[st
         tuple((name, tuple(paths)) for name, paths in sorted(config.benchmarks.items()))
     ):
         documents.add(name, text)
-    lineage = Lineage()
+    lineage = TaskLineage()
     stamps: dict[str, str] = {}
     told: set[tuple[str, bytes]] = set()
     for case in cases:
@@ -74,7 +72,7 @@ def _verdict(
     case: Case,
     config: ContaminationConfig,
     documents: Documents,
-    lineage: Lineage,
+    lineage: TaskLineage,
     stamps: Mapping[str, str],
 ) -> Verdict:
     trajectory = case.trajectory

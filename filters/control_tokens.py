@@ -5,21 +5,17 @@ else's words would begin or end.
 from collections import Counter
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from synth.schemas.filter import Case, Filter
+from synth.schemas.filter import Case, Filter, FilterSettings
 from synth.schemas.messages import to_messages
 from synth.schemas.verdict import Verdict
 from synth.text.control_tokens import Hit, control_tokens, found
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages
 
 
-class ControlTokensConfig(BaseModel):
+class ControlTokensConfig(FilterSettings):
     """`action`: what every export of the flow does with rows that hold control tokens, unless it
     says otherwise itself.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal["drop", "neutralise", "keep"] = "drop"
 

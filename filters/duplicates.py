@@ -8,22 +8,66 @@ so that the order is total.
 """
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from synth.filters.duplicates_turns import Turns
-from synth.schemas.filter import Cases, Filter
+from synth.schemas.filter import Cases, Filter, FilterSettings
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Authorship, Trajectory
 from synth.schemas.verdict import Verdict
 from synth.stats.minhash import LEAST_SIMILARITY, NearIndex, kept_first
 from synth.text.similarity import exact_key, shared_openings, shingles, spoken, turn_keys
 
+
+class Turns:
+    """Distinct turns by key; what was taught is held, and so is what is similar to it where a
+    `similarity` is given.
+    """
+
+    def __init__(self, near: NearIndex | None) -> None:
+        self._near = near
+        self._numbers: dict[bytes, int] = {}
+        self._taught: set[bytes] = set()
+
+    def added(self, key: bytes, words: list[str]) -> bytes:
+        """The key, its words remembered where they are to be compared."""
+        if self._near is not None and key not in self._numbers:
+            self._numbers[key] = len(self._near)
+            self._near.add(shingles(words))
+        return key
+
+    def close_adding(self) -> None:
+        """From here on turns are compared."""
+        if self._near is not None:
+            self._near.close_adding()
+
+    def holds(self, key: bytes) -> bool:
+        """Whether a better row has a turn of this key, or one that is similar."""
+        return key in self._taught or (
+            self._near is not None and bool(self._near.similar(self._numbers[key]))
+        )
+
+    def teach(self, keys: tuple[bytes, ...]) -> None:
+        """A row that stays has these turns."""
+        for key in keys:
+            if key not in self._taught:
+                self._taught.add(key)
+                if self._near is not None:
+                    self._near.open(self._numbers[key])
+
+    def forget(self) -> None:
+        """Nothing was taught yet."""
+        self._taught.clear()
+        if self._near is not None:
+            self._near.close_opened()
+
+
 _OUTCOMES = (Outcome.SUCCESS, Outcome.UNKNOWN, Outcome.TRUNCATED, Outcome.FAILURE, Outcome.INVALID)
 
 
-class DuplicatesConfig(BaseModel):
+class DuplicatesConfig(FilterSettings):
     """`similarity`: of word triples (Jaccard), from which on two transcripts are one; None: only
     exact copies are dropped.
 
@@ -35,8 +79,6 @@ class DuplicatesConfig(BaseModel):
     failures with failures, so that a success
     and the failure beside it both stay.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     similarity: float | None = Field(default=0.8, ge=LEAST_SIMILARITY, le=1)
     copied_turns: float | None = Field(default=None, gt=0, le=1)
@@ -65,7 +107,9 @@ async def duplicates(cases: Cases, config: DuplicatesConfig) -> Mapping[str, Ver
         (c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening
     )
     verdicts: dict[str, Verdict] = {}
-    with NearIndex(config.similarity or 1.0) as index, Turns(config.turn_similarity) as turns:
+    with NearIndex(config.similarity or 1.0) as index, ExitStack() as opened:
+        similarity = config.turn_similarity
+        turns = Turns(None if similarity is None else opened.enter_context(NearIndex(similarity)))
         rows = []
         for case in cases:
             rows.append(_row(case.trajectory, turns))

@@ -2,17 +2,13 @@
 guidance that its transcript lacks.
 """
 
-from pydantic import BaseModel, ConfigDict
-
-from synth.schemas.filter import Case, Filter
+from synth.schemas.filter import Case, Filter, FilterSettings
 from synth.schemas.verdict import Verdict
 from synth.text.leaks import leaks
 
 
-class LeaksConfig(BaseModel):
+class LeaksConfig(FilterSettings):
     """No settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:

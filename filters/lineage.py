@@ -8,7 +8,7 @@ from synth.schemas.filter import Case
 from synth.schemas.trajectory import Trajectory
 
 
-class Lineage:
+class TaskLineage:
     """Parents of trajectories and of tasks, as far as the corpus holds them."""
 
     def __init__(self) -> None:

@@ -2,12 +2,13 @@
 singled out (docs/provenance.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+import msgspec
 
-from synth.engine.means import SourceMeans
-from synth.schemas.filter import Case, Filter, Measure
+from synth.engine.asking import SourceMeans
+from synth.schemas.filter import Case, Filter, FilterSettings, Measure
 from synth.schemas.trajectory import ToolSchema, Trajectory
 from synth.schemas.verdict import Verdict
 from synth.text.provenance import provenance
@@ -17,7 +18,7 @@ ARGUMENTS, CHOICES = "unjustified_arguments", "unjustified_choices"
 _TOLD = 20
 
 
-class ProvenanceConfig(BaseModel):
+class ProvenanceConfig(FilterSettings):
     """`arguments`, `choices`: which of them drop; false only tells. Of the choices that are
     flagged, three in four truly are unjustified.
 
@@ -25,11 +26,18 @@ class ProvenanceConfig(BaseModel):
     out.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     arguments: bool = True
     choices: bool = True
     proposed: bool = False
+
+
+class Sources(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was looked at: the unjustified ones, and how many have which source; or `why` not."""
+
+    why: str | None = None
+    list: Sequence[Mapping[str, Any]] | None = None
+    counts: Mapping[str, int] | None = None
+    unproposed: int | None = None
 
 
 async def measure(case: Case, config: ProvenanceConfig, means: SourceMeans) -> Sequence[Measure]:
@@ -40,8 +48,8 @@ async def measure(case: Case, config: ProvenanceConfig, means: SourceMeans) -> S
     why = undefined(trajectory)
     if why is not None:
         return [
-            Measure(ARGUMENTS, None, detail={"why": why}),
-            Measure(CHOICES, None, detail={"why": why}),
+            Measure(ARGUMENTS, None, about=Sources(why=why)),
+            Measure(CHOICES, None, about=Sources(why=why)),
         ]
     report = provenance(trajectory)
     wrong = [{"turn": f.turn, "tool": f.tool, "path": f.path} for f in report.unjustified]
@@ -57,14 +65,14 @@ async def measure(case: Case, config: ProvenanceConfig, means: SourceMeans) -> S
         for c in guessed
     ]
     judged = report.justified is not None
-    chosen = {"list": told[:_TOLD], "unproposed": sum(not c.proposed for c in guessed)}
+    chosen = Sources(list=told[:_TOLD], unproposed=sum(not c.proposed for c in guessed))
     return [
         Measure(
             ARGUMENTS,
             float(len(wrong)) if judged else None,
-            detail={"list": wrong[:_TOLD], "counts": dict(report.counts)},
+            about=Sources(list=wrong[:_TOLD], counts=dict(report.counts)),
         ),
-        Measure(CHOICES, float(len(guessed)) if report.choices else None, detail=chosen),
+        Measure(CHOICES, float(len(guessed)) if report.choices else None, about=chosen),
     ]
 
 
@@ -92,17 +100,14 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
     """
     found = {measured.metric: measured for measured in case.measures}
     arguments, choices = found[ARGUMENTS], found[CHOICES]
-    detail = {
-        "arguments": (arguments.detail or {}).get("list", []),
-        "choices": (choices.detail or {}).get("list", []),
-    }
+    detail = {"arguments": arguments.about.list or [], "choices": choices.about.list or []}
     if config.arguments and arguments.value:
         return Verdict(False, "unjustified_argument", arguments.value, detail)
-    guessed = choices.value if not config.proposed else (choices.detail or {}).get("unproposed")
+    guessed = choices.value if not config.proposed else choices.about.unproposed
     if config.choices and guessed:
         return Verdict(False, "unjustified_choice", float(guessed), detail)
     if arguments.value is None and choices.value is None:
-        return Verdict(None, str((arguments.detail or {}).get("why", "nothing_judged")))
+        return Verdict(None, arguments.about.why or "nothing_judged")
     return Verdict(
         True,
         "justified",
@@ -111,4 +116,4 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
     )
 
 
-FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=1)
+FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=1, about=Sources)

@@ -2,21 +2,19 @@
 and the same verdict.
 """
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from synth.boundary import FaultError, guard_async
 from synth.branching import Replayed, replay
 from synth.schemas.errors import ConfigError, UnboundError
-from synth.schemas.filter import Case, Filter
+from synth.schemas.filter import Case, Filter, FilterSettings
 from synth.schemas.outcome import Fault
 from synth.schemas.task import Task
 from synth.schemas.verdict import Verdict
 
 
-class ReexecutedConfig(BaseModel):
+class ReexecutedConfig(FilterSettings):
     """Seconds that one re-execution may take."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     timeout_s: float = Field(default=300, gt=0)
 

@@ -7,25 +7,23 @@ from functools import lru_cache
 from typing import Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
-from synth.engine.means import SourceMeans
+from synth.engine.asking import SourceMeans
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.filter import Case, Filter, FilterSettings, Measure
 from synth.schemas.verdict import Verdict
-from synth.text.redaction.findings import REDACTED, Scan
+from synth.text.redaction.findings import REDACTED, RedactionFinding, Scan
 from synth.text.secrets.finder import GROUPS, Finder
 
 
-class SecretsConfig(BaseModel):
+class SecretsConfig(FilterSettings):
     """`find`: `secrets`, `personal`, or kinds of them; `ignore`: kinds that are none here; `allow`:
     expressions whose matches are none.
 
     `patterns`: kinds of your own, name -> expression (RE2). `redact` has every export write
     stand-ins, `drop` leaves the row out.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal["redact", "drop"] = "redact"
     find: tuple[str, ...] = GROUPS
@@ -40,6 +38,12 @@ class SecretsConfig(BaseModel):
         except ConfigError as error:
             raise ValueError(str(error)) from error
         return self
+
+
+class SecretsFound(msgspec.Struct, frozen=True):
+    """Where what stands that may not leave."""
+
+    findings: tuple[RedactionFinding, ...]
 
 
 @lru_cache(maxsize=8)
@@ -57,7 +61,7 @@ async def measure(case: Case, config: SecretsConfig, means: SourceMeans) -> Sequ
     found = _scan(
         config.find, config.ignore, config.allow, tuple(config.patterns.items())
     ).findings(case.trajectory, case.task.goal if case.task is not None else "")
-    return [Measure("secrets", float(len(found)), detail={"findings": msgspec.to_builtins(found)})]
+    return [Measure("secrets", float(len(found)), about=SecretsFound(found))]
 
 
 async def secrets(case: Case, config: SecretsConfig) -> Verdict:
@@ -65,12 +69,13 @@ async def secrets(case: Case, config: SecretsConfig) -> Verdict:
     stands first.
     """
     (measured,) = case.measures
-    findings = (measured.detail or {})["findings"]
+    findings = measured.about.findings
+    told = msgspec.to_builtins(measured.about)
     if not findings:
         return Verdict(True, "clean", 0.0)
     if config.action == "drop":
-        return Verdict(False, findings[0]["kind"], measured.value, {"findings": findings})
-    return Verdict(True, REDACTED, measured.value, {"findings": findings})
+        return Verdict(False, findings[0].kind, measured.value, told)
+    return Verdict(True, REDACTED, measured.value, told)
 
 
 FILTER = Filter(
@@ -79,4 +84,5 @@ FILTER = Filter(
     measure=measure,
     measured=("find", "ignore", "allow", "patterns"),
     version=2,
+    about=SecretsFound,
 )

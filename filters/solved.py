@@ -1,16 +1,12 @@
 """Keeps what the environment's own check accepted."""
 
-from pydantic import BaseModel, ConfigDict
-
-from synth.schemas.filter import Case, Filter
+from synth.schemas.filter import Case, Filter, FilterSettings
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 
 
-class SolvedConfig(BaseModel):
+class SolvedConfig(FilterSettings):
     """No settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 async def solved(case: Case, config: SolvedConfig) -> Verdict:

@@ -12,11 +12,11 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from synth.filters.lineage import Lineage
+from synth.filters.lineage import TaskLineage
 from synth.schemas.canonical import canonical_json
-from synth.schemas.filter import Case, Cases, Filter
+from synth.schemas.filter import Case, Cases, Filter, FilterSettings
 from synth.schemas.task import Origin, Task
 from synth.schemas.verdict import Verdict
 from synth.stats.minhash import LEAST_SIMILARITY, NearIndex
@@ -32,7 +32,7 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 """Attribute -> where in a task its value stands: the first path that is there."""
 
 
-class SplitConfig(BaseModel):
+class SplitConfig(FilterSettings):
     """`share` of the values of each attribute in `by` is held out; with several attributes more of
     the tasks are.
 
@@ -42,8 +42,6 @@ class SplitConfig(BaseModel):
     held out goes over to it, and so on;
     None: not looked for.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     share: float = Field(default=0.1, gt=0, lt=1)
     by: tuple[str, ...] = Field(default=("world",), min_length=1)
@@ -71,7 +69,7 @@ async def split(cases: Cases, config: SplitConfig) -> Mapping[str, Verdict]:
     out. What a world itself has held
     out stays so.
     """
-    lineage = Lineage()
+    lineage = TaskLineage()
     sides: dict[str, str | None] = {}
     for case in cases:
         lineage.add(case)
@@ -130,7 +128,7 @@ def _why_held_out(task: Task, case: Case, config: SplitConfig) -> str | None:
 
 
 def _verdict(
-    case: Case, config: SplitConfig, lineage: Lineage, sides: Mapping[str, str | None]
+    case: Case, config: SplitConfig, lineage: TaskLineage, sides: Mapping[str, str | None]
 ) -> Verdict:
     if case.trajectory.held_out:
         return Verdict(False, "held_out", detail={"by": "its_own_split"})
@@ -151,7 +149,7 @@ def _verdict(
 
 
 def _move_leaks(
-    cases: Cases, similarity: float, lineage: Lineage, verdicts: dict[str, Verdict]
+    cases: Cases, similarity: float, lineage: TaskLineage, verdicts: dict[str, Verdict]
 ) -> None:
     """Brings clusters of near duplicates that lie on both sides to the held-out side, with all rows
     of their root tasks.

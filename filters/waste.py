@@ -4,10 +4,10 @@ share.
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from synth.engine.means import SourceMeans
-from synth.schemas.filter import Case, Filter, Measure
+from synth.engine.asking import SourceMeans
+from synth.schemas.filter import Case, Filter, FilterSettings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 from synth.text.provenance.effect import effectful_by_name
@@ -16,10 +16,8 @@ from synth.topology.trajectory_measures import agent_turns
 from synth.topology.waste import waste_share, wasted
 
 
-class WasteConfig(BaseModel):
+class WasteConfig(FilterSettings):
     """`max_share`: successes that wasted more of their turns are dropped; None: none is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_share: float | None = Field(default=None, ge=0, le=1)
 
@@ -30,9 +28,9 @@ async def measure(case: Case, config: WasteConfig, means: SourceMeans) -> Sequen
     """
     turns = agent_turns(case.trajectory)
     if not turns:
-        return [Measure("waste_share", None, detail={"why": "empty"})]
+        return [Measure("waste_share", None, about={"why": "empty"})]
     found = wasted(case.trajectory, trajectory_keys(case.trajectory), effectful_by_name)
-    return [Measure("waste_share", waste_share(found, turns), detail={"turns": found})]
+    return [Measure("waste_share", waste_share(found, turns), about={"turns": found})]
 
 
 async def waste(case: Case, config: WasteConfig) -> Verdict:
@@ -40,7 +38,7 @@ async def waste(case: Case, config: WasteConfig) -> Verdict:
     undefined.
     """
     (measured,) = case.measures
-    detail = measured.detail or {}
+    detail = measured.about
     if measured.value is None:
         return Verdict(None, "empty")
     if case.trajectory.outcome is not Outcome.SUCCESS:

@@ -5,14 +5,9 @@ asked about.
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from synth.envs.world import EnvEntry
 from synth.flows.bindings import Bindings, private, started
-from synth.flows.parts import world
-from synth.schemas.errors import ConfigError
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
+from synth.flows.parts import validated, world
 
 
 def audited(
@@ -35,10 +30,7 @@ def audited(
     )
     keys = private(found)
     settings = {key: value for key, value in {**known, **given}.items() if key not in keys}
-    try:
-        strictly(found.config, settings)
-    except ValidationError as error:
-        raise ConfigError(f"--set {explain(error, found.config, also=keys)}") from error
+    validated(found.config, settings, "", keys, "--set ")
     start = {key: value for key, value in given.items() if key in keys}
     if found.start is not None and said is None and not start:
         return bindings.world(name), settings

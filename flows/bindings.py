@@ -28,7 +28,7 @@ from synth.schemas.task import Task
 LONGEST_NAME = 80
 
 
-class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SaidByUser(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a user said of an environment: which world it is, how that is started, and where a
     module of theirs is looked for.
     """
@@ -38,7 +38,7 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folders: tuple[str, ...] = ()
 
 
-Further = Callable[[], Mapping[str, Said]]
+Further = Callable[[], Mapping[str, SaidByUser]]
 """What the user said elsewhere, read when a name is asked for that is not bound yet."""
 
 
@@ -49,12 +49,12 @@ class Bindings:
 
     def __init__(
         self,
-        said: Mapping[str, Said] | None = None,
+        said: Mapping[str, SaidByUser] | None = None,
         *,
         named_in: str = "",
         further: Sequence[Further] = (),
     ) -> None:
-        self.said: Mapping[str, Said] = dict(said or {})
+        self.said: Mapping[str, SaidByUser] = dict(said or {})
         self._named_in = named_in
         self._further = list(further)
         self._worlds: dict[str, EnvEntry] = {}
@@ -116,7 +116,7 @@ class Bindings:
     def _place(self) -> str:
         return f"{self._named_in}: " if self._named_in else ""
 
-    def said_of(self, name: str) -> Said | None:
+    def said_of(self, name: str) -> SaidByUser | None:
         """What the user said of a name, here or elsewhere."""
         found = self.said.get(name)
         for further in [] if found is not None else self._further:

@@ -7,20 +7,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from synth.engine.loud_settings import dataset_warnings
+from synth.engine.flow_warnings import dataset_warnings
 from synth.engine.measured import MEASURES
 from synth.engine.progress import Progress
 from synth.engine.unfinished import kind_of_stage, not_finished, unfinished
 from synth.envs.registry import ENVS
-from synth.flows.bindings import Bindings, Said
+from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.own_flow import what_runs
 from synth.flows.parts import DOTTED
 from synth.flows.plugins import plugin_names
-from synth.flows.resolve import OWN_STAGES, resolve_later
+from synth.flows.resolve import resolve_later
 from synth.flows.run_folder import refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record, record_of, said_of_run
-from synth.flows.synthesize import Done, Wrap, run_on
+from synth.flows.stage_choice import OWN_STAGES
+from synth.flows.synthesize import Done, run_on
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.flow import Flow
@@ -30,8 +31,7 @@ async def curate(
     flow: Flow,
     run_url: str,
     progress: Progress,
-    wrap: Wrap | None = None,
-    said: Mapping[str, Said] | None = None,
+    said: Mapping[str, SaidByUser] | None = None,
 ) -> Done:
     """Runs or resumes them; the reports by stage, those of the collection first. Raises
     `SynthError`; nothing is collected.
@@ -64,10 +64,10 @@ async def curate(
             made.said,
             tuple(what_runs(flow.model_copy(update={"env": None}).model_dump(mode="json"))),
         )
-    return await run_on(ledger, whole, roles, stages, progress, wrap, bindings, collected=collected)
+    return await run_on(ledger, whole, roles, stages, progress, bindings, collected=collected)
 
 
-def _said_by(flow: Flow) -> Mapping[str, Said]:
+def _said_by(flow: Flow) -> Mapping[str, SaidByUser]:
     """What the user's flow says of its environment; one that is not here starts nothing."""
     try:
         return said_by_flow(flow)

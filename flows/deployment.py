@@ -1,24 +1,31 @@
-"""Registers a flow on a Prefect server: with a schedule, a work pool, and whom to tell when it
-fails.
+"""A flow registered on a Prefect server, with its schedule and work pool; and the automation that
+tells when one of its runs fails.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from pydantic import SecretStr
 
-from synth.flows.deployment_job import refuse_unfit
-from synth.flows.deployment_notice import notify
-from synth.flows.deployment_overview import TAG
-from synth.flows.deployment_run_dir import settled
-from synth.flows.prefect_access import refused
+from synth.flows.deployment_settings import refuse_unfit, settled
+from synth.flows.prefect import refused
 from synth.schemas.errors import ConfigError
 
 ENTRYPOINT = "synth.flows.deployment_run.synth"
 POOL = "synth"
 """The work pool that is made where none is named; its workers start processes on their own machine.
 """
-SERVER = "prefect server start"
+TAG = "synth"
+"""On every deployment that `synth deploy` makes."""
+EVENTS = ("prefect.flow-run.Failed", "prefect.flow-run.Crashed", "prefect.flow-run.TimedOut")
+TEXT = (
+    "synth: flow run {{ flow_run.name }} of {{ deployment.name }} is {{ flow_run.state.name "
+    "}}: {{ flow_run.state.message }}"
+)
+"""Rendered by the server; `text` is the key that Slack, Mattermost and Teams read."""
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,61 +71,29 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registered(msgspec.Struct, frozen=True):
-    """`pool_type` is Prefect's word for how the pool's workers start runs; `made_pool` whether the
-    pool is new.
-    """
+    """`pool_type` is Prefect's word for how the pool's workers start runs."""
 
     id: str
     full_name: str
     pool: str
     pool_type: str
-    made_pool: bool
     run_dir: str
 
 
-def refuse_bad_schedule(cron: str | None, interval_s: float | None, timezone: str) -> None:
-    """Raises `ConfigError` for what no server takes as a schedule."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-    if cron is not None and interval_s is not None:
-        raise ConfigError("--cron and --interval: give one of them")
-    if interval_s is not None and not 1 <= interval_s <= 366 * 86400:
-        raise ConfigError(f"--interval {interval_s:g}: give seconds, from 1 to a year of them")
-    try:
-        ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ConfigError(
-            f"--timezone {timezone}: not known here; give a name such as Europe/Berlin or UTC"
-        ) from error
-    if cron is not None:
-        from prefect.client.schemas.schedules import CronSchedule
-        from pydantic import ValidationError
-
-        try:
-            CronSchedule(cron=cron, timezone=timezone)
-        except ValidationError as error:
-            raise ConfigError(
-                f"--cron {cron!r}: not a cron line; five fields, such as '0 2 * * *' for two in "
-                "the night"
-            ) from error
-
-
-async def register(order: Deployment) -> Registered:
+async def register(order: Deployment, synth: Any) -> Registered:
     """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server
     refuses, or the pool is not there.
 
-    Of this machine only process pools are told: their runs start in `cwd`, and look for the user's
+    `synth`: the flow that its runs are of. Of this machine only process pools are told: their runs start in `cwd`, and look for the user's
     own parts in `folder`.
     """
     import httpx
     from prefect import get_client
     from prefect.utilities.callables import parameter_schema
 
-    from synth.flows.deployment_run import synth
-
     try:
         async with get_client() as client:
-            pool, made = await _pool(client, order.pool)
+            pool = await _pool(client, order.pool)
             remote = pool.type != "process"
             refuse_unfit(pool, order.job)
             folder = None if remote else order.folder
@@ -144,37 +119,30 @@ async def register(order: Deployment) -> Registered:
                 await notify(client, order.name, str(found), order.notify)
     except httpx.HTTPError as error:
         raise refused(error) from error
-    return Registered(str(found), f"synth/{order.name}", pool.name, pool.type, made, order.run_dir)
+    return Registered(str(found), f"synth/{order.name}", pool.name, pool.type, order.run_dir)
 
 
 def _schedules(order: Deployment) -> list[Any]:
-    from datetime import timedelta
-
     from prefect.client.schemas.actions import DeploymentScheduleCreate
-    from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule
 
+    when: dict[str, Any] = {"timezone": order.timezone}
     if order.cron is not None:
-        return [
-            DeploymentScheduleCreate(
-                schedule=CronSchedule(cron=order.cron, timezone=order.timezone), active=True
-            )
-        ]
-    if order.interval_s is not None:
-        every = IntervalSchedule(
-            interval=timedelta(seconds=order.interval_s), timezone=order.timezone
-        )
-        return [DeploymentScheduleCreate(schedule=every, active=True)]
-    return []
+        when["cron"] = order.cron
+    elif order.interval_s is not None:
+        when["interval"] = order.interval_s
+    else:
+        return []
+    return [DeploymentScheduleCreate.model_validate({"schedule": when, "active": True})]
 
 
-async def _pool(client: Any, name: str | None) -> tuple[Any, bool]:
-    """The work pool, and whether it was made now: only the one of our own name is."""
+async def _pool(client: Any, name: str | None) -> Any:
+    """The work pool; only the one of our own name is made where it is not there."""
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.exceptions import ObjectNotFound
     from prefect.workers.process import ProcessWorker
 
     try:
-        return await client.read_work_pool(name or POOL), False
+        return await client.read_work_pool(name or POOL)
     except ObjectNotFound as error:
         if name is not None:
             raise ConfigError(
@@ -185,4 +153,41 @@ async def _pool(client: Any, name: str | None) -> tuple[Any, bool]:
     template = ProcessWorker.get_default_base_job_template()
     return await client.create_work_pool(
         WorkPoolCreate(name=POOL, type="process", base_job_template=template)
-    ), True
+    )
+
+
+async def notify(client: Any, deployment: str, deployment_id: str, url: str) -> None:
+    """Makes or replaces the automation of this deployment; the URL is kept by the server as a
+    secret of a block.
+    """
+    from prefect.blocks.webhook import Webhook
+    from prefect.events.actions import CallWebhook
+    from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+
+    name = f"synth: {deployment} has failed"
+    block = await Webhook(method="POST", url=SecretStr(url)).save(
+        _block_name(deployment), overwrite=True
+    )
+    automation = AutomationCore(
+        name=name,
+        description="Made by `synth deploy --notify`.",
+        trigger=EventTrigger(
+            expect=set(EVENTS),
+            match={"prefect.resource.id": "prefect.flow-run.*"},
+            match_related={
+                "prefect.resource.role": "deployment",
+                "prefect.resource.id": f"prefect.deployment.{deployment_id}",
+            },
+            posture=Posture.Reactive,
+            threshold=1,
+        ),
+        actions=[CallWebhook(block_document_id=block, payload=json.dumps({"text": TEXT}))],
+    )
+    for old in await client.read_automations_by_name(name):
+        await client.delete_automation(old.id)
+    await client.create_automation(automation)
+
+
+def _block_name(deployment: str) -> str:
+    """Block names have small letters, digits and dashes."""
+    return "synth-" + re.sub(r"[^a-z0-9]", "-", deployment.lower())

@@ -1,27 +1,34 @@
-"""What a worker of Prefect runs for a deployment made by `synth deploy`: the flow in its parameters,
-as one worker of the run.
+"""Flow runs of Prefect: what its workers run for a deployment made by `synth deploy`, a recipe under
+its engine, and what the server is told. The ledger is the truth: where the server does not answer
+the run goes on.
 """
 
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from synth.engine.beating import STARTED_BY, StartedBy
-from synth.engine.closing import failure
 from synth.engine.progress import PlainProgress, Progress
-from synth.engine.silent_roles import unanswered_roles
-from synth.flows.deployment_closing import close_dead
-from synth.flows.deployment_reporting import Reporting
-from synth.flows.deployment_retries import RUN_AGAIN_S, again_after
-from synth.flows.deployment_run_dir import run_dir_of
+from synth.engine.summary import failed_run
+from synth.flows.deployment_server import ToldServer
+from synth.flows.deployment_settings import run_dir_of
+from synth.flows.flow_file import flow_of
 from synth.flows.parts import look_also_in
-from synth.flows.prefect_access import named
-from synth.flows.synthesize import synthesize
-from synth.flows.yaml_file import flow_of
+from synth.flows.prefect import named, prefect_api
+from synth.flows.schedules import close_dead
+from synth.flows.synthesize import Done, Recipe, synthesize
+from synth.flows.work import again_after
+from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
+from synth.schemas.flow import Flow
+
+AGAIN_S = (10.0, 60.0, 300.0)
+"""A run that a store has refused, or a model's server ended by refusing: what is committed stays,
+and the journal holds the replies of the rest.
+"""
 
 
 class _RunLog:
@@ -45,14 +52,10 @@ def __getattr__(name: str) -> Any:
     """
     if name != "synth":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _flow()
-
-
-@cache
-def _flow() -> Any:
     from prefect import flow as prefect_flow
 
-    return prefect_flow(name="synth", persist_result=False)(fired)
+    made = globals()[name] = prefect_flow(name=name, persist_result=False)(fired)
+    return made
 
 
 async def fired(
@@ -67,9 +70,8 @@ async def fired(
     """Runs or resumes a flow on the ledger at `run_dir`.
 
     `flow`: the content of a flow.yaml; `overrides`: `a.b=value`; `run_dir`: may hold {name}, {date}
-    and {time} (of the firing, in
-    `timezone`); `workers`: flow runs that share the work; `folder`: where the flow's own parts are
-    looked for; `joins`: given to the further workers by the first.
+    and {time} (of the firing, in `timezone`); `workers`: flow runs that share the work; `folder`:
+    where the flow's own parts are looked for; `joins`: given to the further workers by the first.
     """
     from prefect.logging import get_run_logger
     from prefect.runtime import deployment, flow_run
@@ -82,32 +84,32 @@ async def fired(
         settled = flow_of(flow, overrides, "the parameter flow")
         due = (flow_run.scheduled_start_time or datetime.now(UTC)).astimezone(ZoneInfo(timezone))
         url, api = run_dir_of(run_dir, settled.name, due), str(named())
-        STARTED_BY.set(StartedBy(str(flow_run.id), api))
-        reporting = Reporting(api, progress)
-        async with reporting.watching():
-            if not joins:
-                await close_dead([url], progress.say, api)
-                given: dict[str, Any] = {"flow": flow, "overrides": [], "run_dir": url}
-                await _start_workers(deployment.id, workers, {**given, "folder": folder}, progress)
-            done = await again_after(
-                lambda: synthesize(settled, url, progress, reporting.as_tasks),
-                "flow",
-                progress.say,
-                RUN_AGAIN_S,
-            )
-            await reporting.results(*done)
+        if not joins:
+            await close_dead([url], progress.say, api)
+            given: dict[str, Any] = {
+                "flow": flow,
+                "overrides": [],
+                "run_dir": url,
+                "folder": folder,
+                "joins": True,
+            }
+            await _start_workers(deployment.id, workers, given, progress)
+        run, reports = await reported(
+            lambda: again_after(
+                lambda: synthesize(settled, url, progress), "flow", progress.say, AGAIN_S
+            ),
+            url,
+            progress,
+            api,
+        )
     except SynthError as error:
         get_run_logger().error(str(error))
         return Failed(message=str(error))
-    run, reports = done
-    failed = failure(reports) or next(unanswered_roles(run), None)
+    failed = failed_run(run, reports)
     if failed is not None:
         return Failed(message=failed)
-    return Completed(
-        message=f"stopped: {run.stopped}"
-        if run.stopped is not None
-        else f"all of it lies in {run.ledger.storage.url}"
-    )
+    lies = f"all of it lies in {run.ledger.storage.url}"
+    return Completed(message=lies if run.stopped is None else f"stopped: {run.stopped}")
 
 
 async def _start_workers(
@@ -125,11 +127,49 @@ async def _start_workers(
         async with get_client() as client:
             for number in range(2, count + 1):
                 await client.create_flow_run_from_deployment(
-                    UUID(deployment),
-                    parameters={**given, "joins": True},
-                    name=f"worker-{number}-of-{count}",
+                    UUID(deployment), parameters=given, name=f"worker-{number}-of-{count}"
                 )
     except (httpx.HTTPError, OSError, RuntimeError) as error:
         progress.say(
             f"Prefect: starts no further workers ({type(error).__name__}); all of it is done here"
         )
+
+
+async def reported(
+    work: Callable[[], Awaitable[Done]], url: str, progress: Progress, api: str
+) -> Done:
+    """Does the work of a flow run, and tells the server at `api` how far the workers of the run at
+    `url` are, and what came of it.
+    """
+    from prefect.runtime import flow_run
+
+    STARTED_BY.set(StartedBy(str(flow_run.id), api))
+    server = ToldServer(api, progress)
+    async with server.watched(url):
+        done = await work()
+        await server.results(*done)
+    return done
+
+
+async def run_under_prefect(recipe: Recipe, flow: Flow, run_url: str, progress: Progress) -> Done:
+    """Runs a recipe as a Prefect flow run; the ledger, not Prefect's records, is the truth. Raises
+    `SynthError`.
+    """
+    with prefect_api() as api:
+        import httpx
+        from prefect import flow as prefect_flow
+
+        progress.say(f"{flow.name}: runs under Prefect at {api}")
+        done: list[Done] = []
+
+        @prefect_flow(name=flow.name, persist_result=False, validate_parameters=False)
+        async def synth_flow(flow: Mapping[str, Any], run_dir: str) -> None:
+            work = recipe(Flow.model_validate(flow), run_url, progress)
+            done.append(await reported(lambda: work, run_url, progress, api))
+
+        try:
+            await synth_flow(flow.model_dump(mode="json"), Storage(run_url).url)
+        except httpx.HTTPError:  # of a server that has not come back: the work is over all the same
+            if not done:
+                raise
+        return done[0]

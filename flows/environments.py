@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from synth.envs.registry import ENVS
-from synth.flows.bindings import Bindings, Further, Said, private
+from synth.flows.bindings import Bindings, Further, SaidByUser, private
+from synth.flows.flow_file import read_content
 from synth.flows.own_flow import refuse_what_a_run_says
-from synth.flows.parts import folders, world
-from synth.flows.yaml_file import read_content
+from synth.flows.parts import folders, validated, world
 from synth.keys import refuse_literals
 from synth.schemas.environment import Env, EnvSpec, OpenEnv
 from synth.schemas.errors import ConfigError
@@ -28,7 +28,7 @@ OPTION = "--env"
 
 
 def bindings_of(
-    said: Mapping[str, Said], *, named_in: str = "", further: Sequence[Further] = ()
+    said: Mapping[str, SaidByUser], *, named_in: str = "", further: Sequence[Further] = ()
 ) -> Bindings:
     """What was said, then what `further` gives, then what the user's own file binds, then the
     registry's that need no start.
@@ -36,34 +36,28 @@ def bindings_of(
     return Bindings(said, named_in=named_in, further=[*further, users_environments])
 
 
-def said_by_flow(flow: Flow) -> dict[str, Said]:
+def said_by_flow(flow: Flow) -> dict[str, SaidByUser]:
     """How the flow's environment is started; nothing where it has none. Raises `ConfigError` for
     settings that it does not take.
     """
     return {} if flow.env is None else {flow.env.name: said_of(flow.env, Path.cwd(), "env")}
 
 
-def said_of(env: EnvChoice, base: Path, where: str) -> Said:
+def said_of(env: EnvChoice, base: Path, where: str) -> SaidByUser:
     """The part of an `env` block that says how the environment is started; its paths are taken from
     `base`.
     """
     found = world(env.name)
     start, within = found.start, () if env.name in ENVS else folders()
     if start is None:
-        return Said(env.name, {}, within)
+        return SaidByUser(env.name, {}, within)
     given = {key: value for key, value in env.settings().items() if key in private(found)}
-    try:
-        strictly(start.settings, given)
-    except ValidationError as error:
-        raise ConfigError(
-            explain(
-                error, start.settings, where, [*EnvChoice.model_fields, *found.config.model_fields]
-            )
-        ) from error
+    also = [*EnvChoice.model_fields, *found.config.model_fields]
+    validated(start.settings, given, where, also)
     for key in start.paths:
         if given.get(key) is not None:
             given[key] = _absolute(given[key], base)
-    return Said(env.name, given, within)
+    return SaidByUser(env.name, given, within)
 
 
 def without_start(env: EnvChoice) -> EnvChoice:
@@ -72,11 +66,6 @@ def without_start(env: EnvChoice) -> EnvChoice:
     return EnvChoice.model_validate(
         {key: value for key, value in env.model_dump().items() if key not in keys}
     )
-
-
-def said_by_options(written: Sequence[str]) -> dict[str, Said]:
-    """What `--env NAME=FILE` options bind. Raises `ConfigError`."""
-    return said_by_files(files_by_name(written))
 
 
 def files_by_name(written: Sequence[str]) -> dict[str, str]:
@@ -97,7 +86,7 @@ def files_by_name(written: Sequence[str]) -> dict[str, str]:
     return files
 
 
-def said_by_files(files: Mapping[str, Path | str] | Sequence[str]) -> dict[str, Said]:
+def said_by_files(files: Mapping[str, Path | str] | Sequence[str]) -> dict[str, SaidByUser]:
     """What files of the user's own bind, by the names that data uses, or as `NAME=FILE`. Raises
     `ConfigError`.
     """
@@ -106,7 +95,7 @@ def said_by_files(files: Mapping[str, Path | str] | Sequence[str]) -> dict[str, 
     return {name: said_in_file(Path(file), name)[1] for name, file in files.items()}
 
 
-def said_in_file(path: Path, name: str | None = None) -> tuple[str, Said]:
+def said_in_file(path: Path, name: str | None = None) -> tuple[str, SaidByUser]:
     """What a file of the user's own binds: an `env` block, or a flow that has one; by `name`, if
     one is given.
 
@@ -125,7 +114,7 @@ def said_in_file(path: Path, name: str | None = None) -> tuple[str, Said]:
 
 
 @cache
-def _read_users_file(path: Path) -> Mapping[str, Said]:
+def _read_users_file(path: Path) -> Mapping[str, SaidByUser]:
     mode = path.stat().st_mode
     if mode & 0o022:
         raise ConfigError(
@@ -137,7 +126,7 @@ def _read_users_file(path: Path) -> Mapping[str, Said]:
     }
 
 
-def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[str, Said]:
+def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[str, SaidByUser]:
     """What the user's own $XDG_CONFIG_HOME/synth/environments.yaml (else below ~/.config) binds, by
     name. Raises `ConfigError`.
     """
@@ -147,7 +136,7 @@ def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[
     return _read_users_file(path) if base.is_absolute() and path.is_file() else {}
 
 
-def _said_in_block(block: Any, name: str | None, base: Path, where: str) -> Said:
+def _said_in_block(block: Any, name: str | None, base: Path, where: str) -> SaidByUser:
     if not isinstance(block, dict):
         raise ConfigError(
             f"{where}: is no mapping; it holds `name` and how the environment is started"

@@ -1,70 +1,187 @@
-"""A flow as its user gives it: a file of theirs, the name of one that is installed with synth, or a
-`Flow`; settings replaced.
+"""A flow.yaml read strictly: it holds what JSON can hold, settings are replaced by `--set a.b=value`
+before it is checked, and whatever else stands in it is told in one line with its place.
 """
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
-from importlib.resources import files
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from synth.flows.overrides import put
-from synth.flows.own_flow import refuse_what_a_run_says
-from synth.flows.yaml_file import flow_of, read_content
-from synth.schemas.errors import ConfigError, FlowError
+from pydantic import ValidationError
+
+from synth.keys import key_like, refuse_literals
+from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
+from synth.schemas.yaml_text import read_yaml as read_yaml
 
-Settings = Mapping[str, Any] | Sequence[str]
-"""In place of a flow's own: values by name (`{"env.tasks": 5}`), or as on the command line
-(`"env.tasks=5"`).
-"""
+LONGEST_BYTES = 256 * 1024
+"""PyYAML reads about 100 KB/s; a flow has one or two."""
+LOOKED_AT = frozenset({"api_key", "api_key_env", "base_url", "extra_body", "server_args"})
+"""Settings of a model in which `ModelSettings` looks for keys itself."""
 
 
-def flow_path(written: str | Path) -> Path:
-    """A path; a bare name that is no file here (`quickstart`) is that of an installed flow
-    (`synth.configs`).
+def read_content(path: Path) -> dict[str, Any]:
+    """What a flow file holds, as it is written. Raises `ConfigError`."""
+    content = read_yaml(_text(path), str(path))
+    if not isinstance(content, dict):
+        raise ConfigError(
+            f"{path}: a flow is a mapping with `name` and `stages`, this is {kind(content)}"
+        )
+    return content
 
-    A path that leads nowhere is refused where it is read.
+
+def flow_of(content: dict[str, Any], overrides: Sequence[str], where: str) -> Flow:
+    """The flow that a content holds, with the overrides applied, in place. Raises `ConfigError`."""
+    for written in overrides:
+        override(content, written, read_yaml)
+    refuse_keys(content, f"{where}: ")
+    try:
+        return strictly(Flow, content)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {explain(error, Flow)}") from error
+
+
+def refuse_keys(content: Mapping[str, Any], before: str = "") -> None:
+    """Raises `ConfigError` for a literal key in a flow; the settings of models that look at
+    themselves say it in their own words.
     """
-    path = Path(written)
-    if path.suffix or len(path.parts) > 1 or path.exists():
-        return path
-    installed = Path(str(files("synth.configs").joinpath(f"{path}.yaml")))
-    return installed if installed.is_file() else path
+    models = content.get("models")
+    if isinstance(models, Mapping):
+        models = {name: _others(given) for name, given in models.items()}
+    refuse_literals({**content, "models": models}, before)
 
 
-def given_flow(given: Flow | Path | str, settings: Settings) -> tuple[Flow, str]:
-    """The flow with `settings` in place of its own, and how it is called in messages. Raises
+def _others(role: Any) -> Any:
+    named = isinstance(role, Mapping) and "model" in role
+    return {name: value for name, value in role.items() if name not in LOOKED_AT} if named else role
+
+
+def read_settings(overrides: Sequence[str]) -> dict[str, Any]:
+    """Settings given as `key=value` alone (values are YAML). Raises `ConfigError`."""
+    content: dict[str, Any] = {}
+    for written in overrides:
+        override(content, written, read_yaml)
+    refuse_literals(content, "--set ")
+    return content
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            blob = file.read(LONGEST_BYTES + 1)
+        text = blob.decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such file; start from one in configs/") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
+    except IsADirectoryError as error:
+        raise ConfigError(f"{path}: is a folder; name the flow file in it") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{str(path)[:200]}: cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    if len(blob) > LONGEST_BYTES:
+        raise ConfigError(
+            f"{path}: longer than {LONGEST_BYTES // 1024} KiB, so it is no flow; start from one "
+            "in configs/"
+        )
+    return text
+
+
+def override(
+    content: dict[str, Any],
+    written: str,
+    read_yaml: Callable[[str, str], Any],
+    option: str = "--set",
+) -> None:
+    """Applies one override in place; in a list of stages a name or a number leads to a stage.
+    Raises `ConfigError`.
+    """
+    path, separator, value = written.partition("=")
+    said = (
+        f"{path}{separator}..."
+        if separator and any(key_like({path.rpartition(".")[2]: value}, path))
+        else written
+    )
+    shown = f"{option} {said if len(said) <= 80 else said[:77] + '...'}"
+    *parents, last = path.split(".")
+    if not separator or not last or not all(parents):
+        example = "--set env.tasks=10" if option == "--set" else f"{option} image=synth:1"
+        raise ConfigError(f"{shown}: write it as a.b=value, for instance {example}")
+    if not _is_text(written):
+        raise ConfigError(f"{shown!a}: not UTF-8 text".replace("'", ""))
+    put(content, path, read_yaml(value, shown), shown)
+
+
+def put(content: dict[str, Any], path: str, value: Any, shown: str) -> None:
+    """Puts a value where `a.b` leads, in place; `shown` names the setting in messages. Raises
     `ConfigError`.
     """
-    if isinstance(given, Flow):
-        if not settings:
-            return given, f"flow {given.name}"
-        content, where = _content_of(given), f"flow {given.name}"
+    *parents, last = path.split(".")
+    if not last or not all(parents):
+        raise ConfigError(f"{shown}: name a setting as a.b, for instance env.tasks")
+    place: Any = content
+    for part in parents:
+        place = _inside(place, part, shown)
+    if isinstance(place, list):
+        index = _index(place, last, shown)
+        place[index] = value if _is_number(last) else {last: value}
+    elif isinstance(place, dict):
+        place[last] = value
     else:
-        path = flow_path(given)
-        refuse_what_a_run_says(path)
-        content, where = read_content(path), str(path)
-    written = () if isinstance(settings, Mapping) else tuple(settings)
-    for name, value in settings.items() if isinstance(settings, Mapping) else ():
-        put(content, str(name), deepcopy(value), f"set {name!r}")
-    return flow_of(content, written, where), where
+        raise ConfigError(f"{shown}: {last!r} is inside {kind(place)}, not inside a mapping")
 
 
-def _content_of(flow: Flow) -> dict[str, Any]:
-    """A flow as a file would say it: a stage is {name: settings}."""
-    content = flow.model_dump(mode="json", exclude_unset=True)
-    return {
-        **content,
-        "stages": [{choice.name: deepcopy(choice.settings)} for choice in flow.stages],
-    }
+def kind(value: Any) -> str:
+    """What a value is, in words."""
+    return {dict: "a mapping", list: "a list", str: "text", type(None): "empty"}.get(
+        type(value), "a single value"
+    )
 
 
-@contextlib.contextmanager
-def in_file(flow_file: Path | str) -> Iterator[None]:
-    """What is wrong in the flow is told with its file."""
+def _inside(place: Any, part: str, shown: str) -> Any:
+    """What lies one level down; in a list of stages a name or a number leads to that stage's
+    settings.
+    """
+    if isinstance(place, list):
+        index = _index(place, part, shown)
+        if isinstance(place[index], str):
+            place[index] = {place[index]: None}
+        if not (isinstance(place[index], dict) and len(place[index]) == 1):
+            return place[index]
+        place, (part,) = place[index], place[index]
+    if not isinstance(place, dict):
+        raise ConfigError(f"{shown}: {part!r} is inside {kind(place)}, not inside a mapping")
+    if place.get(part) is None:
+        place[part] = {}
+    return place[part]
+
+
+def _index(place: list[Any], part: str, shown: str) -> int:
+    if _is_number(part) and int(part) < len(place):
+        return int(part)
+    for index, entry in enumerate(place):
+        if entry == part or (isinstance(entry, dict) and part in entry):
+            return index
+    names = [
+        str(next(iter(entry), "")) if isinstance(entry, dict) else str(entry) for entry in place
+    ]
+    raise ConfigError(
+        f"{shown}: there is no {part!r} in that list; it holds "
+        f"{', '.join(names)[:200] or 'nothing'}"
+    )
+
+
+def _is_number(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) < 7
+
+
+def _is_text(written: str) -> bool:
     try:
-        yield
-    except FlowError as error:
-        raise ConfigError(f"{flow_file}: {error}") from error
+        written.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

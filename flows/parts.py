@@ -2,15 +2,16 @@
 own `package.module:attribute`.
 """
 
+import contextlib
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from synth.boundary import imported
+from synth.boundary import guard, imported
 from synth.envs.registry import ENVS
 from synth.envs.tool_env.entry import world_of
 from synth.envs.tool_env.kit import ToolEnv
@@ -19,7 +20,11 @@ from synth.flows.data_folder import data_around
 from synth.flows.plugins import plugin, plugin_names
 from synth.schemas.environment import EnvSpec
 from synth.schemas.errors import ConfigError
+from synth.schemas.settings_error import explain
+from synth.schemas.strict_settings import strictly
 
+T = TypeVar("T")
+Model = TypeVar("Model", bound=BaseModel)
 DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 _FOLDERS: list[str] = []
 
@@ -120,3 +125,38 @@ def world(name: str, within: Sequence[str] = ()) -> EnvEntry:
             "pydantic model class)"
         )
     return found
+
+
+@contextlib.contextmanager
+def at(where: str) -> Iterator[None]:
+    """What is wrong in there is told with its place in the flow."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def validated(
+    model: type[Model], settings: Any, where: str, also: Iterable[str] = (), before: str = ""
+) -> Model:
+    """Settings that a user wrote, as their model has them. Raises `ConfigError` with the place,
+    which `before` stands before; `also` are keys that are known beside the model's.
+    """
+    found = or_refusal(f"{where}: its settings", lambda: strictly(model, settings))
+    if isinstance(found, ValidationError):
+        raise ConfigError(f"{before}{explain(found, model, where, also)}")
+    return found
+
+
+def or_refusal(what: str, make: Callable[[], T]) -> T | ValidationError:
+    """What a part of a user's own may make of its settings, or pydantic's refusal of them. Raises
+    `ConfigError` for all else.
+    """
+
+    def made() -> T | ValidationError:
+        try:
+            return make()
+        except ValidationError as error:
+            return error
+
+    return guard(what, made)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from synth.claims import claims, workers
 from synth.engine.context import Run
 from synth.exporters.in_run import refuse_others
 from synth.flows.stages.export import ExportStage
-from synth.leases import heartbeat, lease
 from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import TEMPORARY, Storage
@@ -24,7 +24,7 @@ _LOGS = (".log", ".out", ".err")
 """Endings of what a shell or a scheduler opens in a run folder before the run begins."""
 _OF_NOBODY = frozenset({".DS_Store", ".gitignore", ".gitkeep", "lost+found"})
 """What an empty folder holds."""
-_OURS = frozenset({heartbeat.FOLDER, lease.FOLDER})
+_OURS = frozenset({workers.FOLDER, claims.FOLDER})
 """What workers write that have begun nothing yet."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.flows.bindings import Said
+from synth.flows.bindings import SaidByUser
 from synth.ledger import manifest
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
@@ -36,11 +36,11 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     lines: int
     digest: str
-    said: Mapping[str, Said]
+    said: Mapping[str, SaidByUser]
     runs: tuple[str, ...] = ()
 
 
-def keep_record(ledger: Ledger, said: Mapping[str, Said], runs: tuple[str, ...]) -> None:
+def keep_record(ledger: Ledger, said: Mapping[str, SaidByUser], runs: tuple[str, ...]) -> None:
     """Writes down what a user's flow says, beside what their earlier flows said, for this run at
     this place. Raises `SynthError`.
     """
@@ -73,7 +73,7 @@ def record_of(ledger: Ledger) -> RunRecord | None:
     return _record(ledger.storage, ledger.state.run_id)
 
 
-def said_of_run(ledger: Ledger) -> Mapping[str, Said]:
+def said_of_run(ledger: Ledger) -> Mapping[str, SaidByUser]:
     """What the user said of the environments of a run that was made here; nothing of any other."""
     found = record_of(ledger)
     return {} if found is None else found.said

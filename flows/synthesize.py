@@ -1,25 +1,22 @@
-"""The recipe: one flow.yaml from an empty run directory to datasets; run as it stands, or under
-Prefect (flows/prefect_run).
-"""
+"""The recipe: one flow.yaml from an empty run directory to datasets."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from synth.claims import Units
 from synth.engine.beating import beating
 from synth.engine.budget import Budget
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost, cost_file, spent
-from synth.engine.idle_stages import no_op_stages
-from synth.engine.loud_settings import dataset_warnings
+from synth.engine.flow_warnings import dataset_warnings, no_op_stages
 from synth.engine.progress import Progress
-from synth.engine.runner import WorkShard, run_stages
-from synth.flows.bindings import Bindings, Said
+from synth.engine.runner import run_stages
+from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.own_flow import what_runs
 from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record
-from synth.leases import Units
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StageLine
 from synth.ledger.written import write_named
@@ -27,25 +24,18 @@ from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
 from synth.schemas.stage import Stage
 
-Wrap = Callable[[Run], WorkShard]
 Done = tuple[Run, Mapping[str, Mapping[str, Any]]]
-Recipe = Callable[[Flow, str, Progress, Wrap | None], Coroutine[Any, Any, Done]]
+Recipe = Callable[[Flow, str, Progress], Coroutine[Any, Any, Done]]
 """What is done with a flow in a run directory, `synthesize` or `curate`: the run, and the stages'
 reports by name.
 """
-
-
-Spread = Callable[[Stage[Run]], Stage[Run]]
-"""A stage as it is, or one that has its work done elsewhere."""
 
 
 async def synthesize(
     flow: Flow,
     run_url: str,
     progress: Progress,
-    wrap: Wrap | None = None,
-    spread: Spread | None = None,
-    said: Mapping[str, Said] | None = None,
+    said: Mapping[str, SaidByUser] | None = None,
     units: Units | None = None,
 ) -> Done:
     """Runs or resumes a flow of the user's own; the stages' reports by name. Raises `SynthError`;
@@ -67,21 +57,14 @@ async def synthesize(
     runs = tuple(what_runs(flow.model_dump(mode="json")))
     keep_record(ledger, bindings.said, runs)
     try:
-        return await run_on(
-            ledger,
-            flow,
-            roles,
-            [spread(stage) for stage in stages] if spread else stages,
-            progress,
-            wrap,
-            bindings,
-            units=units,
-        )
+        return await run_on(ledger, flow, roles, stages, progress, bindings, units=units)
     finally:
         keep_record(ledger, bindings.said, runs)
 
 
-def bindings_of_flow(flow: Flow, run_url: str, said: Mapping[str, Said] | None = None) -> Bindings:
+def bindings_of_flow(
+    flow: Flow, run_url: str, said: Mapping[str, SaidByUser] | None = None
+) -> Bindings:
     """What a flow of the user's own, and their command line, say of environments. Raises
     `FlowError` with the place in the flow.
     """
@@ -97,46 +80,22 @@ async def run_on(
     roles: Mapping[str, Role],
     stages: Sequence[Stage[Run]],
     progress: Progress,
-    wrap: Wrap | None,
     bindings: Bindings,
     *,
     collected: Sequence[StageLine] = (),
     units: Units | None = None,
 ) -> Done:
-    """Runs the stages on a ledger beside those that have `collected` its trajectories, and keeps
-    cost.json up to date.
+    """Runs the stages on a ledger beside those that have `collected` its trajectories, gives signs of
+    life, and keeps cost.json up to date.
     """
-    return await worked(
-        ledger,
-        flow,
-        roles,
-        progress,
-        bindings,
-        lambda run: run_stages(run, stages, wrap(run) if wrap else None, collected),
-        units=units,
+    units = units or Units()
+    budget = Budget(
+        max_tokens=flow.max_tokens,
+        max_cost_usd=flow.max_cost_usd,
+        max_hours=flow.max_hours,
+        spent=spent(ledger),
+        earlier_s=units.earlier_s,
     )
-
-
-async def worked(
-    ledger: Ledger,
-    flow: Flow,
-    roles: Mapping[str, Role],
-    progress: Progress,
-    bindings: Bindings,
-    work: Callable[[Run], Awaitable[Mapping[str, Mapping[str, Any]]]],
-    budget: Budget | None = None,
-    units: Units | None = None,
-) -> Done:
-    """Does `work` on a ledger, giving signs of life; under the flow's own ceilings, if no `budget`
-    is given.
-    """
-    if budget is None:
-        budget = Budget(
-            max_tokens=flow.max_tokens,
-            max_cost_usd=flow.max_cost_usd,
-            max_hours=flow.max_hours,
-            spent=spent(ledger),
-        )
     run = Run(
         ledger,
         flow,
@@ -146,11 +105,11 @@ async def worked(
         bindings.spec_of,
         progress,
         budget,
-        units or Units(),
+        units,
     )
     try:
         with beating(run):
-            reports = await work(run)
+            reports = await run_stages(run, stages, collected)
     finally:
         await run.close()
         write_named(ledger, "cost.json", lambda: cost_file(cost(ledger)))

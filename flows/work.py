@@ -1,22 +1,29 @@
-"""One worker of a run: it claims what nobody has in hand, until nothing is left."""
+"""One worker of a run: it claims what nobody has in hand, until nothing is left; and what of a
+run that nobody watches is tried again.
+"""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from pydantic import ValidationError
 
+from synth.claims import Units
+from synth.engine.numbers import short_duration
 from synth.engine.progress import Progress
 from synth.engine.runner import plain
-from synth.flows.bindings import Said
+from synth.flows.bindings import SaidByUser
 from synth.flows.own_flow import what_runs
 from synth.flows.run_folder import begun
 from synth.flows.run_record import record_of
 from synth.flows.synthesize import Done, synthesize
-from synth.leases import Units
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
+from synth.schemas.errors import ConfigError, DamagedError, SynthError
 from synth.schemas.flow import Flow
+
+T = TypeVar("T")
 
 
 async def work(
@@ -25,7 +32,7 @@ async def work(
     progress: Progress,
     *,
     units: Units | None = None,
-    said: Mapping[str, Said] | None = None,
+    said: Mapping[str, SaidByUser] | None = None,
 ) -> Done:
     """Claims, plays and commits units of the run at `url`; with a `flow` it begins one that is not
     there.
@@ -41,8 +48,8 @@ async def work(
 
 
 def _of_run(
-    ledger: Ledger, said: Mapping[str, Said] | None
-) -> tuple[Flow, Mapping[str, Said] | None]:
+    ledger: Ledger, said: Mapping[str, SaidByUser] | None
+) -> tuple[Flow, Mapping[str, SaidByUser] | None]:
     """The flow that lies in a run, and how its environments are started: what a run holds is data,
     so it names nothing that runs, unless the run was made here by the same words.
     """
@@ -79,3 +86,32 @@ def _refuse_another(url: str, flow: Flow) -> None:
             f"{url}: is a run of {theirs.get('name')!r} with other settings than this flow "
             f"({differs}); give the file and the --set that it was begun with"
         )
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same may go well a while later: not what the user must change, and not what is
+    damaged.
+    """
+    return isinstance(error, (SynthError, OSError)) and not isinstance(
+        error, (ConfigError, DamagedError)
+    )
+
+
+async def again_after(
+    work: Callable[[], Awaitable[T]],
+    what: str,
+    say: Callable[[str], None],
+    waits_s: tuple[float, ...],
+) -> T:
+    """Awaits `work()`, again after each of `waits_s` where what went wrong passes. Raises what the
+    last try has raised.
+    """
+    for wait_s in waits_s:
+        try:
+            return await work()
+        except (SynthError, OSError) as error:
+            if not passes(error):
+                raise
+            say(f"{what}: {error}; tried again in {short_duration(wait_s)}")
+        await asyncio.sleep(wait_s)
+    return await work()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from synth.schemas.environment import OpenEnv
 from synth.schemas.task import Task
@@ -16,15 +16,23 @@ from synth.schemas.verdict import Verdict
 Scope = Literal["trajectory", "task", "corpus"]
 
 
+class FilterSettings(BaseModel):
+    """Settings of a filter; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 class Measure(msgspec.Struct, frozen=True):
-    """A number about a trajectory, or about one of its turns; None = undefined, with the reason in
-    `detail`.
+    """A number about a trajectory, or about one of its turns; None = undefined.
+
+    `about` says what stands behind it, or why there is none: a struct (`synth.schemas.measures`),
+    which the filter gets back when its measures are read again, or a mapping for people alone.
     """
 
     metric: str
     value: float | None
     turn: int | None = None
-    detail: Mapping[str, Any] | None = None
+    about: Any = None
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -74,10 +82,10 @@ class Filter(msgspec.Struct, frozen=True):
 
     `measure(case, settings, means)` gives at least one `Measure`; its rows are kept under the
     settings named in `measured`, so that a
-    changed threshold measures nothing again. `means` is a `synth.engine.means.SourceMeans`;
+    changed threshold measures nothing again. `means` is a `synth.engine.asking.SourceMeans`;
     `roles(settings)` names the flow's models that are
-    needed, `optional_roles(settings)` those that are used where the flow has them. `opens`: it
-    opens environments again, so all is judged
+    needed, `optional_roles(settings)` those that are used where the flow has them. `about`: what
+    stands behind its measures. `opens`: it opens environments again, so all is judged
     anew once one is bound that was not.
     """
 
@@ -86,6 +94,7 @@ class Filter(msgspec.Struct, frozen=True):
     scope: Scope = "trajectory"
     measure: Callable[..., Awaitable[Sequence[Measure]]] | None = None
     measured: tuple[str, ...] = ()
+    about: Any = dict[str, Any]
     version: int = 1
     roles: Callable[[Any], Sequence[str]] = lambda settings: ()
     optional_roles: Callable[[Any], Sequence[str]] = lambda settings: ()

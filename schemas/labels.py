@@ -7,7 +7,7 @@ table and, in their order, the JSON that people read in the column `detail` of `
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec import UNSET as UNSET
@@ -58,6 +58,24 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     false_discovery: float | None = None
 
 
+class Suggested(Protocol):
+    """A step to be tested: `rule` says what suggested it."""
+
+    @property
+    def rule(self) -> str: ...
+
+
+class StepTest(Protocol):
+    """A test of two arms as it ended."""
+
+    @property
+    def accepted(self) -> bool | None: ...
+    @property
+    def reason(self) -> str | None: ...
+    def evidence(self) -> Mapping[str, Any]: ...
+    def alternative(self) -> Mapping[str, Any]: ...
+
+
 class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A test of another act at a turn (`step_test`), and the label that it gives
     (`critical_step`). `untested`: why there was no test.
@@ -89,6 +107,25 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
     alternative_authorship: str | UnsetType = UNSET
     status: Status | UnsetType = UNSET
     fdr: float | UnsetType | None = UNSET
+
+    @classmethod
+    def tested(cls, unit: Suggested, effect: StepTest) -> "StepLabel":
+        """What the test of another act at a unit's turn came to."""
+        return cls(
+            proposed_by=unit.rule,
+            accepted=effect.accepted,
+            reason=effect.reason,
+            **effect.evidence(),
+            **effect.alternative(),
+        )
+
+    @property
+    def difference(self) -> float | None:
+        """`q_pos` - `q_neg`; None where an arm has no verdict or the test is undefined."""
+        pos, neg = given(self.q_pos), given(self.q_neg)
+        if given(self.accepted) is None or pos is None or neg is None:
+            return None
+        return float(pos - neg)
 
     @property
     def evidence(self) -> Evidence | None:

@@ -9,17 +9,11 @@ from enum import StrEnum
 
 import msgspec
 
+from synth.schemas.labels import StepRef as StepRef
 from synth.schemas.trajectory import Authorship
 
 
-class StepRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Turn `turn` (0-based) of a recorded trajectory; as a prefix, everything before it."""
-
-    trajectory_id: str
-    turn: int
-
-
-class Evidence(
+class RowEvidence(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
     """Successes among continuations per side, counted by the test that the row stands on (`method`:
@@ -75,7 +69,7 @@ class PreferencePair(
     prefix: StepRef
     chosen: StepRef
     rejected: StepRef
-    evidence: Evidence
+    evidence: RowEvidence
     prefix_policy: str
     chosen_policy: str
     rejected_policy: str
@@ -136,7 +130,7 @@ class Tier(StrEnum):
     STATISTICAL = "E3"
 
 
-class StepLabel(
+class PrmLabel(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
     """A step's worth. `label` None: nothing decided it, and only the soft value `q` of `n` is

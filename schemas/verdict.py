@@ -7,9 +7,13 @@ import msgspec
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Keep, drop or undefined (None); `reason` is a short stable name that becomes a counter."""
+    """Keep, drop or undefined (None); `reason` is a short stable name that becomes a counter.
+
+    `detail` is for people. `masks`: turns that carry no loss where it takes a row as a recovery.
+    """
 
     keep: bool | None
     reason: str
     score: float | None = None
     detail: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    masks: Mapping[int, str] = msgspec.field(default_factory=dict)

@@ -44,6 +44,14 @@ if TYPE_CHECKING:
     from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.replaying import RecheckTally as RecheckTally
     from synth.engine.replaying import ReplayTally as ReplayTally
+    from synth.engine.study.arms import Arm as Arm
+    from synth.engine.study.arms import Episodes as Episodes
+    from synth.engine.study.method import synthesizer as synthesizer
+    from synth.engine.study.player import Proposal as Proposal
+    from synth.engine.study.study import Ask as Ask
+    from synth.engine.study.study import Study as Study
+    from synth.engine.study.study import Unit as Unit
+    from synth.engine.study.trials import Trials as Trials
     from synth.engine.table import Table as Table
     from synth.envs.tool_env import Call as Call
     from synth.envs.tool_env import ToolEnv as ToolEnv
@@ -51,13 +59,14 @@ if TYPE_CHECKING:
     from synth.envs.tool_env import tool as tool
     from synth.envs.world import EnvEntry as EnvEntry
     from synth.exporters.export import ExportReport as ExportReport
+    from synth.exporters.kind import RowSettings as RowSettings
     from synth.exporters.proof.check import Proof as Proof
-    from synth.exporters.settings import RowSettings as RowSettings
     from synth.filters.rank_surprisal.sources import Interval as Interval
     from synth.filters.rank_surprisal.sources import Ranking as Ranking
     from synth.importers.tally import ImportTally as ImportTally
     from synth.models.probing.probes import Finding as Finding
     from synth.report.audit_page import audit_page as audit_page
+    from synth.rollout.start import BranchPoint as BranchPoint
     from synth.schemas.check import Check as Check
     from synth.schemas.check import CheckResult as CheckResult
     from synth.schemas.check import Require as Require
@@ -81,6 +90,12 @@ if TYPE_CHECKING:
     from synth.schemas.filter import Measure as Measure
     from synth.schemas.filter_function import filter as filter
     from synth.schemas.flow import Flow as Flow
+    from synth.schemas.labels import AttributionLabel as AttributionLabel
+    from synth.schemas.labels import Counts as Counts
+    from synth.schemas.labels import Evidence as Evidence
+    from synth.schemas.labels import Label as Label
+    from synth.schemas.labels import RetryLabel as RetryLabel
+    from synth.schemas.labels import StepLabel as StepLabel
     from synth.schemas.model import ChatModel as ChatModel
     from synth.schemas.model import Completion as Completion
     from synth.schemas.model import ModelError as ModelError
@@ -93,6 +108,7 @@ if TYPE_CHECKING:
     from synth.schemas.policy import Policy as Policy
     from synth.schemas.policy import PolicySpec as PolicySpec
     from synth.schemas.policy import View as View
+    from synth.schemas.release import Release as Release
     from synth.schemas.reverse import Draft as Draft
     from synth.schemas.reverse import NoGoal as NoGoal
     from synth.schemas.reverse import Window as Window
@@ -123,25 +139,33 @@ _WHERE = {
     "synth.api.workers": "WorkStatus status",
     "synth.engine.context": "Synthesizer",
     "synth.engine.replaying": "RecheckTally ReplayTally",
+    "synth.engine.study.arms": "Arm Episodes",
+    "synth.engine.study.method": "synthesizer",
+    "synth.engine.study.player": "Proposal",
+    "synth.engine.study.study": "Ask Study Unit",
+    "synth.engine.study.trials": "Trials",
     "synth.engine.table": "Table",
     "synth.envs.tool_env": "Call ToolEnv ToolError tool",
     "synth.envs.world": "EnvEntry",
     "synth.exporters.export": "ExportReport",
     "synth.exporters.proof.check": "Proof",
-    "synth.exporters.settings": "RowSettings",
+    "synth.exporters.kind": "RowSettings",
     "synth.filters.rank_surprisal.sources": "Interval Ranking",
     "synth.importers.tally": "ImportTally",
     "synth.models.probing.probes": "Finding",
     "synth.report.audit_page": "audit_page",
+    "synth.rollout.start": "BranchPoint",
     "synth.schemas.check": "Check CheckResult Require RowPredicate SubVerdict ToldFact",
     "synth.schemas.environment": "AgentTurn Env EnvSpec Opening Response Snapshot",
     "synth.schemas.errors": "ConfigError DamagedError SynthError UnboundError",
     "synth.schemas.filter": "Case Cases Filter FilterResult Measure",
     "synth.schemas.filter_function": "filter",
     "synth.schemas.flow": "Flow",
+    "synth.schemas.labels": "AttributionLabel Counts Evidence Label RetryLabel StepLabel",
     "synth.schemas.model": "ChatModel Completion ModelError Sampling ScoringModel",
     "synth.schemas.outcome": "Fault Outcome Termination",
     "synth.schemas.policy": "Act Policy PolicySpec View",
+    "synth.schemas.release": "Release",
     "synth.schemas.reverse": "Draft NoGoal Window",
     "synth.schemas.task": "Task",
     "synth.schemas.trajectory": "Observation Source ToolCall Trajectory Turn",

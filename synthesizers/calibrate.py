@@ -10,28 +10,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.engine.closing import commonest
-from synth.engine.context import Role, Run
+from synth.engine.context import Run
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
+from synth.engine.stage_reports import commonest
+from synth.engine.study.player import Player
 from synth.ledger.ledger import StageRef
 from synth.ledger.state import evidence_key
 from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
-from synth.models.admission import ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import MakeTasks
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Difficulty
-from synth.schemas.identity import slot_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.task import Task
-from synth.stats.calibration import LEVEL_DIGITS, Played, fitted, round_levels
+from synth.stats.calibration import LEVEL_DIGITS, LevelPlayed, fitted, round_levels
 from synth.synthesizers.episodes import played
 from synth.synthesizers.made_tasks import refuse_mistyped
-from synth.synthesizers.rollout import RolloutSettings, role_identity, user_identity
 
 MOST_INVALID = 0.25
 """Share of a round's episodes that may end in a fault: beyond it what is left says little, since
@@ -60,11 +58,9 @@ class Calibrate:
     env_config: Mapping[str, Any]
     level: str
     version: str
-    seed: int
     difficulty: Difficulty
-    role: Role
-    rollout: RolloutSettings
-    places: ConcurrencyLimit
+    player: Player
+    trials: int
     name: str = "calibrate"
     start_state: str | None = None
 
@@ -75,13 +71,11 @@ class Calibrate:
             "env": self.env,
             "config": self.env_config,
             "world": self.version,
-            "seed": self.seed,
             "target_pass_rate": self.difficulty.target_pass_rate,
             "episodes": self.difficulty.episodes,
-            "limits": self.rollout.limits.model_dump(),
-            "trials": self.rollout.trials,
+            "trials": self.trials,
             **({} if self.start_state is None else {"start_state": self.start_state}),
-            **role_identity(self.role),
+            **self.player.identity(),
         }
 
     def inputs(self, run: Run) -> str:
@@ -130,8 +124,8 @@ class Calibrate:
             "pass_rate": round(curve.rate(level), LEVEL_DIGITS),
             "interval": [round(low, LEVEL_DIGITS), round(high, LEVEL_DIGITS)],
             "against": self.difficulty.against,
-            "policy": self.role.policy.identity,
-            "model": self.role.policy.model,
+            "policy": self.player.role.policy.identity,
+            "model": self.player.role.policy.model,
             "episodes": len(known),
             "passed": sum(episode.passed for episode in known),
             "faults": faults,
@@ -145,11 +139,11 @@ class Calibrate:
         line = run.ledger.state.stages.get(self.name)
         return None if line is None else run.ledger.state.done.get((self.name, line.stage_key))
 
-    def _known(self, run: Run, stage_key: str) -> tuple[list[Played], int, int]:
+    def _known(self, run: Run, stage_key: str) -> tuple[list[LevelPlayed], int, int]:
         """The verdicts of all rounds that are done, how many those are, and how many of their
         episodes ended in a fault.
         """
-        known: list[Played] = []
+        known: list[LevelPlayed] = []
         number = faults = 0
         while (evidence_key(stage_key), str(number)) in run.ledger.refresh().named:
             placed = self._round(run.make_tasks, number, known)
@@ -159,46 +153,20 @@ class Calibrate:
             number += 1
         return known, number, faults
 
-    def _round(self, make_tasks: MakeTasks, number: int, known: Sequence[Played]) -> list[Placed]:
+    def _round(
+        self, make_tasks: MakeTasks, number: int, known: Sequence[LevelPlayed]
+    ) -> list[Placed]:
         """A round's episodes: a function of the verdicts before it."""
         placed: list[Placed] = []
         for part, (level, size) in enumerate(
             round_levels(number, known, self.difficulty.target_pass_rate, self.difficulty.episodes)
         ):
-            seed = int(content_hash(["calibration", self.seed, number, part])[:7], 16)
+            seed = int(content_hash(["calibration", self.player.seed, number, part])[:7], 16)
             for task in self._tasks(make_tasks, level, seed, size):
-                trial = len(placed) % self.rollout.trials
-                slot = slot_id(
-                    task_id=task.task_id,
-                    synthesizer="calibration",
-                    trial=trial,
-                    seed=self.seed,
-                    policy=self.role.policy.identity,
-                    model=self.role.policy.model,
-                    sampling=self.role.policy.sampling,
-                    settings={
-                        "limits": self.rollout.limits.model_dump(),
-                        "world": self.version,
-                        "place": [number, len(placed)],
-                        **user_identity(self.role),
-                    },
-                )
-                placed.append(
-                    Placed(
-                        level,
-                        EpisodeSpec(
-                            slot_id=slot,
-                            task=task,
-                            trial=trial,
-                            seed=self.seed,
-                            synthesizer="calibration",
-                            policy=self.role.policy,
-                            limits=self.rollout.limits,
-                            role=self.difficulty.against,
-                            user=self.role.user,
-                        ),
-                    )
-                )
+                place = [number, len(placed)]
+                trial = len(placed) % self.trials
+                work = self.player.at(task, self.version, trial, {"place": place})
+                placed.append(Placed(level, work))
         return placed
 
     def _tasks(self, make_tasks: MakeTasks, level: float, seed: int, size: int) -> Sequence[Task]:
@@ -222,7 +190,7 @@ class Calibrate:
         """
         works = [work for entry in placed if (work := _left_to_do(run, entry.work)) is not None]
         run.progress.step(len(placed) - len(works))
-        attempts = await played(run, shard.name, works, self.role.model, self.places)
+        attempts = await played(run, shard.name, works, self.player.role.model, self.player.places)
         settled = {
             attempt.slot_id for attempt in attempts if attempt.outcome is not Outcome.INVALID
         }
@@ -282,7 +250,7 @@ def _left_to_do(run: Run, work: EpisodeSpec) -> EpisodeSpec | None:
     return None if state.valid is not None else replace(work, first_attempt=state.attempts)
 
 
-def _verdicts(run: Run, placed: Sequence[Placed]) -> list[Played]:
+def _verdicts(run: Run, placed: Sequence[Placed]) -> list[LevelPlayed]:
     """What came of a round, in its order; episodes that ended in a fault say nothing."""
     with connect(run.ledger) as connection:
         rows = connection.execute(
@@ -291,7 +259,7 @@ def _verdicts(run: Run, placed: Sequence[Placed]) -> list[Played]:
     outcomes: dict[str, str] = dict(rows)
     valid = [(entry.level, _valid(run, entry.work.slot_id)) for entry in placed]
     return [
-        Played(level, outcomes[identity] == Outcome.SUCCESS)
+        LevelPlayed(level, outcomes[identity] == Outcome.SUCCESS)
         for level, identity in valid
         if identity is not None
     ]

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
+from synth.claims.slots import ClaimedSlots
 from synth.engine.context import Run
-from synth.leases.hand import ClaimedSlots
-from synth.ledger.journal import Reply, recorded
+from synth.engine.study.continuations import taken_up
+from synth.ledger.journal import recorded
 from synth.ledger.ledger import StageRef
 from synth.ledger.storable import ended_line
 from synth.models.admission import ConcurrencyLimit
@@ -42,12 +43,7 @@ async def played(
     slots = {work.slot_id for work in works}
     events, damage = recorded(run.ledger.journal_folder, slots)
     gone = 0 if hand is None else len(hand.leases.gone_here)
-    for line in damage:
-        run.progress.say(line)
-    for event in (
-        event for found in events.values() for event in found if isinstance(event, Reply)
-    ):
-        run.progress.replayed(event.completion.usage)
+    taken_up(run, events, damage)
 
     async def held(slot_id: str, fill: Fill) -> list[Trajectory]:
         async def fill_after_others() -> list[Trajectory]:

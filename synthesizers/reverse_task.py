@@ -7,8 +7,9 @@ stages after this one play its tasks anew.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,11 +32,10 @@ from synth.schemas.reverse import Draft, NoGoal, Window
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.task import Task
 from synth.synthesizers.made_tasks import refuse_mistyped
-from synth.synthesizers.reverse.choosing import chosen
 from synth.synthesizers.reverse.deriving import Ground
 from synth.synthesizers.reverse.experience import Experience
-from synth.synthesizers.reverse.harvest import Explored, Harvest, harvested
-from synth.synthesizers.reverse.reporting import method_report
+from synth.synthesizers.reverse.harvest import Explored, harvested
+from synth.synthesizers.reverse.reporting import TaskChoice, chosen, report_of
 from synth.synthesizers.reverse.role_writer import asked_for_goal, no_goal
 from synth.synthesizers.stage_cost import stage_cost
 from synth.synthesizers.start_state import start_state
@@ -94,6 +94,7 @@ class ReverseTask:
     @property
     def settings(self) -> Mapping[str, Any]:
         """What determines the tasks."""
+        writer = self.writer and self.writer.policy
         return {
             **self.config.model_dump(),
             "env": self.env,
@@ -102,11 +103,7 @@ class ReverseTask:
             "seed": self.seed,
             "recipe": RECIPE,
             **({} if self.start_state is None else {"start_state": self.start_state}),
-            **(
-                {}
-                if self.writer is None
-                else {"model": self.writer.policy.model, "sampling": self.writer.policy.sampling}
-            ),
+            **({"model": writer.model, "sampling": writer.sampling} if writer else {}),
         }
 
     def inputs(self, run: Run) -> str:
@@ -117,193 +114,95 @@ class ReverseTask:
         """The shards that are not committed, one after the other, and last the choice among all
         that they found.
         """
-        named, size = run.ledger.state.named, self.config.shard
-        firsts = range(0, self.config.explorations, size)
-        parts = [
-            Shard(f"from_{first}", tuple(range(first, min(first + size, self.config.explorations))))
-            for first in firsts
+        named, size, count = run.ledger.state.named, self.config.shard, self.config.explorations
+        left = [
+            Shard(f"from_{first}", tuple(range(first, min(first + size, count))))
+            for first in range(0, count, size)
+            if (evidence_key(stage_key), f"from_{first}") not in named
         ]
-        left = [part for part in parts if (evidence_key(stage_key), part.name) not in named]
         choice = [] if not left and (stage_key, CHOICE) in named else [Shard(CHOICE, ())]
-        return Plan(
-            [*left, *choice],
-            units=sum(len(part.items) for part in left),
-            unit="explorations",
-            at_once=1,
-        )
+        units = sum(len(part.items) for part in left)
+        return Plan([*left, *choice], units=units, unit="explorations", at_once=1)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Explores, or chooses. Raises `SynthError` where no exploration came to its end, and where
         the writer failed most of the time.
         """
+        ref = StageRef(self.name, stage_key if shard.name == CHOICE else evidence_key(stage_key))
+        if (ref.stage_key, shard.name) in run.ledger.refresh().named or run.stopped is not None:
+            return
         if shard.name == CHOICE:
-            self._choose(run, stage_key)
+            self._choose(run, ref)
             return
-        apart = StageRef(self.name, evidence_key(stage_key))
-        if (apart.stage_key, shard.name) in run.ledger.refresh().named:
-            return
-        kind = (
-            run.make_tasks(self.env, self.env_config, self.seed, 1)
-            if "tasks" in self.world.spec.capabilities
-            else ()
-        )
-        threads = Threads(1) if self.world.spec.blocking else None
-        experience = Experience()
-        writing = Writing(self, run, shard.name)
+        explorer = Explorer(self, run, shard.name)
         tasks: dict[str, Task] = {}
         rows: list[Score] = []
         for place in shard.items:
             if not run.may_start():
                 return
-            harvest, fault = await self._harvest(
-                run, place, experience, kind[0] if kind else None, threads, writing
-            )
-            refuse_mistyped(harvest.tasks, self.env)
-            tasks |= {task.task_id: task for task in harvest.tasks}
-            stored = harvest.as_stored(fault)
-            rows.append(
-                Score(f"{self.name}/{place}", METRIC, float(len(harvest.tasks)), detail=stored)
-            )
+            found, row = await explorer.harvest(place)
+            refuse_mistyped(found, self.env)
+            tasks |= {task.task_id: task for task in found}
+            rows.append(self._row(place, row))
             run.progress.step(1)
             await asyncio.sleep(0)
-        if run.may_start() and len(writing.faults) > len(writing.replies):
-            lost = (
-                f"{writing.faults[-1].detail}; {len(writing.faults)} of its questions were "
-                "not answered"
-            )
+        going, faults = run.may_start(), explorer.faults
+        if going and len(faults) > len(explorer.replies):
             raise SynthError(
-                f"{self.name}: {lost}: mend it and run again, what was answered is kept"
+                f"{self.name}: {faults[-1].detail}; {len(faults)} of its questions were not "
+                "answered: mend it and run again, what was answered is kept"
             )
-        if (
-            self.writer is None or run.may_start()
-        ):  # what a ceiling kept from being asked is asked by the next run
-            run.ledger.commit(
-                apart,
-                tasks=list(tasks.values()),
-                scores=rows,
-                replies=writing.replies,
-                name=shard.name,
-            )
+        # what a ceiling kept from being asked is asked by the next run
+        if self.writer is None or going:
+            made, replies = list(tasks.values()), explorer.replies
+            run.ledger.commit(ref, tasks=made, scores=rows, replies=replies, name=shard.name)
 
-    async def _harvest(
-        self,
-        run: Run,
-        place: int,
-        experience: Experience,
-        kind: Task | None,
-        threads: Threads | None,
-        writing: "Writing",
-    ) -> tuple[Harvest, str | None]:
-        """What an exploration gave; where the world broke, nothing, and at which boundary. `kind`
-        is a task of the same settings.
-        """
-        seed = int(content_hash(["reverse_task", self.seed, place])[:7], 16)
-        exploring = self.world.exploring
-        if start_state(self.world, self.env_config) != self.start_state:
-            raise ConfigError(
-                f"{self.name}: what the world starts from was changed while it was explored; run "
-                "again: all of it is explored as it is then"
-            )
-        ground = Ground(
-            world=self.world,
-            env=self.env,
-            env_config=self.env_config if exploring is None else exploring(self.env_config, seed),
-            seed=seed,
-            split=kind.split if kind is not None else None,
-            benchmark=kind.benchmark if kind is not None else None,
-            exploration=f"{self.name}/{place}",
-            longest=self.config.window,
-            asks=self.writer is None,
-            write=writing.goals_of(f"{self.name}/{place}"),
-        )
+    def _row(self, place: int, row: Explored) -> Score:
+        return Score(f"{self.name}/{place}", METRIC, float(len(row.tasks)), detail=row)
 
-        async def harvest() -> Harvest:
-            return await harvested(
-                ground,
-                self.config.steps,
-                self.config.windows,
-                self.config.per_exploration,
-                experience,
-            )
-
-        try:
-            whole = harvest if threads is None else (lambda: threads.run(harvest))
-            writing.clock = asyncio.timeout(LIMIT_S)
-            return await guard_async(
-                Fault.ENVIRONMENT, f"exploration {place}", whole, LIMIT_S, writing.clock
-            ), None
-        except FaultError as error:
-            if error.fault not in run.told_faults:
-                run.told_faults.add(error.fault)
-                run.progress.say(f"first fault of kind {error.fault}: {error.detail}")
-            empty = Harvest(
-                examples={"fault": error.detail}, coverage={"steps": 0, "operations": 0}
-            )
-            return empty, str(error.fault)
-
-    def _choose(self, run: Run, stage_key: str) -> None:
-        if run.stopped is not None or (stage_key, CHOICE) in run.ledger.refresh().named:
-            return
-        rows = self._rows(run, evidence_key(stage_key))
+    def _choose(self, run: Run, ref: StageRef) -> None:
+        rows, choice = self._chosen(run, ref.stage_key)
         if rows and all(row.fault is not None for row in rows):
+            own = all(row.fault == Fault.ENVIRONMENT for row in rows)
             again = (
-                "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves "
-                "such faults out"
+                "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves such "
+                "faults out"
             )
-            own = again if all(row.fault == Fault.ENVIRONMENT for row in rows) else ""
             raise SynthError(
                 f"{self.name}: all {len(rows)} explorations ended in faults; the first: "
-                f"{rows[0].examples['fault']}{own}"
+                f"{rows[0].examples['fault']}{again if own else ''}"
             )
-        choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
+        left_out = {"left_out": choice.left_out}
         scores = [
-            Score(f"{self.name}/{place}", METRIC, float(len(row.tasks)), detail=row)
-            for place, row in enumerate(rows)
+            *(self._row(place, row) for place, row in enumerate(rows)),
+            *(Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks),
+            Score(self.name, f"{self.name}.choice", float(len(choice.tasks)), detail=left_out),
         ]
-        scores += [Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks]
-        scores.append(
-            Score(
-                self.name,
-                f"{self.name}.choice",
-                float(len(choice.tasks)),
-                detail={"left_out": choice.left_out},
-            )
-        )
-        run.ledger.commit(
-            StageRef(self.name, stage_key), tasks=choice.tasks, scores=scores, name=CHOICE
-        )
+        run.ledger.commit(ref, tasks=choice.tasks, scores=scores, name=CHOICE)
 
-    def _rows(self, run: Run, stage_key: str) -> list[Explored]:
-        """What was counted in each exploration that is committed under a key, in their order."""
+    def _chosen(self, run: Run, stage_key: str) -> tuple[list[Explored], TaskChoice]:
+        """What was counted in each exploration that is committed, in their order, and the choice
+        among their verified tasks.
+        """
         found = {
             int(row.subject_id.rpartition("/")[2]): row.about
-            for row in committed(run.ledger, stage_key, Explored, (METRIC,))
+            for row in committed(run.ledger, evidence_key(stage_key), Explored, (METRIC,))
         }
-        return [found[place] for place in sorted(found)]
-
-    def _found(self, run: Run, rows: Sequence[Explored]) -> list[Task]:
-        """The verified tasks, in the order of their explorations."""
+        rows = [found[place] for place in sorted(found)]
         ids = list(dict.fromkeys(identity for row in rows for identity in row.tasks))
         stored = run.ledger.tasks(ids, every=True)
-        return [stored[identity] for identity in ids]
+        tasks = [stored[identity] for identity in ids]
+        return rows, chosen(tasks, self.config.tasks, self.world.told_apart_by)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Windows by what became of them, with details; of what was explored so far where the stage
         was stopped.
         """
-        rows = self._rows(run, evidence_key(stage_key))
-        choice = chosen(self._found(run, rows), self.config.tasks, self.world.told_apart_by)
-        report = method_report(rows, choice.tasks, choice.left_out)
+        rows, choice = self._chosen(run, stage_key)
         cost = stage_cost(run.ledger, stage_key)
         money = f", ${cost['usd']:.2f}" if cost["usd"] is not None else ""
-        return {
-            **report,
-            "cost": cost,
-            "also": [
-                *report["also"],
-                f"cost: {counted_noun(len(rows), 'walk')}, {cost['tokens']:,} tokens{money}",
-            ],
-        }
+        spent = f"cost: {counted_noun(len(rows), 'walk')}, {cost['tokens']:,} tokens{money}"
+        return report_of(rows, choice, [spent], cost=cost)
 
 
 def _solvable(task: Task) -> float | None:
@@ -311,47 +210,90 @@ def _solvable(task: Task) -> float | None:
     return None if passed is None else float(passed)
 
 
-class Writing:
-    """Who says what the windows of a shard achieved: the world's own rules, or a model, whose
-    replies are kept for the ledger.
+class Explorer:
+    """The explorations of one shard, which learn from one another. Who says what their windows
+    achieved: the world's own rules, or a model, whose replies are kept for the ledger.
     """
 
     def __init__(self, stage: ReverseTask, run: Run, shard: str) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []
-        self.clock = asyncio.timeout(LIMIT_S)
-        self._rules = stage.world.write_goal
-        self._asking = (
-            None
-            if stage.writer is None
-            else RoleClient(run, shard, str(stage.config.role), stage.writer)
-        )
+        self._stage, self._run = stage, run
+        self._clock = asyncio.timeout(LIMIT_S)
+        self._experience = Experience()
+        self._threads = Threads(1) if stage.world.spec.blocking else None
         self._loop = asyncio.get_running_loop()
+        makes = "tasks" in stage.world.spec.capabilities
+        made = run.make_tasks(stage.env, stage.env_config, stage.seed, 1) if makes else ()
+        self._kind = made[0] if made else None
+        role = str(stage.config.role)
+        self._asking = RoleClient(run, shard, role, stage.writer) if stage.writer else None
 
-    def goals_of(self, exploration: str) -> Callable[[Window], Awaitable[Draft | NoGoal]]:
-        """The writer for the windows of one exploration; it may be awaited on another thread's
-        loop.
-        """
-
-        async def write(window: Window) -> Draft | NoGoal:
-            if self._asking is None and self._rules is not None:
-                return self._rules(window)
-            if asyncio.get_running_loop() is self._loop:
-                return await self._asked(window, exploration)
-            return await asyncio.wrap_future(
-                asyncio.run_coroutine_threadsafe(self._asked(window, exploration), self._loop)
+    async def harvest(self, place: int) -> tuple[list[Task], Explored]:
+        """What an exploration gave; where the world broke, nothing, and at which boundary."""
+        stage, config, threads, kind = self._stage, self._stage.config, self._threads, self._kind
+        seed = int(content_hash(["reverse_task", stage.seed, place])[:7], 16)
+        exploring = stage.world.exploring
+        if start_state(stage.world, stage.env_config) != stage.start_state:
+            raise ConfigError(
+                f"{stage.name}: what the world starts from was changed while it was explored; run "
+                "again: all of it is explored as it is then"
             )
+        name = f"{stage.name}/{place}"
+        ground = Ground(
+            world=stage.world,
+            env=stage.env,
+            env_config=stage.env_config if exploring is None else exploring(stage.env_config, seed),
+            seed=seed,
+            split=kind.split if kind else None,
+            benchmark=kind.benchmark if kind else None,
+            exploration=name,
+            longest=config.window,
+            asks=stage.writer is None,
+            write=partial(self._goal, name),
+        )
+        whole = partial(
+            harvested,
+            ground,
+            config.steps,
+            config.windows,
+            config.per_exploration,
+            self._experience,
+        )
+        self._clock = asyncio.timeout(LIMIT_S)
+        try:
+            return await guard_async(
+                Fault.ENVIRONMENT,
+                f"exploration {place}",
+                whole if threads is None else lambda: threads.run(whole),
+                LIMIT_S,
+                self._clock,
+            )
+        except FaultError as error:
+            told = self._run.told_faults
+            if error.fault not in told:
+                told.add(error.fault)
+                self._run.progress.say(f"first fault of kind {error.fault}: {error.detail}")
+            return [], Explored(0, {}, {"fault": error.detail}, (), 0, 0, fault=str(error.fault))
 
-        return write
+    async def _goal(self, exploration: str, window: Window) -> Draft | NoGoal:
+        """The goal of a window; it may be awaited on another thread's loop."""
+        rules = self._stage.world.write_goal
+        if self._asking is None and rules is not None:
+            return rules(window)
+        asked = self._asked(window, exploration)
+        if asyncio.get_running_loop() is self._loop:
+            return await asked
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
 
     async def _asked(self, window: Window, exploration: str) -> Draft | NoGoal:
         if self._asking is None:
             raise ValueError("neither rules nor a role to write goals")
         now = self._loop.time
-        left = (self.clock.when() or now()) - now()
-        self.clock.reschedule(None)
+        left = (self._clock.when() or now()) - now()
+        self._clock.reschedule(None)
         answer = await asked_for_goal(self._asking, window, exploration)
-        self.clock.reschedule(now() + left)
+        self._clock.reschedule(now() + left)
         self.replies += answer.replies
         if answer.fault is not None and not answer.fault.context_overflow:
             self.faults.append(answer.fault)

@@ -4,22 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.episodes_report import episodes_report
+from synth.engine.stage_reports import episodes_report
+from synth.engine.study.player import Player, agent_in, places_for
 from synth.ledger.ledger import StageRef
-from synth.models.admission import AdmittedChat, ConcurrencyLimit
-from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
-from synth.schemas.identity import slot_id
 from synth.schemas.stage import Plan, PlannedSlot, Shard
-from synth.schemas.task import Task
-from synth.schemas.user import USER
 from synth.synthesizers.episodes import played_in_groups
 
 MOST_EPISODES = 10_000_000
@@ -50,22 +46,14 @@ class Rollout:
 
     name: str
     config: RolloutSettings
-    role: Role
+    player: Player
     env: str
     env_config: Mapping[str, Any]
-    seed: int
-    places: ConcurrencyLimit
-    """For the episodes under way, of all shards together."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """What determines the episodes; how they are cut into shards does not."""
-        return {
-            "trials": self.config.trials,
-            "limits": self.config.limits.model_dump(),
-            "seed": self.seed,
-            **role_identity(self.role),
-        }
+        return {"trials": self.config.trials, **self.player.identity()}
 
     def inputs(self, run: Run) -> str:
         """The tasks."""
@@ -75,21 +63,16 @@ class Rollout:
         return [task_id for task_id, env in run.ledger.task_ids().items() if env == self.env]
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """Slots that are not settled, trials of a task side by side; slots settled under other
-        settings are adopted.
+        """Slots that no stage has filled with these settings; those of other settings that are the
+        same slots are adopted.
         """
         state = run.ledger.state
-        own = {
-            record.trajectory_id
-            for shard in state.shards
-            if shard.stage_key == stage_key
-            for record in shard.slots
-        }
+        own = state.trajectories_of(stage_key)
         planned, adopted = [], []
         version = run.spec_of(self.env, self.env_config).version
         for task_id in self._task_ids(run):
             for trial in range(self.config.trials):
-                slot_id = self._slot(task_id, trial, version)
+                slot_id = self.player.slot(task_id, version, trial)
                 slot = state.slots.get(slot_id)
                 if slot is not None and slot.valid is not None:
                     if slot.valid.trajectory_id not in own:
@@ -98,51 +81,25 @@ class Rollout:
                     planned.append(
                         PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts)
                     )
-        cut = [
-            planned[i : i + self.config.shard] for i in range(0, len(planned), self.config.shard)
-        ]
+        size = self.config.shard
+        cut = [planned[i : i + size] for i in range(0, len(planned), size)]
         shards = [Shard(content_hash([slot.slot_id for slot in part]), part) for part in cut]
-        at_once = self.places.limit // self.config.shard + 4
+        at_once = self.player.places.limit // size + 4
         return Plan(shards, tuple(adopted), len(planned), "episodes", at_once=at_once, by_slot=True)
-
-    def _slot(self, task_id: str, trial: int, version: str) -> str:
-        policy = self.role.policy
-        return slot_id(
-            task_id=task_id,
-            synthesizer="rollout",
-            trial=trial,
-            seed=self.seed,
-            policy=policy.identity,
-            model=policy.model,
-            sampling=policy.sampling,
-            settings={
-                "limits": self.config.limits.model_dump(),
-                "world": version,
-                **user_identity(self.role),
-            },
-        )
-
-    def _work(self, slot: PlannedSlot, task: Task) -> EpisodeSpec:
-        return EpisodeSpec(
-            slot_id=slot.slot_id,
-            task=task,
-            trial=slot.trial,
-            seed=self.seed,
-            synthesizer="rollout",
-            policy=self.role.policy,
-            limits=self.config.limits,
-            role=self.config.role,
-            user=self.role.user,
-            first_attempt=slot.first_attempt,
-        )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Fills the shard's slots, those that no other worker has in hand, and commits them."""
         slots = run.hands[shard.name].in_order()
         tasks = run.ledger.tasks({slot.task_id for slot in slots})
-        works = [self._work(slot, tasks[slot.task_id]) for slot in slots]
+        works = [
+            self.player.episode(
+                run, tasks[slot.task_id], slot.trial, first_attempt=slot.first_attempt
+            )
+            for slot in slots
+        ]
+        ref = StageRef(self.name, stage_key)
         await played_in_groups(
-            run, StageRef(self.name, stage_key), shard.name, works, self.role.model, self.places
+            run, ref, shard.name, works, self.player.role.model, self.player.places
         )
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
@@ -154,70 +111,16 @@ def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Rol
     """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
     if flow.env is None:
         raise ConfigError("rollout needs a world: add `env: {name: ..., tasks: ...}` to the flow")
-    if flow.env.tasks * config.trials > MOST_EPISODES:
-        episodes = (
-            f"{flow.env.tasks:,} tasks x {config.trials:,} trials are "
-            f"{flow.env.tasks * config.trials:,} episodes"
-        )
+    episodes = flow.env.tasks * config.trials
+    if episodes > MOST_EPISODES:
         raise ConfigError(
-            f"{episodes}, and a run plans at most {MOST_EPISODES:,} in memory; make several runs "
-            "with other seeds"
+            f"{flow.env.tasks:,} tasks x {config.trials:,} trials are {episodes:,} episodes, and a "
+            f"run plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds"
         )
-    if config.role == USER:
-        raise ConfigError(
-            f"role: {USER!r} plays the user of the world, not its agent; give the agent a role of "
-            "its own, such as explorer"
-        )
-    if config.role not in roles:
-        raise ConfigError(
-            f"rollout needs the role {config.role!r}: add `models: {{{config.role}: ...}}` to the "
-            "flow"
-        )
-    role = roles[config.role]
-    return Rollout(
-        name, config, role, flow.env.name, flow.env.settings(), flow.seed, places_for(config, role)
-    )
-
-
-def role_identity(role: Role) -> Mapping[str, Any]:
-    """What of a role determines the episodes that it plays."""
-    policy = role.policy
-    return {
-        "policy": policy.identity,
-        "model": policy.model,
-        "sampling": policy.sampling,
-        **user_identity(role),
-    }
-
-
-def user_identity(role: Role) -> Mapping[str, Any]:
-    """What a model in the place of the user adds to what determines an episode; nothing where the
-    world plays its user itself.
-    """
-    return {} if role.user is None else {"user": role.user.identity()}
-
-
-def places_for(config: RolloutSettings, role: Role) -> ConcurrencyLimit:
-    """How many episodes of the role may be under way."""
-    return ConcurrencyLimit(
-        config.live
-        or (2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64)
-    )
-
-
-def trial_limits(flow: Flow, role: str) -> Limits:
-    """The limits under which the flow's first rollout plays a role; the default ones where it has
-    none.
-    """
-    for choice in flow.stages:
-        if choice.name == "rollout":
-            try:
-                settings = RolloutSettings.model_validate(choice.settings or {})
-            except ValidationError:  # told by that stage itself, with its place
-                continue
-            if settings.role == role:
-                return settings.limits
-    return Limits()
+    role = agent_in("rollout", config.role, roles)
+    places = places_for(config.live, role)
+    player = Player(config.role, role, config.limits, places, flow.seed, "rollout")
+    return Rollout(name, config, player, flow.env.name, flow.env.settings())
 
 
 SYNTHESIZER = Synthesizer(RolloutSettings, bind)

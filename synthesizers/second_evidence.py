@@ -8,82 +8,36 @@ four continuations, is no accident.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from synth.engine.context import Role, Run, Synthesizer
-from synth.envs.world import EnvEntry
-from synth.ledger.ledger import Score, StageRef
-from synth.ledger.state import IMPORT, evidence_key
-from synth.ledger.storable import ended_line
+from synth.engine.context import Run
+from synth.engine.study.arms import Arm, Episodes, undecided
+from synth.engine.study.bench import Bench
+from synth.engine.study.method import method_report, synthesizer
+from synth.engine.study.player import Proposal
+from synth.engine.study.step_effect import Side
+from synth.engine.study.study import Ask, PlannedUnit, Study, Unit
+from synth.ledger.ledger import Score
+from synth.ledger.state import IMPORT
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.loss_turns import EVIDENCE
-from synth.models.admission import ConcurrencyLimit
-from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
-from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.identity import slot_id
-from synth.schemas.outcome import Outcome
-from synth.schemas.stage import Plan, Shard
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.schemas.user import USER
 from synth.selection.candidates import PASSES, SECOND_EVIDENCE, evidence
 from synth.selection.choosing import HARD
-from synth.side_by_side import run_workers
-from synth.synthesizers.continuations import Continuation, Continuations
-from synth.synthesizers.rebuilding import why_not_replayable
-from synth.synthesizers.rollout import (
-    RolloutSettings,
-    places_for,
-    role_identity,
-    trial_limits,
-    user_identity,
-)
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import BASE, COUNTED
 
 CONTINUATIONS = 4
-ROUND = 2
-"""Played together: where both pass, nothing further is asked."""
-_OPEN = frozenset(f"fault:{fault}" for fault in RETRIED_BY_A_RERUN)
-
-
-class SecondEvidenceSettings(BaseModel):
-    """Which successes: of tasks that pass in at most `hard` of their trials, those `unproven` by
-    provenance and process, or `all`.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    role: str = "explorer"
-    of: Literal["unproven", "all"] = "unproven"
-    hard: float = Field(default=HARD, ge=0, le=1)
-    limits: Limits | None = None
-    shard: int = Field(default=50, ge=1, le=1000)
-    live: int | None = Field(default=None, ge=1)
-
-
-class Retried(msgspec.Struct, frozen=True):
-    """What re-execution said of one success: `passes` of the continuations, None where it says
-    nothing, for the `reason` given.
-
-    `open`: a rerun may still tell.
-    """
-
-    passes: int | None
-    seen: tuple[Continuation, ...] = ()
-    reason: str | None = None
-    open: bool = False
+HAS_EVIDENCE = "has_evidence"
 
 
 class PlayedAgain(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,27 +72,21 @@ def first_effect(trajectory: Trajectory) -> int:
     return own[0].index if own else 0
 
 
-@dataclass(frozen=True, slots=True)
-class SecondEvidence:
-    """The stage `second_evidence`, before `select`, which takes what it finds for evidence."""
+@synthesizer(SECOND_EVIDENCE)
+class SecondEvidence(Study):
+    """Which successes: of tasks that pass in at most `hard` of their trials, those `unproven` by
+    provenance and process, or `all`. Before `select`, which takes what it finds for evidence.
+    """
 
-    name: str
-    config: SecondEvidenceSettings
-    role: Role
-    limits: Limits
-    seed: int
-    places: ConcurrencyLimit
+    unit = "successes"
+    metric = SECOND_EVIDENCE
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What determines the continuations, and which successes are played again."""
-        ours = self.config.model_dump(include={"role", "of", "hard"})
-        return {
-            **ours,
-            "limits": self.limits.model_dump(),
-            "seed": self.seed,
-            **role_identity(self.role),
-        }
+    role: str = "explorer"
+    of: Literal["unproven", "all"] = "unproven"
+    hard: float = Field(default=HARD, ge=0, le=1)
+    limits: Limits | None = None
+    shard: int = Field(default=50, ge=1, le=1000)
+    live: int | None = Field(default=None, ge=1)
 
     def inputs(self, run: Run) -> str:
         """The successes of hard tasks."""
@@ -151,220 +99,106 @@ class SecondEvidence:
             f"({_listed(COUNTED)})"
         )
         sql = f"""
-            WITH standing AS (SELECT task_id, avg((outcome = 'success')::INT) AS rate FROM trajectories WHERE {trials} GROUP BY 1)
+            WITH standing AS (
+                SELECT task_id, avg((outcome = 'success')::INT) AS rate FROM trajectories
+                WHERE {trials} GROUP BY 1
+            )
             SELECT trajectory_id FROM trajectories JOIN standing USING (task_id)
             WHERE outcome = 'success' AND rate <= ? AND synthesizer NOT IN ({_listed(EVIDENCE)})
-            AND (synthesizer = ? OR (role = ? AND policy = ? AND model IS NOT DISTINCT FROM ?)) ORDER BY task_id, trajectory_id
+            AND (synthesizer = ?
+                OR (role = ? AND policy = ? AND model IS NOT DISTINCT FROM ?))
+            ORDER BY task_id, trajectory_id
         """
-        who = [
-            self.config.hard,
-            IMPORT,
-            self.config.role,
-            self.role.policy.name,
-            self.role.policy.model,
-        ]
+        policy = self.player.role.policy
+        who = [self.hard, IMPORT, self.role, policy.name, policy.model]
         with connect(run.ledger) as connection:
             return [identity for (identity,) in connection.execute(sql, who).fetchall()]
 
-    def plan(self, run: Run, stage_key: str) -> Plan:
+    def left(self, run: Run, stage_key: str) -> Sequence[PlannedUnit]:
         """Those that nothing was found out about yet."""
-        known = self._scores(run, stage_key)
-        left = [identity for identity in self._hard(run) if identity not in known]
-        parts = [left[at : at + self.config.shard] for at in range(0, len(left), self.config.shard)]
-        return Plan([Shard(content_hash(part), part) for part in parts], (), len(left), "successes")
+        known = {subject for subject, _ in self.done(run, stage_key)}
+        return [PlannedUnit(one, 0) for one in self._hard(run) if one not in known]
 
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Plays the shard's successes again, commits continuations and what they say; what a rerun
-        may tell more of is left to it.
+    def key_of(self, item: PlannedUnit) -> str:
+        """The success."""
+        return item.trajectory_id
+
+    async def unfit(self, bench: Bench, trial: Trajectory, task: Task | None) -> str | None:
+        """Why a success is not played again: something speaks for it, another policy's passes are
+        no evidence for it, its world cannot be rebuilt, or the policy does the same again.
         """
-        if (stage_key, shard.name) in run.ledger.refresh().named:
-            return
-        successes = list(run.ledger.trajectories(set(shard.items)))
-        tasks = run.ledger.tasks({one.task_id for one in successes})
-        shared = Continuations(run, shard.name)
-        scores: list[Score] = []
-        played: list[Trajectory] = []
-        waiting = iter(successes)
-
-        async def worker() -> None:
-            for one in waiting:
-                behind = evidence(one) if self.config.of == "unproven" else ()
-                if behind:
-                    scores.append(
-                        Score(
-                            one.trajectory_id,
-                            SECOND_EVIDENCE,
-                            None,
-                            detail=PlayedAgain(reason="has_evidence", evidence=behind),
-                        )
-                    )
-                else:
-                    turn = first_effect(one)
-                    found, attempts = await self._retried(
-                        run, shared, one, tasks.get(one.task_id), turn
-                    )
-                    played.extend(attempts)
-                    if found.open:
-                        continue
-                    scores.append(
-                        Score(one.trajectory_id, SECOND_EVIDENCE, found.passes, turn, _label(found))
-                    )
-                run.progress.step(1)
-
-        await run_workers(min(self.places.limit, max(len(successes), 1)), worker)
-        ended = (
-            run.ledger.commit(StageRef(self.name, evidence_key(stage_key)), trajectories=played)
-            if played
-            else []
-        )
-        whole = len(scores) == len(successes)
-        if scores or whole:
-            ordered = sorted(scores, key=lambda score: score.subject_id)
-            run.ledger.commit(
-                StageRef(self.name, stage_key), scores=ordered, name=shard.name if whole else ""
-            )
-        for attempt in ended:
-            run.progress.say(ended_line(attempt))
-
-    async def _retried(
-        self, run: Run, shared: Continuations, success: Trajectory, task: Task | None, turn: int
-    ) -> tuple[Retried, list[Trajectory]]:
-        reason = await self._foreign(run, task, success) if success.synthesizer == IMPORT else None
-        if reason is not None or task is None:
-            return Retried(None, reason=reason or "no_task", open=reason in _OPEN), []
-        spec = run.spec_of(task.env, task.env_config)
-        if self.role.policy.deterministic and spec.deterministic and self.role.user is None:
-            return Retried(None, reason="deterministic"), []
-        works = [
-            self._work(success, task, turn, draw, spec.version)
-            for draw in range(1, CONTINUATIONS + 1)
-        ]
-        seen: list[Continuation] = []
-        attempts: list[Trajectory] = []
-        while len(seen) < CONTINUATIONS and _passes(seen) < PASSES:
-            found, made = await shared.filled(
-                works[len(seen) : len(seen) + ROUND], self.role.model, self.places
-            )
-            seen += found
-            attempts += made
-        return _concluded(seen), attempts
-
-    async def _foreign(self, run: Run, task: Task | None, success: Trajectory) -> str | None:
-        """Why an imported success says nothing: another policy's passes are no evidence for it, nor
-        is a world that cannot be rebuilt.
-        """
-        if (success.policy, success.model) != (self.role.policy.name, self.role.policy.model):
+        policy = self.player.role.policy
+        if self.of == "unproven" and evidence(trial):
+            return HAS_EVIDENCE
+        other = (trial.policy, trial.model) != (policy.name, policy.model)
+        if trial.synthesizer == IMPORT and other:
             return "another_policy"
-        return await why_not_replayable(run, task, success, self.limits.step_timeout_s)
+        reason = await super().unfit(bench, trial, task)
+        if reason is not None or task is None:
+            return reason or "no_task"
+        return "deterministic" if self.player.certain(bench.run, task) else None
 
-    def _work(
-        self, success: Trajectory, task: Task, turn: int, draw: int, version: str
-    ) -> EpisodeSpec:
-        policy = self.role.policy
-        slot = slot_id(
-            task_id=task.task_id,
-            synthesizer=SECOND_EVIDENCE,
-            trial=success.trial,
-            seed=self.seed,
-            policy=policy.identity,
-            model=policy.model,
-            sampling=policy.sampling,
-            parent_id=success.trajectory_id,
-            pivot_turn=turn,
-            settings={
-                "limits": self.limits.model_dump(),
-                "world": version,
-                "draw": draw,
-                **user_identity(self.role),
-            },
-        )
-        return EpisodeSpec(
-            slot_id=slot,
-            task=task,
-            trial=success.trial,
-            seed=self.seed,
-            synthesizer=SECOND_EVIDENCE,
-            policy=policy,
-            limits=self.limits,
-            role=self.config.role,
-            user=self.role.user,
-            start=BranchPoint(success, turn),
-            draw=draw,
-        )
+    def untestable(self, trial: Trajectory, reason: str) -> Score:
+        """Nothing was played."""
+        if reason == HAS_EVIDENCE:
+            about = PlayedAgain(reason, evidence=evidence(trial))
+            return Score(trial.trajectory_id, self.metric, None, detail=about)
+        unit = Unit(BranchPoint(trial, first_effect(trial)))
+        return self._row(unit, None, PlayedAgain(reason, None, 0, CONTINUATIONS, ()))
 
-    def _scores(self, run: Run, stage_key: str) -> dict[str, tuple[float | None, str | None]]:
-        """By success: how many continuations passed, else why nothing is known."""
-        rows = read(run.ledger, PlayedAgain, (SECOND_EVIDENCE,), stage_key=stage_key)
-        return {row.subject_id: (row.value, row.about.reason) for row in rows}
+    async def units(self, bench: Bench, items: Sequence[PlannedUnit]) -> Sequence[Unit]:
+        """From the first turns with an effect."""
+        trials = bench.trials({item.trajectory_id for item in items}).values()
+        tasks = bench.tasks(trials)
+        return [
+            Unit(BranchPoint(one, first_effect(one)), task=tasks[one.task_id]) for one in trials
+        ]
+
+    async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
+        """Nothing: the policy decides anew."""
+        return [Proposal(unit.state.own)]
+
+    def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
+        """The policy from there on; where two pass, nothing further is asked."""
+        return (Arm("again", n=CONTINUATIONS, enough=PASSES),)
+
+    def judge(self, unit: Unit, played: Episodes) -> Iterator[Score]:
+        """Enough passes count whatever was lost; too few only where what was lost could not have
+        made up for them.
+        """
+        side = played["again"]
+        known = passes_of(side)
+        about = PlayedAgain(
+            "faults" if known is None else None, None, len(side.played), CONTINUATIONS, side.ids
+        )
+        yield self._row(unit, known, about)
+
+    def _row(self, unit: Unit, passes: int | None, about: PlayedAgain) -> Score:
+        start = unit.start
+        return Score(start.trajectory.trajectory_id, self.metric, passes, start.turn, about)
+
+    def finalize(self, run: Run, stage_key: str) -> Sequence[Score]:
+        """Nothing: what each came to stands by itself."""
+        return ()
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Successes of hard tasks, those that were passed again, and why the others were not."""
-        found = self._scores(run, stage_key)
+        found = list(read(run.ledger, PlayedAgain, (self.metric,), stage_key=stage_key))
         hard = len(self._hard(run))
-        proven = sum(value is not None and value >= PASSES for value, _ in found.values())
+        proven = sum(row.value is not None and row.value >= PASSES for row in found)
         rejected = Counter(
-            "not_passed_again" if value is not None else str(reason)
-            for value, reason in found.values()
-            if value is None or value < PASSES
+            "not_passed_again" if row.value is not None else str(row.about.reason)
+            for row in found
+            if row.value is None or row.value < PASSES
         )
         rejected["not_played"] = hard - len(found)
-        kept = {reason: count for reason, count in rejected.items() if count}
-        return {
-            "kind": "method",
-            "unit": "successes",
-            "attempted": hard,
-            "verified": proven,
-            "rejected": kept,
-            "also": [],
-        }
+        return method_report(self.unit, hard, proven, rejected)
 
 
-def _passes(seen: Sequence[Continuation]) -> int:
-    return sum(one.outcome is Outcome.SUCCESS for one in seen)
+def passes_of(side: Side) -> int | None:
+    """How many continuations passed; None where it is not known whether enough would have."""
+    return None if undecided(side, PASSES) else side.successes
 
 
-def _concluded(seen: Sequence[Continuation]) -> Retried:
-    """Enough passes count whatever was lost; too few only where what was lost could not have made
-    up for them.
-    """
-    passes, lost = _passes(seen), [one for one in seen if one.outcome in (None, Outcome.UNKNOWN)]
-    if passes >= PASSES or passes + len(lost) < PASSES:
-        return Retried(passes, tuple(seen))
-    return Retried(None, tuple(seen), "faults", any(one.open for one in lost))
-
-
-def _label(found: Retried) -> PlayedAgain:
-    ids = [one.trajectory_id for one in found.seen if one.trajectory_id is not None]
-    return PlayedAgain(found.reason, None, len(found.seen), CONTINUATIONS, tuple(ids))
-
-
-def _listed(names: set[Any] | frozenset[Any]) -> str:
+def _listed(names: Collection[str]) -> str:
     return ", ".join(f"'{name}'" for name in sorted(names))
-
-
-def bind(
-    name: str,
-    config: SecondEvidenceSettings,
-    flow: Flow,
-    roles: Mapping[str, Role],
-    world: EnvEntry,
-) -> SecondEvidence:
-    """The stage for a flow. Raises `ConfigError` for a role that the flow lacks."""
-    if config.role == USER:
-        raise ConfigError(
-            f"role: {USER!r} plays the user of the world, not its agent; name the role whose "
-            "successes are to be played again"
-        )
-    if config.role not in roles:
-        raise ConfigError(
-            f"second_evidence needs the role {config.role!r}: add `models: {{{config.role}: "
-            "...}` to the flow"
-        )
-    role = roles[config.role]
-    limits = config.limits or trial_limits(flow, config.role)
-    return SecondEvidence(
-        name, config, role, limits, flow.seed, places_for(RolloutSettings(live=config.live), role)
-    )
-
-
-SYNTHESIZER = Synthesizer(SecondEvidenceSettings, bind, of_world=True)

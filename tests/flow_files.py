@@ -2,12 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from synth.engine.context import Run
 from synth.engine.progress import PlainProgress
+from synth.flows.flow_file import flow_of, read_content
 from synth.flows.synthesize import Recipe, synthesize
 from synth.schemas.flow import Flow
 
@@ -38,12 +40,17 @@ def model_flow(url: str, **changes: Any) -> Flow:
     return echo_flow(models={"explorer": model}, **changes)
 
 
+def read_flow(path: Path, overrides: Sequence[str] = ()) -> Flow:
+    """The flow in a file."""
+    return flow_of(read_content(path), overrides, str(path))
+
+
 def run_flow(
     flow: Flow, url: str, recipe: Recipe = synthesize
 ) -> tuple[Run, Mapping[str, Mapping[str, Any]], str]:
     """Runs a flow in this process: the run, the reports, and what it said."""
     said = StringIO()
-    run, reports = asyncio.run(recipe(flow, url, PlainProgress(said), None))
+    run, reports = asyncio.run(recipe(flow, url, PlainProgress(said)))
     return run, reports, said.getvalue()
 
 

@@ -53,7 +53,7 @@ FLOORS = (
     "synth.ledger",
     "synth.topology",
     "synth.models",
-    "synth.leases",
+    "synth.claims",
     "synth.rollout",
     "synth.engine",
     "synth.selection",
@@ -221,7 +221,7 @@ TO_PEOPLE = (
 """What a module does that makes text fit to be shown by its own means."""
 TO_FILES_AND_MODELS = {
     "schemas/messages.py",
-    "synth/exporters/json_columns.py",
+    "synth/exporters/forms/columns.py",
     "synth/exporters/proof/masks.py",
     "synth/text/transcript/log.py",
     "synth/text/leaks/scan.py",
@@ -233,7 +233,7 @@ TO_FILES_AND_MODELS = {
     "synth/models/reply.py",
     "synth/text/provenance/forms.py",
     "synth/text/secrets/unescaped.py",
-    "synth/text/secrets/values/credentials.py",
+    "synth/text/secrets/values.py",
     "filters/rank_surprisal/decisions.py",
     "synth/hub/sending.py",
 }

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution, knows_solutions, solution, variant
-from synth.envs.audit.state import differences
-from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import ConformanceRig, Finding, part
+from synth.envs.audit.solutions import Solution, differences, need_solutions, solution, variant
+from synth.envs.bots import expert
+from synth.envs.conformance.finding import ConformanceRig, NotTriedError, part, passes
 from synth.envs.normalise import normalised_text
-from synth.envs.transcript import MAX_TURNS, Transcript
-from synth.schemas.check import CheckResult
+from synth.envs.transcript import MAX_TURNS, Transcript, edited, why_failed
 from synth.schemas.environment import AgentTurn, Response
+from synth.schemas.task import Task
 
 SEEDS = 5
 ORDER_RULES = "process"
@@ -38,76 +37,69 @@ class Other:
 
 
 @part()
-async def other_strategies_pass(bench: ConformanceRig) -> Finding:
+async def other_strategies_pass(bench: ConformanceRig) -> str:
     """The expert with other seeds solves each task in its own way, and passes."""
     if not bench.claims("expert"):
-        return Finding(None, "not tried: the world has no expert")
-    deadline, choose = bench.deadline(), expert("correct")
-    passed, tried, ways = 0, 0, []
+        raise NotTriedError("not tried: the world has no expert")
+    over, choose = bench.deadline(), expert("correct")
+    tried, several = 0, 0
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
-        seen: set[tuple[object, ...]] = set()
+        ways: set[tuple[object, ...]] = set()
         for seed in range(bench.seed, bench.seed + SEEDS):
-            if deadline.over:
+            if over():
                 break
             bench.note(f"the expert with seed {seed} on task {task.task_id}")
-            transcript = await bench.played(task, choose, seed=seed, max_turns=MAX_TURNS)
-            seen.add(
+            found = await bench.played(task, choose, seed=seed, max_turns=MAX_TURNS)
+            ways.add(
                 tuple(
-                    (a.content, *((call.name, call.arguments) for call in a.tool_calls))
-                    for a in transcript.actions
+                    (turn.content, *((call.name, call.arguments) for call in turn.tool_calls))
+                    for turn in found.actions
                 )
             )
             tried += 1
-            passed += transcript.verdict.passed
-            if not transcript.verdict.passed:
-                rejected.append(
-                    (task.task_id[:12], f"expert with seed {seed}", _why(transcript.verdict))
-                )
-        ways.append(len(seen))
-    several = sum(count > 1 for count in ways)
-    return Finding(
+            if not found.verdict.passed:
+                rejected.append(_rejected(task, f"expert with seed {seed}", found))
+        several += len(ways) > 1
+    passed = tried - len(rejected)
+    solved = f"{several} of {len(bench.tasks)} tasks solved in several ways"
+    return passes(
         passed >= bench.limits.accepted * tried,
-        f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {several} of {len(ways)} "
-        f"tasks solved in several ways{_first(bench, 'Strategies', 'strategy', rejected)}",
+        f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {solved}"
+        + _first(bench, "Strategies", "strategy", rejected),
     )
 
 
 @part()
-async def reorderings_pass(bench: ConformanceRig) -> Finding:
+async def reorderings_pass(bench: ConformanceRig) -> str:
     """Neighbouring reads, or neighbouring writes, in the other order, and a read done twice: where
-    all answers and the end stay
-    the same, so must the verdict.
+    all answers and the end stay the same, so must the verdict.
 
     A pair whose second turn names something out of the first one's answers keeps its order. Orders
-    that only the part `process`
-    refuses are left out: a rule may forbid what the state permits.
+    that only the part `process` refuses are left out: a rule may forbid what the state permits.
     """
-    if not knows_solutions(bench):
-        return Finding(None, "not tried: the world has no expert, its tasks no gold actions")
-    deadline = bench.deadline()
+    need_solutions(bench)
+    over = bench.deadline()
     tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
-        known = None if deadline.over else await solution(bench, task)
+        known = None if over() else await solution(bench, task)
         for other in reorderings(known) if known is not None else ():
-            if known is None or deadline.over:
+            if known is None or over():
                 break
             bench.note(f"task {task.task_id}, {other.what}")
-            transcript, end = await variant(bench, task, other.actions)
-            if not answers_alike(known.transcript, transcript, other.order) or differences(
-                bench, task, known.end, end
-            ):
+            found, end = await variant(bench, task, other.actions)
+            alike = answers_alike(known.transcript, found, other.order)
+            if not alike or differences(bench, task, known.end, end):
                 continue
-            if not transcript.verdict.passed and {
-                part.name for part in transcript.verdict.parts if not part.passed
-            } == {ORDER_RULES}:
+            failed = {part.name for part in found.verdict.parts if not part.passed}
+            if not found.verdict.passed and failed == {ORDER_RULES}:
                 ruled_out[other.kind] += 1
                 continue
             tried[other.kind] += 1
-            accepted[other.kind] += transcript.verdict.passed
-            if not transcript.verdict.passed:
-                rejected.append((task.task_id[:12], other.what, _why(transcript.verdict)))
+            accepted[other.kind] += found.verdict.passed
+            if not found.verdict.passed:
+                rejected.append(_rejected(task, other.what, found))
     kinds = sorted(tried.keys() | ruled_out.keys())
     bench.table(
         "Same calls, same answers, same end",
@@ -115,13 +107,17 @@ async def reorderings_pass(bench: ConformanceRig) -> Finding:
         [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds],
     )
     first = _first(bench, "Variations", "variation", rejected)
-    if not tried.total():
-        return Finding(None, "not tried: no two calls of a solution commute")
-    return Finding(
-        accepted.total() >= bench.limits.accepted * tried.total(),
-        f"{accepted.total()} of {tried.total()} variations with the same answers and end accepted "
-        f"(at least {100 * bench.limits.accepted:g} %){first}",
+    if not tried:
+        raise NotTriedError("not tried: no two calls of a solution commute")
+    share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()}"
+    return passes(
+        accepted.total() >= share * tried.total(),
+        f"{of} variations with the same answers and end accepted (at least {100 * share:g} %){first}",
     )
+
+
+def _rejected(task: Task, what: str, found: Transcript) -> tuple[str, ...]:
+    return task.task_id[:12], what, why_failed(found.verdict)[:300]
 
 
 def _first(bench: ConformanceRig, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
@@ -137,42 +133,27 @@ def reorderings(known: Solution) -> Iterator[Other]:
     every = tuple(range(len(actions)))
     silent = [bool(action.tool_calls) and not action.content for action in actions]
     for turn, action in enumerate(actions):
-        same_kind = (
-            turn + 1 < len(actions)
-            and silent[turn]
-            and silent[turn + 1]
-            and effects[turn] == effects[turn + 1]
-        )
-        if same_kind and _independent(known, turn):
+        same_kind = all(silent[turn : turn + 2]) and len(set(effects[turn : turn + 2])) == 1
+        if same_kind and turn + 1 < len(actions) and _independent(known, turn):
             order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
-            kind = "neighbouring writes swapped" if effects[turn] else "neighbouring reads swapped"
-            yield Other(
-                kind,
-                f"turns {turn} and {turn + 1} swapped",
-                tuple(actions[index] for index in order),
-                order,
-            )
+            kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
+            swapped = tuple(actions[at] for at in order)
+            yield Other(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
         if len(action.tool_calls) > 1:
-            backwards = msgspec.structs.replace(action, tool_calls=action.tool_calls[::-1])
-            yield Other(
-                "calls of a turn reversed",
-                f"turn {turn} backwards",
-                (*actions[:turn], backwards, *actions[turn + 1 :]),
-                every,
-            )
+            backwards = dict(enumerate(action.tool_calls[::-1]))
+            turns = edited(actions, {(turn, place): call for place, call in backwards.items()})
+            yield Other("calls of a turn reversed", f"turn {turn} backwards", turns, every)
         if silent[turn] and not effects[turn]:
-            calls = tuple(
-                msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
-                for call in action.tool_calls
+            again = AgentTurn(
+                tool_calls=tuple(
+                    msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+                    for call in action.tool_calls
+                )
             )
             order = (*every[: turn + 1], *every[turn:])
-            again = (*actions[: turn + 1], AgentTurn(tool_calls=calls), *actions[turn + 1 :])
-            yield Other(
-                "a read done twice",
-                f"turn {turn} ({action.tool_calls[0].name}) done twice",
-                again,
-                order,
-            )
+            turns = (*actions[: turn + 1], again, *actions[turn + 1 :])
+            what = f"turn {turn} ({action.tool_calls[0].name}) done twice"
+            yield Other("a read done twice", what, turns, order)
 
 
 def _independent(known: Solution, turn: int) -> bool:
@@ -180,9 +161,7 @@ def _independent(known: Solution, turn: int) -> bool:
     both ask about.
     """
     first, second = known.transcript.actions[turn : turn + 2]
-    answers = " ".join(
-        observation.content for observation in known.transcript.responses[turn].observations
-    )
+    answers = " ".join(seen.content for seen in known.transcript.responses[turn].observations)
     asked, said = (
         words(" ".join(call.arguments for call in action.tool_calls)) for action in (first, second)
     )
@@ -215,13 +194,3 @@ def _said(response: Response) -> list[tuple[str, str | None, bool]]:
     return sorted(
         ((normalised_text(o.content), o.name, o.error) for o in response.observations), key=str
     )
-
-
-def _why(verdict: CheckResult) -> str:
-    """The parts that failed, with their evidence."""
-    failed = [
-        f"{part.name} ({'; '.join(part.evidence)})" if part.evidence else part.name
-        for part in verdict.parts
-        if not part.passed
-    ]
-    return ", ".join(failed)[:300] or "not passed"

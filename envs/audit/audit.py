@@ -1,16 +1,24 @@
-"""Asks a world every question, each part on its own thread and with its own limit of time."""
+"""Asks a world every question, or runs every check alone; each part on its own thread and with its
+own limit of time.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from synth.boundary import FaultError
-from synth.envs.audit.questions import QUESTIONS, AuditQuestion
-from synth.envs.audit.report import AuditAnswer, Limits, Report
-from synth.envs.conformance.finding import ConformanceRig, Finding, Table
-from synth.envs.conformance.guard import Broke, answered, on_thread
-from synth.envs.conformance.guard import GuardedAnswer as Answered
-from synth.envs.conformance.suite import CHECKS
+from synth.engine.table import Table
+from synth.envs.audit.questions import CHECKS, QUESTIONS, AuditQuestion
+from synth.envs.audit.report import AuditAnswer, Report
+from synth.envs.conformance.finding import (
+    AuditLimits,
+    ConformanceRig,
+    FailedError,
+    QuestionFinding,
+    passes,
+)
+from synth.envs.conformance.guard import answered, on_thread
 from synth.envs.world import EnvEntry
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given, copied
@@ -19,6 +27,8 @@ from synth.schemas.errors import SynthError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
+_NO_TASK = ("no task to ask about", "make_tasks")
+
 
 async def audit(
     world: EnvEntry,
@@ -26,7 +36,7 @@ async def audit(
     *,
     seed: int,
     tasks: int,
-    limits: Limits | None = None,
+    limits: AuditLimits | None = None,
     questions: Sequence[AuditQuestion] = QUESTIONS,
     say: Callable[[AuditAnswer], None] = lambda answer: None,
     given: Sequence[Task] = (),
@@ -39,47 +49,31 @@ async def audit(
     of opening the world or of its first
     reset is the only answer.
     """
-    limits = limits or Limits()
-    made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
-    if isinstance(made, Broke):
-        finding = Finding(False, f"no task to ask about: {made.reason}", "make_tasks")
-        say(broken := AuditAnswer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
-        return _report(world, settings, seed, 0, [broken])
-    if isinstance(begun := await _begun(world, settings, made[0], limits), Broke):
-        finding = Finding(False, f"nothing can be asked: {begun.reason}", "first_reset")
-        say(broken := AuditAnswer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
-        return _report(world, settings, seed, len(made), [broken])
-    answers = []
-    for question in questions:
-        answers.append(
-            await _answer(question, world, settings, seed, made, limits, derived=bool(given))
-        )
-        say(answers[-1])
-    return _report(world, settings, seed, len(made), answers)
+    limits = limits or AuditLimits()
+    answers: list[AuditAnswer] = []
+    made: Sequence[Task] = ()
 
+    def told(answer: AuditAnswer) -> None:
+        answers.append(answer)
+        say(answer)
 
-def _report(
-    world: EnvEntry,
-    settings: Mapping[str, Any],
-    seed: int,
-    tasks: int,
-    answers: Sequence[AuditAnswer],
-) -> Report:
-    return Report(
-        world.spec.name,
-        world.spec.version,
-        world.spec.licence,
-        dict(settings),
-        seed,
-        tasks,
-        tuple(answers),
-    )
+    try:
+        made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
+        await _begun(world, settings, made[0], limits)
+        for question in questions:
+            told(await _answer(question, world, settings, seed, made, limits, derived=bool(given)))
+    except FailedError as error:
+        what, name = ("nothing can be asked", "first_reset") if made else _NO_TASK
+        finding = QuestionFinding(False, f"{what}: {error}", name)
+        told(AuditAnswer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
+    spec, count = world.spec, len(made)
+    return Report(spec.name, spec.version, spec.licence, dict(settings), seed, count, answers)
 
 
 async def _tasks(
-    world: EnvEntry, settings: Mapping[str, Any], seed: int, count: int, limits: Limits
-) -> Sequence[Task] | Broke:
-    """The tasks, or why there are none. Raises `SynthError` of the world."""
+    world: EnvEntry, settings: Mapping[str, Any], seed: int, count: int, limits: AuditLimits
+) -> Sequence[Task]:
+    """The tasks. Raises `SynthError` of the world, `FailedError` where there are none."""
 
     async def made() -> Sequence[Task] | SynthError:
         try:
@@ -87,66 +81,48 @@ async def _tasks(
         except SynthError as error:
             return error
 
-    match await answered(made(), limits.part_s):
-        case Answered(SynthError() as error):
-            raise error
-        case Answered(given) if given and not isinstance(given, SynthError):
-            return given
-        case Broke() as broke:
-            return broke
-    elsewhere = (
-        "; a run of `reverse_task` derives some, `synth audit --from RUN` asks about them"
-        if world.write_goal
-        else ""
-    )
-    return Broke(f"make_tasks made none{elsewhere}")
+    found = await answered(made(), limits.part_s)
+    if isinstance(found, SynthError):
+        raise found
+    if not found:
+        derives = "; a run of `reverse_task` derives some, `synth audit --from RUN` asks about them"
+        raise FailedError(f"make_tasks made none{derives if world.write_goal else ''}")
+    return found
 
 
 async def _begun(
-    world: EnvEntry, settings: Mapping[str, Any], task: Task, limits: Limits
-) -> Broke | None:
-    """Why no episode begins, or what is of the wrong type in one; None where all is well. Raises
+    world: EnvEntry, settings: Mapping[str, Any], task: Task, limits: AuditLimits
+) -> None:
+    """Raises `FailedError` where no episode begins, or something is of the wrong type in one, and
     `SynthError` of the world.
 
     What it raises in a step or a check is for the questions to find.
     """
+    refused: list[SynthError] = []
 
-    async def begun() -> SynthError | FaultError | None:
+    async def begun(bench: ConformanceRig) -> QuestionFinding:
         turn = AgentTurn(tool_calls=(ToolCall.received("first", "no_such_tool", "{}"),))
         try:
-            env = world.open(settings)
+            env = bench.open()
             await Given(task).opened(env)
-            if isinstance(await answered(env.check(), limits.input_s), Answered):
+            with suppress(FailedError):
+                await answered(env.check(), limits.input_s)
                 await checked(env)
-            if isinstance(response := await answered(env.step(turn), limits.input_s), Answered):
-                await stepped(_at_once(response.given), 0, None)
+            with suppress(FailedError):
+                response = await answered(env.step(turn), limits.input_s)
+                await stepped(_at_once(response), 0, None)
             await env.close()
-        except (SynthError, FaultError) as error:
-            return error
-        return None
+        except FaultError as fault:
+            return QuestionFinding(False, fault.detail)
+        except SynthError as error:
+            refused.append(error)
+        return QuestionFinding(True)
 
-    found: list[Answered[SynthError | FaultError | None] | Broke] = []
-
-    async def asked(bench: ConformanceRig) -> Finding:
-        found.append(await answered(begun(), limits.part_s))
-        return Finding(True)
-
-    outcome = await on_thread(
-        "first_reset",
-        asked,
-        ConformanceRig(world, settings, 0, [task], limits.input_s),
-        limits.part_s,
-    )
-    match found:
-        case [Answered(SynthError() as error)]:
-            raise error
-        case [Answered(FaultError() as fault)]:
-            return Broke(fault.detail)
-        case [Broke() as broke]:
-            return broke
-        case []:
-            return Broke(outcome.detail)
-    return None
+    bench = ConformanceRig(world, settings, 0, [task], limits.input_s)
+    found = await on_thread("first_reset", begun, bench, limits.part_s)
+    for error in refused:
+        raise error
+    passes(found.passed is True, found.detail.removesuffix(", at: the start"))
 
 
 async def _at_once(response: Response) -> Response:
@@ -159,31 +135,43 @@ async def _answer(
     settings: Mapping[str, Any],
     seed: int,
     tasks: Sequence[Task],
-    limits: Limits,
+    limits: AuditLimits,
     *,
     derived: bool,
 ) -> AuditAnswer:
     began = time.monotonic()
     tables: list[Table] = []
-    parts = (*(CHECKS[name] for name in question.checks), *question.measured)
     findings = []
-    for part in parts:
+    for part in (*question.checks, *question.measured):
+        own = list(map(copied, tasks))
         bench = ConformanceRig(
-            world,
-            settings,
-            seed,
-            list(map(copied, tasks)),
-            limits.input_s,
-            limits,
-            given=derived,
-            tables=tables,
+            *(world, settings, seed, own, limits.input_s, limits), given=derived, tables=tables
         )
         findings.append(await on_thread(part.__name__, part, bench, limits.part_s))
-    return AuditAnswer(
-        question.name,
-        question.asked,
-        tuple(findings),
-        tuple(tables),
-        time.monotonic() - began,
-        question.headline,
-    )
+    took_s = time.monotonic() - began
+    name, asked = question.name, question.asked
+    return AuditAnswer(name, asked, tuple(findings), tuple(tables), took_s, question.headline)
+
+
+async def conformance(
+    world: EnvEntry,
+    config: Mapping[str, Any],
+    *,
+    seed: int,
+    tasks: int,
+    call_limit_s: float = 5.0,
+    check_limit_s: float = 120.0,
+) -> list[QuestionFinding]:
+    """Every check's finding, in the order of `CHECKS`, on that many tasks (at least one) made from
+    the seed.
+
+    A call may take `call_limit_s`, a whole check `check_limit_s`. Raises what `make_tasks` raises
+    for wrong settings.
+    """
+    made = world.make_tasks(config, seed, max(tasks, 1))
+    return [
+        await on_thread(
+            name, check, ConformanceRig(world, config, seed, made, call_limit_s), check_limit_s
+        )
+        for name, check in CHECKS.items()
+    ]

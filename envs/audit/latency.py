@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Sequence
+from itertools import cycle
 from statistics import median
 from typing import TypeVar
 
-from synth.envs.conformance.finding import ConformanceRig, Deadline, Finding, part
-from synth.envs.transcript import play
+from synth.envs.conformance.finding import ConformanceRig, over_after, part, passes
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 
@@ -17,7 +17,7 @@ BEAT_S = 0.002
 Given = TypeVar("Given")
 
 
-class Clock:
+class CallClock:
     """Times calls (milliseconds) and notes the longest time for which the event loop could do
     nothing else.
     """
@@ -48,66 +48,58 @@ class Clock:
 
 
 @part()
-async def calls_are_quick(bench: ConformanceRig) -> Finding:
+async def calls_are_quick(bench: ConformanceRig) -> str:
     """The 99th percentile of each kind of call is at most `bench.limits.call_ms`.
 
     No call holds the event loop for more than `bench.limits.loop_ms`, unless the world says that it
     blocks and is stepped on threads.
     """
-    clock = await _measured(bench)
+    clock, limits = await _measured(bench), bench.limits
     blocking = bench.world.spec.blocking or bench.open().spec.blocking
-    rows, problems = [], []
-    for name, samples in clock.samples.items():
-        p99 = percentile(samples, 0.99)
-        rows.append(
-            (name, str(len(samples)), f"{median(samples):.3f}", f"{p99:.3f}", f"{max(samples):.3f}")
-        )
-        if p99 > bench.limits.call_ms:
-            problems.append(f"{name} takes {p99:.0f} ms (p99, at most {bench.limits.call_ms:g})")
-    bench.table("Milliseconds per call", ("call", "calls", "median", "p99", "longest"), tuple(rows))
-    if clock.longest_block_ms > bench.limits.loop_ms and not blocking:
-        held = (
-            f"{clock.blocked_by} holds the event loop for {clock.longest_block_ms:.0f} ms (at "
-            f"most {bench.limits.loop_ms:g})"
-        )
-        problems.append(f"{held}: set `blocking=True` in its spec")
-    steps = clock.samples.get("step", [])
-    shown = (
-        f"step {median(steps):.3g} ms median, {percentile(steps, 0.99):.3g} ms p99"
-        if steps
-        else "no steps"
-    )
-    loop = (
-        "it says that it blocks"
-        if blocking
-        else f"holds the event loop for at most {clock.longest_block_ms:.3g} ms"
-    )
-    return Finding(not problems, "; ".join(problems) or f"{shown}; {loop}")
+    p99 = {name: percentile(samples, 0.99) for name, samples in clock.samples.items()}
+    rows = [
+        (name, len(ms), *(f"{figure:.3f}" for figure in (median(ms), p99[name], max(ms))))
+        for name, ms in clock.samples.items()
+    ]
+    bench.table("Milliseconds per call", ("call", "calls", "median", "p99", "longest"), rows)
+    problems = [
+        f"{name} takes {took:.0f} ms (p99, at most {limits.call_ms:g})"
+        for name, took in p99.items()
+        if took > limits.call_ms
+    ]
+    longest_ms = clock.longest_block_ms
+    if longest_ms > limits.loop_ms and not blocking:
+        held = f"{clock.blocked_by} holds the event loop for {longest_ms:.0f} ms"
+        problems.append(f"{held} (at most {limits.loop_ms:g}): set `blocking=True` in its spec")
+    shown, loop = "no steps", f"holds the event loop for at most {longest_ms:.3g} ms"
+    if "step" in p99:
+        half = median(clock.samples["step"])
+        shown = f"step {half:.3g} ms median, {p99['step']:.3g} ms p99"
+    found = f"{shown}; {'it says that it blocks' if blocking else loop}"
+    return passes(not problems, "; ".join(problems) or found)
 
 
-async def _measured(bench: ConformanceRig) -> Clock:
+async def _measured(bench: ConformanceRig) -> CallClock:
     """All calls of an episode, over every task; a quick world's tasks over again until there are
     enough steps.
     """
-    clock, deadline, repeating = Clock(), bench.deadline(), Deadline.within(REPEAT_S)
-    _, choose = bench.player
+    clock, over, repeated = CallClock(), bench.deadline(), over_after(REPEAT_S)
     heart = asyncio.ensure_future(clock.beat())
-    episodes = 0
-    while not deadline.over and (episodes < len(bench.tasks) or not repeating.over):
-        task = bench.tasks[episodes % len(bench.tasks)]
+    for task in cycle(bench.tasks):
         bench.note(f"timing task {task.task_id}")
         env = bench.open()
-        actions = (await play(env, task, choose, seed=bench.seed, max_turns=60)).actions
+        actions = (await bench.play(env, task)).actions
         await _time_episode(clock, bench, env, task, actions)
-        episodes += 1
-        if episodes >= len(bench.tasks) and len(clock.samples.get("step", [])) >= FEWEST_STEPS:
+        once = len(clock.samples["reset"]) >= len(bench.tasks)
+        enough = len(clock.samples.get("step", [])) >= FEWEST_STEPS or repeated()
+        if over() or (once and enough):
             break
     heart.cancel()
     return clock
 
 
 async def _time_episode(
-    clock: Clock, bench: ConformanceRig, env: Env, task: Task, actions: Sequence[AgentTurn]
+    clock: CallClock, bench: ConformanceRig, env: Env, task: Task, actions: Sequence[AgentTurn]
 ) -> None:
     await clock.timed("reset", env.reset(task))
     for action in actions:

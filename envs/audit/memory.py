@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from synth.envs.conformance.finding import ConformanceRig, Finding, part
+from synth.envs.conformance.finding import ConformanceRig, part, passes
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 
 EPISODES = 32
+Played = list[tuple[Task, tuple[AgentTurn, ...]]]
 SLACK = 2.0
 """Times what the spec states: it names an order of magnitude."""
 LEFT_BYTES = 16 * 1024
@@ -21,7 +22,7 @@ RESIDENT_SLACK = 2**20
 """The allocator takes memory in arenas: resident growth counts beyond this per episode."""
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldBytes(msgspec.Struct, frozen=True):
     """Bytes per episode; `grown` those of the process, `left` those that are there when it is
     closed, `snapshot` the largest.
     """
@@ -33,54 +34,46 @@ class Held(msgspec.Struct, frozen=True):
 
 
 @part()
-async def memory_is_bounded(bench: ConformanceRig) -> Finding:
+async def memory_is_bounded(bench: ConformanceRig) -> str:
     """Episodes played to before their last turn and kept live, then closed and let go."""
-    played: list[tuple[Task, tuple[AgentTurn, ...]]] = []
+    played: Played = []
     for task in bench.tasks[:EPISODES]:
         bench.note(f"memory of task {task.task_id}")
         played.append((task, (await bench.played(task)).actions[:-1]))
     for _ in await _live(bench, played[:2]):
         pass  # what a first episode imports and caches is not an episode's own
     held = await _held(bench, played)
-    if (
-        held.left > LEFT_BYTES
+    if held.left > LEFT_BYTES:
         # what is kept once for later, such as servers for reuse, is there by now; what leaks comes
         # again
-    ):
         held = msgspec.structs.replace(held, left=(await _held(bench, played)).left)
     stated = bench.world.spec.memory_bytes
     allowed = int(SLACK * stated) if stated else bench.limits.episode_bytes
-    why = "twice what the spec states" if stated else "the default"
+    most = f"{_kib(allowed)}, {'twice what the spec states' if stated else 'the default'}"
     rows = [
-        ("a live episode (Python's allocations)", _kib(held.live), f"{_kib(allowed)}, {why}"),
+        ("a live episode (Python's allocations)", _kib(held.live), most),
         (
             "a live episode (growth of the process)",
             _kib(held.grown),
-            f"{_kib(allowed + RESIDENT_SLACK)}",
+            _kib(allowed + RESIDENT_SLACK),
         ),
         ("left when closed", _kib(held.left), _kib(LEFT_BYTES)),
     ]
     if held.snapshot is not None:
         rows.append(("largest snapshot", _kib(held.snapshot), "64 KiB"))
-    bench.table(
-        f"Memory per episode, over {EPISODES} live ones",
-        ("what", "measured", "at most"),
-        tuple(rows),
-    )
+    title = f"Memory per episode, over {EPISODES} live ones"
+    bench.table(title, ("what", "measured", "at most"), rows)
     problems = []
     if held.live > allowed or held.grown > allowed + RESIDENT_SLACK:
-        problems.append(
-            f"a live episode holds {_kib(max(held.live, held.grown))}, at most {_kib(allowed)}"
-        )
+        most_held = _kib(max(held.live, held.grown))
+        problems.append(f"a live episode holds {most_held}, at most {_kib(allowed)}")
     if held.left > LEFT_BYTES:
         problems.append(f"{_kib(held.left)} are left of each closed episode")
-    return Finding(
-        not problems,
-        "; ".join(problems) or f"{_kib(held.live)} per live episode (at most {_kib(allowed)})",
-    )
+    found = f"{_kib(held.live)} per live episode (at most {_kib(allowed)})"
+    return passes(not problems, "; ".join(problems) or found)
 
 
-async def _held(bench: ConformanceRig, played: list[tuple[Task, tuple[AgentTurn, ...]]]) -> Held:
+async def _held(bench: ConformanceRig, played: Played) -> HeldBytes:
     """Of as many episodes as are kept live, then closed and let go."""
     gc.collect()
     resident = _resident()
@@ -91,9 +84,8 @@ async def _held(bench: ConformanceRig, played: list[tuple[Task, tuple[AgentTurn,
         gc.collect()
         live = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
         grown = max(0, _resident() - resident) // EPISODES
-        sizes = (
-            [len((await env.snapshot()).blob) for env in envs] if bench.claims("snapshot") else []
-        )
+        snapshots = bench.claims("snapshot")
+        sizes = [len((await env.snapshot()).blob) for env in envs if snapshots]
         for env in envs:
             await env.close()
         del env, envs
@@ -101,12 +93,10 @@ async def _held(bench: ConformanceRig, played: list[tuple[Task, tuple[AgentTurn,
         left = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
     finally:
         tracemalloc.stop()
-    return Held(live, grown, left, max(sizes, default=None))
+    return HeldBytes(live, grown, left, max(sizes, default=None))
 
 
-async def _live(
-    bench: ConformanceRig, played: list[tuple[Task, tuple[AgentTurn, ...]]]
-) -> list[Env]:
+async def _live(bench: ConformanceRig, played: Played) -> list[Env]:
     """One live instance per episode, its turns taken."""
     envs = []
     for task, actions in played:

@@ -5,12 +5,14 @@ another choice, or the end cut off.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from synth.envs.audit.solutions import Solution
-from synth.schemas.environment import AgentTurn
+from synth.envs.transcript import edited
+from synth.schemas.environment import AgentTurn, Opening, Response
 from synth.schemas.trajectory import ToolCall, ToolSchema
 
 SWAPS_PER_ARGUMENT = 3
@@ -30,65 +32,42 @@ class Mutant:
 
 def mutants(solution: Solution) -> Iterator[Mutant]:
     """All mutants of a solution, from the first turn with an effect to the last."""
-    actions = solution.transcript.actions
-    seen = Seen(solution)
-    for turn, effectful in enumerate(solution.effectful):
-        if not effectful:
+    actions, seen = solution.transcript.actions, SeenValues(solution)
+    for turn, action in enumerate(actions):
+        if not solution.effectful[turn]:
             continue
-        action = actions[turn]
         for place, call in enumerate(action.tool_calls):
-            at = f"turn {turn}, {call.name}"
-            others = (*action.tool_calls[:place], *action.tool_calls[place + 1 :])
-            left = (
-                (msgspec.structs.replace(action, tool_calls=others),)
-                if others or action.content
-                else ()
-            )
-            yield Mutant("drop", f"{at} left out", (*actions[:turn], *left, *actions[turn + 1 :]))
-            again = AgentTurn(
-                tool_calls=(msgspec.structs.replace(call, call_id=f"{call.call_id}_again"),)
-            )
-            yield Mutant(
-                "repeat", f"{at} done twice", (*actions[: turn + 1], again, *actions[turn + 1 :])
-            )
-            for kind, argument, value, changed in [
-                *_swaps(call, seen, turn),
-                *_choices(call, solution.transcript.opening.tools),
-            ]:
-                calls = (*action.tool_calls[:place], changed, *action.tool_calls[place + 1 :])
-                other = msgspec.structs.replace(action, tool_calls=calls)
-                yield Mutant(
-                    kind,
-                    f"{at} with {argument} {value!r}"[:200],
-                    (*actions[:turn], other, *actions[turn + 1 :]),
-                )
+            at, where = f"turn {turn}, {call.name}", (turn, place)
+            yield Mutant("drop", f"{at} left out", edited(actions, {where: None}))
+            again = msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+            twice = (*actions[: turn + 1], AgentTurn(tool_calls=(again,)), *actions[turn + 1 :])
+            yield Mutant("repeat", f"{at} done twice", twice)
+            others = _swaps(call, seen, turn), _choices(call, solution.transcript.opening.tools)
+            for kind, name, value in chain(*others):
+                made = msgspec.json.encode(_arguments(call) | {name: value}).decode()
+                other = ToolCall.received(call.call_id, call.name, made)
+                what = f"{at} with {name} {value!r}"[:200]
+                yield Mutant(kind, what, edited(actions, {where: other}))
         yield Mutant("cut", f"cut off before turn {turn}", actions[:turn])
 
 
-class Seen:
+class SeenValues:
     """The values that occur in an episode: by the name that they stand under in JSON, and as words
     of a text.
     """
 
     def __init__(self, solution: Solution) -> None:
         transcript = solution.transcript
-        answers = (
-            transcript.opening.observations,
-            *(response.observations for response in transcript.responses),
+        told: list[Opening | Response] = [transcript.opening, *transcript.responses]
+        self._texts = ["\n".join(seen.content for seen in each.observations) for each in told]
+        self._words = list(
+            dict.fromkeys(word for text in self._texts for word in _WORD.findall(text))
         )
-        texts = [
-            "\n".join(observation.content for observation in observations)
-            for observations in answers
-        ]
-        self._texts = texts
-        self._words = list(dict.fromkeys(word for text in texts for word in _WORD.findall(text)))
         self._named: dict[str, list[Any]] = {}
-        for observations in answers:
-            for observation in observations:
-                self._note("", _json(observation.content))
-        for action in transcript.actions:
-            for call in action.tool_calls:
-                self._note("", _json(call.arguments))
+        for seen in (seen for each in told for seen in each.observations):
+            self._note("", _json(seen.content))
+        for call in (call for action in transcript.actions for call in action.tool_calls):
+            self._note("", _json(call.arguments))
 
     def before(self, value: Any, turn: int) -> bool:
         """Whether the agent could have read a value before a turn: then it is an entity, and not
@@ -122,43 +101,30 @@ class Seen:
             self._named.setdefault(name, []).append(value)
 
 
-Changed = tuple[str, str, Any, ToolCall]
+Changed = tuple[str, str, Any]
+"""Kind of the mutant, argument, other value."""
 
 
-def _swaps(call: ToolCall, seen: Seen, turn: int) -> Iterator[Changed]:
-    """The call with an entity of its arguments swapped for another one of the episode."""
-    arguments = _json(call.arguments)
-    for name, value in arguments.items() if isinstance(arguments, dict) else ():
-        if (
-            isinstance(value, str | int | float)
-            and not isinstance(value, bool)
-            and value != ""
-            and seen.before(value, turn)
-        ):
-            for other in seen.others(name, value):
-                yield "swap", name, other, _with(call, arguments | {name: other})
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    found = _json(call.arguments)
+    return found if isinstance(found, dict) else {}
+
+
+def _swaps(call: ToolCall, seen: SeenValues, turn: int) -> Iterator[Changed]:
+    """An entity of the arguments swapped for another one of the episode."""
+    for name, value in _arguments(call).items():
+        is_value = isinstance(value, str | int | float) and not isinstance(value, bool)
+        if is_value and value != "" and seen.before(value, turn):
+            yield from (("swap", name, other) for other in seen.others(name, value))
 
 
 def _choices(call: ToolCall, tools: Sequence[ToolSchema]) -> Iterator[Changed]:
-    """The call with another choice of an enumeration in the tool's schema."""
-    arguments = _json(call.arguments)
-    functions = [tool.get("function", {}) for tool in tools]
-    properties: dict[str, Any] = next(
-        (
-            f.get("parameters", {}).get("properties", {})
-            for f in functions
-            if f.get("name") == call.name
-        ),
-        {},
-    )
-    for name, value in arguments.items() if isinstance(arguments, dict) else ():
+    """Another choice of an enumeration in the tool's schema."""
+    functions = {f.get("name"): f for f in (tool.get("function", {}) for tool in tools[::-1])}
+    properties = functions.get(call.name, {}).get("parameters", {}).get("properties", {})
+    for name, value in _arguments(call).items():
         choices = [choice for choice in properties.get(name, {}).get("enum", ()) if choice != value]
-        for other in choices[:SWAPS_PER_ARGUMENT]:
-            yield "choice", name, other, _with(call, arguments | {name: other})
-
-
-def _with(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
-    return ToolCall.received(call.call_id, call.name, msgspec.json.encode(arguments).decode())
+        yield from (("choice", name, other) for other in choices[:SWAPS_PER_ARGUMENT])
 
 
 def _json(text: str) -> Any:

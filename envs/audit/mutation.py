@@ -4,9 +4,8 @@ from collections import Counter
 from random import Random
 
 from synth.envs.audit.mutants import KINDS, Mutant, mutants
-from synth.envs.audit.solutions import knows_solutions, solution, variant
-from synth.envs.audit.state import differences
-from synth.envs.conformance.finding import ConformanceRig, Finding, part
+from synth.envs.audit.solutions import differences, need_solutions, solution, variant
+from synth.envs.conformance.finding import ConformanceRig, NotTriedError, part, passes
 
 MUTANTS_PER_TASK = 60
 SHOWN = 12
@@ -15,65 +14,53 @@ OWN = "own"
 
 
 @part()
-async def mutants_are_killed(bench: ConformanceRig) -> Finding:
+async def mutants_are_killed(bench: ConformanceRig) -> str:
     """At least `bench.limits.killed` of the mutants fail; one that passes and leaves the state as the
     solution does is no mutant.
     """
-    if not knows_solutions(bench):
-        return Finding(None, "not tried: the world has no expert, its tasks no gold actions")
-    deadline = bench.deadline()
+    need_solutions(bench)
+    over, solved = bench.deadline(), 0
     made, killed, equal = Counter[str](), Counter[str](), Counter[str]()
     survivors: list[tuple[str, ...]] = []
-    solved = 0
     for task in bench.tasks:
-        known = None if deadline.over else await solution(bench, task)
+        known = None if over() else await solution(bench, task)
         if known is None:
             continue
         solved += 1
-        every = list(mutants(known))
         own = bench.world.mutants(task, known.transcript) if bench.world.mutants is not None else ()
+        owned = [Mutant(OWN, kind, tuple(actions)) for kind, actions in own]
         draw = Random(task.task_id)
-        chosen = _of(draw, every) + _of(
-            draw, [Mutant(OWN, kind, tuple(actions)) for kind, actions in own]
-        )
-        for mutant in chosen:
-            if deadline.over:
+        for mutant in _of(draw, list(mutants(known))) + _of(draw, owned):
+            if over():
                 break
             bench.note(f"task {task.task_id}, {mutant.what}")
             transcript, end = await variant(bench, task, mutant.actions)
             made[mutant.kind] += 1
-            if not transcript.verdict.passed:
-                killed[mutant.kind] += 1
-                continue
-            what = differences(bench, task, known.end, end)
-            if not what:
-                equal[mutant.kind] += 1
-            else:
-                survivors.append((task.task_id[:12], mutant.kind, mutant.what, ", ".join(what[:4])))
-    counted = made.total() - equal.total()
-    kinds = [(kind, made[kind], equal[kind], killed[kind]) for kind in (*KINDS, OWN) if made[kind]]
-    kinds.append(("all", made.total(), equal.total(), killed.total()))
+            killed[mutant.kind] += not transcript.verdict.passed
+            if transcript.verdict.passed:
+                what = ", ".join(differences(bench, task, known.end, end)[:4])
+                equal[mutant.kind] += not what
+                survivors += [(task.task_id[:12], mutant.kind, mutant.what, what)] * bool(what)
+    rows = [(kind, made[kind], equal[kind], killed[kind]) for kind in (*KINDS, OWN) if made[kind]]
+    rows.append(("all", made.total(), equal.total(), killed.total()))
     bench.table(
         "Mutants by kind",
         ("mutant", "made", "same state, left out", "counted", "killed", "share"),
         [
             (k, all_, same, all_ - same, dead, _share(dead, all_ - same))
-            for k, all_, same, dead in kinds
+            for k, all_, same, dead in rows
         ],
     )
     columns = ("task", "kind", "mutant", "differs in")
     bench.table(f"Survivors (the first {SHOWN})", columns, survivors[:SHOWN])
+    counted, least = made.total() - equal.total(), bench.limits.killed
     if not counted:
-        return Finding(None, f"not tried: no call of {solved} solved tasks changes the state")
-    detail = (
-        f"{_share(killed.total(), counted)} of {counted} mutants killed (at least "
-        f"{100 * bench.limits.killed:g} %), {equal.total()} left out, "
-        f"on {solved} of {len(bench.tasks)} tasks"
-    )
-    if survivors:
-        of, _, mutated, differs = survivors[0]
-        detail += f"; survives: task {of}, {mutated} (differs in {differs})"
-    return Finding(killed.total() >= bench.limits.killed * counted, detail)
+        raise NotTriedError(f"not tried: no call of {solved} solved tasks changes the state")
+    share = f"{_share(killed.total(), counted)} of {counted} mutants killed"
+    left = f"{equal.total()} left out, on {solved} of {len(bench.tasks)} tasks"
+    alive = [f"; survives: task {of}, {what} (differs in {at})" for of, _, what, at in survivors]
+    detail = f"{share} (at least {100 * least:g} %), {left}{''.join(alive[:1])}"
+    return passes(killed.total() >= least * counted, detail)
 
 
 def _of(draw: Random, every: list[Mutant]) -> list[Mutant]:

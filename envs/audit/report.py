@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from synth.envs.conformance.finding import Finding, Table
-from synth.envs.conformance.finding import Limits as Limits
+import msgspec
+
+from synth.engine.table import Table
+from synth.envs.conformance.finding import AuditLimits as AuditLimits
+from synth.envs.conformance.finding import QuestionFinding
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class AuditAnswer:
 
     name: str
     asked: str
-    findings: tuple[Finding, ...]
+    findings: tuple[QuestionFinding, ...]
     tables: tuple[Table, ...]
     seconds: float
     headline: tuple[str, ...] = ()
@@ -74,36 +77,17 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        answers = plain.pop("answers")
+        for answer, found in zip(self.answers, answers, strict=True):
+            del found["headline"]
+            found |= {"passed": answer.passed, "result": answer.result}
+            found |= {"seconds": round(answer.seconds, 3), "parts": found.pop("findings")}
+        failed = list(self.failed)
         return {
-            "world": self.world,
-            "version": self.version,
-            "licence": self.licence,
-            "settings": dict(self.settings),
-            "seed": self.seed,
-            "tasks": self.tasks,
-            "passed": not self.failed,
-            "failed": list(self.failed),
+            **plain,
+            "passed": not failed,
+            "failed": failed,
             "verdict": self.verdict,
-            "questions": [
-                {
-                    "name": answer.name,
-                    "asked": answer.asked,
-                    "passed": answer.passed,
-                    "result": answer.result,
-                    "seconds": round(answer.seconds, 3),
-                    "parts": [
-                        {"name": f.name, "passed": f.passed, "detail": f.detail}
-                        for f in answer.findings
-                    ],
-                    "tables": [
-                        {
-                            "title": t.title,
-                            "columns": list(t.columns),
-                            "rows": [list(r) for r in t.rows],
-                        }
-                        for t in answer.tables
-                    ],
-                }
-                for answer in self.answers
-            ],
+            "questions": answers,
         }

@@ -1,15 +1,21 @@
-"""Known solutions of the bench's tasks: by the world's own expert, else the task's gold actions."""
+"""Known solutions of the bench's tasks, by the world's own expert, else the task's gold actions; and
+in what the states that other episodes end in differ, as far as the world says that it matters.
+"""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synth.envs.audit.state import State, changed, state_of
-from synth.envs.conformance.experts import expert
-from synth.envs.conformance.finding import ConformanceRig
-from synth.envs.transcript import Transcript, perform, play
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import AgentTurn
+from synth.envs.bots import expert
+from synth.envs.conformance.finding import ConformanceRig, NotTriedError
+from synth.envs.fact_pattern import pattern_of
+from synth.envs.transcript import MAX_TURNS, Transcript, perform
+from synth.schemas.check import Facts
+from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
+
+State = Facts | str | None
+"""The facts where a world has them, else its state key, else nothing."""
 
 
 @dataclass(frozen=True)
@@ -24,33 +30,32 @@ class Solution:
     end: State
 
 
-def knows_solutions(bench: ConformanceRig) -> bool:
-    """Whether there is an expert, or a task with gold actions."""
-    return bench.claims("expert") or any(task.gold for task in bench.tasks)
+def need_solutions(bench: ConformanceRig) -> None:
+    """Raises `NotTriedError` where there is neither an expert nor a task with gold actions."""
+    if not bench.claims("expert") and not any(task.gold for task in bench.tasks):
+        raise NotTriedError("not tried: the world has no expert, its tasks no gold actions")
 
 
 async def solution(bench: ConformanceRig, task: Task) -> Solution | None:
     """A passing episode of a task, or None where none is known."""
     bench.note(f"a solution of task {task.task_id}")
-    env = bench.open()
     if bench.claims("expert"):
-        actions: Sequence[AgentTurn] = (
-            await play(env, task, expert("correct"), seed=bench.seed)
-        ).actions
+        played = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
+        actions: Sequence[AgentTurn] = played.actions
     else:
         actions = [AgentTurn(tool_calls=(call,)) for call in task.gold or ()]
-    state = await state_of(bench, env, (await env.reset(task)).state_key)
+    env = bench.open()
+    state = await _state_of(bench, env, (await env.reset(task)).state_key)
     effectful = []
     for action in actions:
         response = await env.step(action)
-        after = await state_of(bench, env, response.state_key)
-        effectful.append(bool(changed(state, after)))
+        after = await _state_of(bench, env, response.state_key)
+        effectful.append(bool(_changed(state, after)))
         state = after
     transcript = await perform(env, task, actions)
     await env.close()
-    return (
-        Solution(task, transcript, tuple(effectful), state) if transcript.verdict.passed else None
-    )
+    passed = transcript.verdict.passed
+    return Solution(task, transcript, tuple(effectful), state) if passed else None
 
 
 async def variant(
@@ -59,19 +64,34 @@ async def variant(
     """An episode of other actions, and the state at its end."""
     env = bench.open()
     transcript = await perform(env, task, actions)
-    last = (
-        transcript.responses[-1].state_key if transcript.responses else transcript.opening.state_key
-    )
-    state = await state_of(bench, env, last)
+    last = [transcript.opening.state_key, *(seen.state_key for seen in transcript.responses)][-1]
+    state = await _state_of(bench, env, last)
     await env.close()
     return transcript, state
 
 
-async def verdict_of(
-    bench: ConformanceRig, task: Task, actions: Sequence[AgentTurn]
-) -> CheckResult:
-    """The verdict on an episode of given actions in a fresh instance."""
-    env = bench.open()
-    verdict = (await perform(env, task, actions)).verdict
-    await env.close()
-    return verdict
+async def _state_of(bench: ConformanceRig, env: Env, state_key: str | None) -> State:
+    return dict(await env.facts()) if bench.claims("facts") else state_key
+
+
+def differences(bench: ConformanceRig, task: Task, before: State, after: State) -> list[str]:
+    """The paths whose values differ: free ones left out, generated ones by how many there are."""
+    free = dict.fromkeys(task.check.free if task.check else (), "free")
+    patterns = {**bench.world.spec.facts, **free}
+    found, generated = [], Counter[str]()
+    for path in sorted(_changed(before, after)):
+        pattern = pattern_of(patterns, path) or path
+        kind = patterns.get(pattern, "protected")
+        if kind == "generated" and isinstance(before, dict) and isinstance(after, dict):
+            generated[pattern] += (path in after) - (path in before)
+        elif kind != "free":
+            found.append(path)
+    counts = sorted(generated.items())
+    return found + [f"{count:+d} of {pattern}" for pattern, count in counts if count]
+
+
+def _changed(before: State, after: State) -> set[str]:
+    """All paths whose values differ."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return {path for path, _ in before.items() ^ after.items()}
+    return set() if before == after else {"the state key"}

@@ -2,22 +2,32 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
-from synth.envs.conformance.experts import players
-from synth.envs.transcript import Transcript, play
+from synth.engine.table import Table
+from synth.envs.bots import players
+from synth.envs.transcript import Transcript, perform, play
 from synth.envs.world import EnvEntry
-from synth.schemas.environment import Env
+from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.policy import Episode, Policy
 from synth.schemas.task import Task
 
 MOST_TURNS = 60
+Choose = Callable[[Episode], Policy]
+
+
+class FailedError(Exception):
+    """What is wrong with the world: the part that finds it fails."""
+
+
+class NotTriedError(Exception):
+    """Why a part does not apply."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class QuestionFinding:
     """`passed` is None where the part does not apply: the world does not claim what it looks at."""
 
     passed: bool | None
@@ -26,7 +36,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Limits:
+class AuditLimits:
     """What a world is held to.
 
     `call_ms` bounds the 99th percentile of a reset, step, check and snapshot; `episode_bytes` what
@@ -44,32 +54,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Numbers or examples behind an answer."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """When repeated trials stop, so that a slow world still gets an answer."""
-
-    at: float
-
-    @classmethod
-    def within(cls, seconds: float) -> "Deadline":
-        """That many seconds from now."""
-        return cls(time.monotonic() + seconds)
-
-    @property
-    def over(self) -> bool:
-        """Whether it has passed."""
-        return time.monotonic() > self.at
-
-
-@dataclass(frozen=True)
 class ConformanceRig:
     """A world on the bench: how it is opened, and the tasks it is tried on.
 
@@ -83,7 +67,7 @@ class ConformanceRig:
     seed: int
     tasks: Sequence[Task]
     call_limit_s: float = 5.0
-    limits: Limits = Limits()
+    limits: AuditLimits = AuditLimits()
     doing: list[str] = field(default_factory=list)
     given: bool = False
     tables: list[Table] = field(default_factory=list)
@@ -93,8 +77,11 @@ class ConformanceRig:
         return self.world.open(self.config)
 
     def claims(self, capability: str) -> bool:
-        """Whether the world says that it has a capability."""
-        return capability in self.world.spec.capabilities
+        """Whether the world says that it has a capability, or is deterministic."""
+        spec = self.world.spec
+        return capability in spec.capabilities or (
+            capability == "deterministic" and spec.deterministic
+        )
 
     def note(self, doing: str) -> None:
         """Says what is asked of the world next."""
@@ -106,36 +93,49 @@ class ConformanceRig:
             self.tables.append(Table(title, columns, tuple(tuple(map(str, row)) for row in rows)))
 
     @property
-    def player(self) -> tuple[str, Callable[[Episode], Policy]]:
-        """The most telling policy that can walk through the world, by name."""
-        return next(iter(players(self.world.spec).items()))
+    def players(self) -> dict[str, Choose]:
+        """The policies that can walk through the world, by name, the most telling first."""
+        return players(self.world.spec)
+
+    async def play(self, env: Env, task: Task, who: str = "", most: int = MOST_TURNS) -> Transcript:
+        """An episode in this instance, by the most telling player unless one is named."""
+        choose = self.players[who or next(iter(self.players))]
+        return await play(env, task, choose, seed=self.seed, max_turns=most)
 
     async def played(
         self,
         task: Task,
-        choose: Callable[[Episode], Policy] | None = None,
+        choose: Choose | None = None,
         *,
         seed: int | None = None,
         max_turns: int = MOST_TURNS,
     ) -> Transcript:
-        """An episode in a fresh instance, by `player` unless a policy is named."""
-        env = self.open()
-        found = await play(
-            env,
-            task,
-            choose or self.player[1],
-            seed=self.seed if seed is None else seed,
-            max_turns=max_turns,
-        )
+        """An episode in a fresh instance, by the most telling player unless a policy is given."""
+        env, who = self.open(), choose or next(iter(self.players.values()))
+        seeded = self.seed if seed is None else seed
+        found = await play(env, task, who, seed=seeded, max_turns=max_turns)
         await env.close()
         return found
 
-    def deadline(self) -> Deadline:
-        """When a part stops repeating trials."""
-        return Deadline.within(self.limits.part_s / 2)
+    async def performed(self, task: Task, actions: Sequence[AgentTurn]) -> Transcript:
+        """An episode of given actions in a fresh instance."""
+        env = self.open()
+        found = await perform(env, task, actions)
+        await env.close()
+        return found
+
+    def deadline(self) -> Callable[[], bool]:
+        """Whether a part is to stop repeating trials, so that a slow world still gets an answer."""
+        return over_after(self.limits.part_s / 2)
 
 
-Part = Callable[[ConformanceRig], Awaitable[Finding]]
+def over_after(seconds: float) -> Callable[[], bool]:
+    """Whether that many seconds from now are over."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
+
+
+Part = Callable[[ConformanceRig], Awaitable[QuestionFinding]]
 _CLAIMS = {
     "affordances": "affordances",
     "expert": "an expert",
@@ -147,23 +147,30 @@ _CLAIMS = {
 }
 
 
-def part(needs: str = "") -> Callable[[Part], Part]:
+def part(needs: str = "") -> Callable[[Callable[[ConformanceRig], Awaitable[str]]], Part]:
     """A part of a question, found under its own name; not asked of a world that lacks what it
-    needs.
+    needs. It gives what was measured, or raises what is wrong (`FailedError`), or why it does not
+    apply (`NotTriedError`).
     """
 
-    def of(ask: Part) -> Part:
+    def of(ask: Callable[[ConformanceRig], Awaitable[str]]) -> Part:
         @wraps(ask)
-        async def asked(bench: ConformanceRig) -> Finding:
-            able = bench.claims(needs) or (
-                needs == "deterministic" and bench.world.spec.deterministic
-            )
-            if needs and not able:
-                found = Finding(None, f"the world does not claim {_CLAIMS[needs]}")
-            else:
-                found = await ask(bench)
-            return replace(found, name=ask.__name__)
+        async def asked(bench: ConformanceRig) -> QuestionFinding:
+            try:
+                if needs and not bench.claims(needs):
+                    raise NotTriedError(f"the world does not claim {_CLAIMS[needs]}")
+                return QuestionFinding(True, await ask(bench), ask.__name__)
+            except (FailedError, NotTriedError) as found:
+                passed = False if isinstance(found, FailedError) else None
+                return QuestionFinding(passed, str(found), ask.__name__)
 
         return asked
 
     return of
+
+
+def passes(passed: bool, detail: str) -> str:
+    """What was measured, where it passes. Raises `FailedError` where it does not."""
+    if not passed:
+        raise FailedError(detail)
+    return detail

@@ -108,70 +108,53 @@ def _wrong_arguments(function: ToolSchema) -> Iterator[Hostile]:
     """Calls that are right but for one argument: missing, of the wrong type, a number out of all
     range; then texts that are texts, and objects that are objects, yet not what anyone wants.
     """
-    name, (properties, required) = function["name"], _parameters(function)
-    right = _plausible(function)
+    name, parameters = function["name"], function.get("parameters") or {}
+    properties: dict[str, Any] = parameters.get("properties") or {}
+    right = {key: _plausible(properties[key]) for key in parameters.get("required") or ()}
 
-    def hostile(argument: str, how: str, value: Any, *, is_error: bool) -> Hostile:
-        text = msgspec.json.encode(right | {argument: value}).decode()
+    def hostile(how: str, arguments: dict[str, Any], *, is_error: bool = True) -> Hostile:
+        text = msgspec.json.encode(arguments).decode()
         return Hostile(f"{name} with {how}", _calling(name, text), is_error)
 
-    for argument in required:
-        left = msgspec.json.encode({key: right[key] for key in right if key != argument}).decode()
-        yield Hostile(f"{name} with {argument} missing", _calling(name, left), is_error=True)
+    for missing in right:
+        yield hostile(f"{missing} missing", {key: right[key] for key in right if key != missing})
     for argument, schema in properties.items():
         for case, wrong in _of_other_types(schema):
-            yield hostile(argument, f"{argument} {case}", wrong, is_error=True)
-        is_error = schema.get("type") in {"string", "boolean", "array", "object"}
+            yield hostile(f"{argument} {case}", right | {argument: wrong})
+        is_error = schema.get("type") in ("string", "boolean", "array", "object")
         for case, number in _NUMBERS.items():
-            how = f"{argument} a number {case}"
-            yield hostile(argument, how, msgspec.Raw(number.encode()), is_error=is_error)
-    unknown = "no_such_argument"
-    yield hostile(unknown, "an unknown argument", ENORMOUS[:2000], is_error=False)
+            made = right | {argument: msgspec.Raw(number.encode())}
+            yield hostile(f"{argument} a number {case}", made, is_error=is_error)
+    unknown = {"no_such_argument": ENORMOUS[:2000]}
+    yield hostile("an unknown argument", right | unknown, is_error=False)
     texts = NASTY_TEXTS | {"an escaped lone surrogate": msgspec.Raw(b'"\\ud800 and \\u0000"')}
-    for argument, schema in properties.items():
-        for case, text in texts.items() if schema.get("type") == "string" else ():
-            yield hostile(argument, f"{argument} of {case}", text, is_error=False)
-    nested = msgspec.Raw(b"[" * 400 + b"]" * 400)
-    yield hostile(unknown, "an argument nested 400 deep", nested, is_error=False)
+    for argument in (key for key in properties if properties[key].get("type") == "string"):
+        for case, text in texts.items():
+            yield hostile(f"{argument} of {case}", right | {argument: text}, is_error=False)
+    nested = {"no_such_argument": msgspec.Raw(b"[" * 400 + b"]" * 400)}
+    yield hostile("an argument nested 400 deep", right | nested, is_error=False)
+
+
+_OTHERS: dict[str, tuple[str, Any]] = {
+    "object": ("an object", {"a": [1]}),
+    "array": ("a list", [["a"]]),
+    "null": ("null", None),
+    "string": ("a text", "abc"),
+}
+_OF_TYPE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 
 
 def _of_other_types(schema: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Values that no reading makes one of the schema's type, or of its choices."""
-    others: list[tuple[str, Any]] = [
-        ("an object", {"a": [1]}),
-        ("a list", [["a"]]),
-        ("null", None),
-        ("a text", "abc"),
-    ]
-    fits = {"object": {"an object"}, "array": {"a list"}, "string": {"a text"}, "null": {"null"}}
-    types = schema.get("type", ["object", "array", "string", "null"])
-    admissible = set().union(
-        *(fits.get(kind, set()) for kind in ([types] if isinstance(types, str) else types))
-    )
-    wrong = [(case, value) for case, value in others if case not in admissible]
+    """Values that no reading makes one of the schema's type (or types), or of its choices."""
+    types = schema.get("type", _OTHERS)
+    wrong = [other for kind, other in _OTHERS.items() if kind not in types]
     return [*wrong, ("no such choice", "no_such_choice")] if schema.get("enum") else wrong
 
 
-def _parameters(function: ToolSchema) -> tuple[dict[str, Any], list[str]]:
-    """The properties of a function's arguments, and which are required."""
-    parameters = function.get("parameters") or {}
-    return dict(parameters.get("properties") or {}), list(parameters.get("required") or [])
-
-
-def _plausible(function: ToolSchema) -> dict[str, Any]:
-    """Required arguments of the right type."""
-    properties, required = _parameters(function)
-    of_type: dict[str, Any] = {
-        "integer": 1,
-        "number": 1,
-        "boolean": True,
-        "array": [],
-        "object": {},
-    }
-    return {
-        name: (properties[name].get("enum") or [of_type.get(properties[name].get("type"), "a")])[0]
-        for name in required
-    }
+def _plausible(schema: dict[str, Any]) -> Any:
+    """A value of the right type."""
+    of_type = _OF_TYPE.get(schema["type"], "a") if isinstance(schema.get("type"), str) else "a"
+    return (schema.get("enum") or [of_type])[0]
 
 
 def _calling(name: str, arguments: str) -> AgentTurn:

@@ -4,21 +4,20 @@ began with.
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from synth.boundary import FaultError
-from synth.envs.conformance.finding import ConformanceRig, Finding, part
+from synth.envs.conformance.finding import MOST_TURNS, ConformanceRig, FailedError, part
+from synth.envs.transcript import turn_of
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.schemas.environment import AgentTurn
 from synth.schemas.policy import Episode, View
 from synth.schemas.trajectory import ToolCall, Turn
 
-MOST_TURNS = 60
-
 
 @part()
-async def answers_keep_to_the_protocol(bench: ConformanceRig) -> Finding:
+async def answers_keep_to_the_protocol(bench: ConformanceRig) -> str:
     """An episode of each task, with odd turns in it, held to what a run holds every answer to."""
     turns = 0
     for task in bench.tasks:
@@ -28,15 +27,14 @@ async def answers_keep_to_the_protocol(bench: ConformanceRig) -> Finding:
                 turns += await _played(bench, given, odd_first=odd_first)
                 given.unchanged()
             except FaultError as fault:
-                return Finding(False, f"task {task.task_id}: {fault.detail}")
-    return Finding(True, f"{turns} turns answered by the rules")
+                raise FailedError(f"task {task.task_id}: {fault.detail}") from fault
+    return f"{turns} turns answered by the rules"
 
 
 async def _played(bench: ConformanceRig, given: Given, *, odd_first: bool) -> int:
     """Turns taken. Raises `FaultError` for the first answer that a run would not take."""
     env = bench.open()
-    _, choose = bench.player
-    policy = choose(Episode(env, None, 0, bench.seed))
+    policy = next(iter(bench.players.values()))(Episode(env, None, 0, bench.seed))
     bench.note(f"reset for task {given.task.task_id}")
     opening = await given.opened(env)
     turns: list[Turn] = []
@@ -46,17 +44,9 @@ async def _played(bench: ConformanceRig, given: Given, *, odd_first: bool) -> in
         for act in (*(_odd(action.tool_calls) if odd_first and not turns else ()), action):
             index = len(turns)
             bench.note(f"turn {index}")
-            response = await stepped(env.step(act), index, act.tool_calls)
-            turns.append(
-                Turn(
-                    index,
-                    act.content,
-                    act.tool_calls,
-                    response.observations,
-                    state_key=response.state_key,
-                )
-            )
-            done = response.done
+            seen = await stepped(env.step(act), index, act.tool_calls)
+            turns.append(turn_of(index, act, seen))
+            done = seen.done
             if done:
                 break
     for act in _odd(turns[-1].tool_calls):
@@ -76,14 +66,7 @@ def _odd(calls: Sequence[ToolCall]) -> Iterator[AgentTurn]:
     broken = ToolCall.received("call_odd_2", calls[0].name if calls else "no_such_tool", "{")
     yield AgentTurn(tool_calls=(unknown, broken))
     if calls:
-        yield AgentTurn(
-            tool_calls=(
-                broken,
-                *(
-                    msgspec.structs.replace(call, call_id=f"{call.call_id}_beside")
-                    for call in calls
-                ),
-            )
-        )
+        beside = (replace(call, call_id=f"{call.call_id}_beside") for call in calls)
+        yield AgentTurn(tool_calls=(broken, *beside))
     yield AgentTurn("One moment.")
     yield AgentTurn()

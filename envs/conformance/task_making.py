@@ -4,80 +4,72 @@ world.
 
 import msgspec
 
-from synth.envs.conformance.finding import ConformanceRig, Finding, part
-from synth.envs.transcript import difference, play
+from synth.envs.conformance.finding import ConformanceRig, FailedError, part
+from synth.envs.transcript import difference
 from synth.schemas.canonical import canonical_json
 from synth.schemas.task import Task
 
 
 @part("tasks")
-async def tasks_by_seed(bench: ConformanceRig) -> Finding:
+async def tasks_by_seed(bench: ConformanceRig) -> str:
     """Made twice they are equal, another seed makes others, ids are unique hashes of the content
     that survive a file.
     """
-    if not bench.given and (problem := _made_otherwise(bench)) is not None:
-        return Finding(False, problem)
+    if not bench.given:
+        _made_again(bench)
     if len({task.task_id for task in bench.tasks}) != len(bench.tasks):
-        return Finding(False, "two tasks have the same id")
+        raise FailedError("two tasks have the same id")
     for task in bench.tasks:
-        if (
-            task.task_id
-            != Task.identified(
-                **{k: v for k, v in msgspec.structs.asdict(task).items() if k != "task_id"}
-            ).task_id
-        ):
-            return Finding(
-                False,
-                f"the id {task.task_id} is not the hash of its task (use Task.identified)",
+        fields = msgspec.structs.asdict(task)
+        identity, of = fields.pop("task_id"), bench.world.spec.name
+        if identity != Task.identified(**fields).task_id:
+            raise FailedError(
+                f"the id {identity} is not the hash of its task (use Task.identified)"
             )
         if canonical_json(_read_back(task)) != canonical_json(task):
-            return Finding(False, f"task {task.task_id} reads back from a file as another")
-        if task.env != bench.world.spec.name:
-            return Finding(
-                False,
-                f"task {task.task_id} is for {task.env}, the world is {bench.world.spec.name}",
-            )
+            raise FailedError(f"task {identity} reads back from a file as another")
+        if task.env != of:
+            raise FailedError(f"task {identity} is for {task.env}, the world is {of}")
     derived = ", derived: whether a seed makes the same ones was not asked" if bench.given else ""
-    return Finding(True, f"{len(bench.tasks)} tasks{derived}")
+    return f"{len(bench.tasks)} tasks{derived}"
 
 
-def _made_otherwise(bench: ConformanceRig) -> str | None:
-    """What is amiss when the tasks are made again, by another seed, and fewer."""
-    if list(bench.world.make_tasks(bench.config, bench.seed, len(bench.tasks))) != list(
-        bench.tasks
-    ):
-        return "the same seed makes other tasks the second time"
-    if list(bench.world.make_tasks(bench.config, bench.seed + 1, len(bench.tasks))) == list(
-        bench.tasks
-    ):
-        return "another seed makes the same tasks"
-    if list(bench.world.make_tasks(bench.config, bench.seed, 1)) != list(bench.tasks[:1]):
-        return "the first task depends on how many are made"
-    return None
+def _made_again(bench: ConformanceRig) -> None:
+    """Raises `FailedError` for what is amiss when the tasks are made again, by another seed, and
+    fewer.
+    """
+    tasks, count = list(bench.tasks), len(bench.tasks)
+
+    def made(seed: int, many: int) -> list[Task]:
+        return list(bench.world.make_tasks(bench.config, seed, many))
+
+    if made(bench.seed, count) != tasks:
+        raise FailedError("the same seed makes other tasks the second time")
+    if made(bench.seed + 1, count) == tasks:
+        raise FailedError("another seed makes the same tasks")
+    if made(bench.seed, 1) != tasks[:1]:
+        raise FailedError("the first task depends on how many are made")
 
 
 @part()
-async def tasks_open_their_world(bench: ConformanceRig) -> Finding:
+async def tasks_open_their_world(bench: ConformanceRig) -> str:
     """A task read back from a file, in a world opened from its own `env_config` as rollouts open
     it, goes like the task as made.
     """
-    who, choose = bench.player
     for task in bench.tasks:
-        bench.note(f"{who} in a world opened from env_config {dict(task.env_config)}")
-        by_settings, by_task = bench.open(), bench.world.open(_read_back(task).env_config)
-        made = await play(by_settings, task, choose, seed=bench.seed, max_turns=60)
-        stored = await play(by_task, _read_back(task), choose, seed=bench.seed, max_turns=60)
+        who, config = next(iter(bench.players)), dict(task.env_config)
+        bench.note(f"{who} in a world opened from env_config {config}")
+        read = _read_back(task)
+        by_settings, by_task = bench.open(), bench.world.open(read.env_config)
+        made, stored = await bench.play(by_settings, task), await bench.play(by_task, read)
         await by_settings.close()
         await by_task.close()
-        what = difference(made, stored) or (
-            "the actions differ" if made.actions != stored.actions else None
-        )
+        same = made.actions == stored.actions
+        what = difference(made, stored) or (None if same else "the actions differ")
         if what is not None:
-            return Finding(
-                False,
-                f"task {task.task_id}, read back and opened from its env_config: {what}",
-            )
-    return Finding(True)
+            said = f"task {task.task_id}, read back and opened from its env_config: {what}"
+            raise FailedError(said)
+    return ""
 
 
 def _read_back(task: Task) -> Task:

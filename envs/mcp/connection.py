@@ -42,7 +42,7 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Command:
+class ServerCommand:
     """What is started, with which environment; `inherited` are descriptors that it gets."""
 
     words: Sequence[str]
@@ -52,7 +52,7 @@ class Command:
 
 @asynccontextmanager
 async def connected(
-    command: Command, folder: Path, errors: IO[str], keys: KeyRemover
+    command: ServerCommand, folder: Path, errors: IO[str], keys: KeyRemover
 ) -> AsyncIterator[Connection]:
     """Starts the server in `folder`, and ends it with all that it started. Raises `OSError` where
     there is no such program.

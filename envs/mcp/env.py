@@ -25,7 +25,7 @@ from synth.envs.mcp.folder import (
 )
 from synth.envs.mcp.pool import given_back, lent
 from synth.envs.mcp.proposing import proposed
-from synth.envs.mcp.server import McpServer, ServerError, reads_only, schema_of
+from synth.envs.mcp.server import McpServer, McpServerError, reads_only, schema_of
 from synth.envs.mcp.settings import McpConfig, McpSettings
 from synth.envs.mcp.walk import TooLargeError, emptied
 from synth.schemas.canonical import content_hash, valid_text
@@ -139,7 +139,7 @@ class McpEnv:
             self._server = McpServer(self._settings, self._folder)
             try:
                 await self._server.start()
-            except ServerError as error:
+            except McpServerError as error:
                 raise FaultError(error.fault, str(error)) from error
 
     def _live(self) -> tuple[McpServer, Path]:
@@ -192,7 +192,7 @@ class McpEnv:
                 True,
             )
             await self._shrunk()
-        except ServerError as error:
+        except McpServerError as error:
             raise FaultError(error.fault, str(error)) from error
         except refusal() as error:
             content, failed = f"The call was refused: {error}", True

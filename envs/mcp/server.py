@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from synth.boundary import imported
-from synth.confinement import LOOK_S, Held, confined_command, environment_file, held, tree
-from synth.envs.mcp.connection import EXTRA, Command, Connection, connected
+from synth.confinement import LOOK_S, HeldProcess, confined_command, environment_file, held, tree
+from synth.envs.mcp.connection import EXTRA, Connection, ServerCommand, connected
 from synth.envs.mcp.settings import McpSettings
 from synth.envs.mcp.walk import TooLargeError, weight
 from synth.keys import resolved
@@ -33,7 +33,7 @@ _TELLING = re.compile(r"^.*\b(?:\w*Error|\w*Exception|error|panic|fatal)\b.*$", 
 """The line of a server's last words that says most."""
 
 
-class ServerError(Exception):
+class McpServerError(Exception):
     """The server died, or did not answer in time; what it said last on stderr stands in the
     message.
 
@@ -65,7 +65,7 @@ class McpServer:
         self.keys = KeyRemover({})
 
     async def start(self) -> None:
-        """Starts the server and reads its tools. Raises `ServerError`, and `ConfigError` where it
+        """Starts the server and reads its tools. Raises `McpServerError`, and `ConfigError` where it
         has no tools, and where confinement
         or the library is missing.
         """
@@ -122,17 +122,21 @@ class McpServer:
     def _count(self) -> int:
         return len(tree(self._connection.process.pid)) if self._connection is not None else 0
 
-    def _held(self) -> Held:
-        return held(self._connection.process.pid) if self._connection is not None else Held(0, 0)
+    def _held(self) -> HeldProcess:
+        return (
+            held(self._connection.process.pid)
+            if self._connection is not None
+            else HeldProcess(0, 0)
+        )
 
     @contextmanager
-    def _command(self, environment: Mapping[str, str]) -> Iterator[Command]:
+    def _command(self, environment: Mapping[str, str]) -> Iterator[ServerCommand]:
         """How the server is started; its variables never stand in a command line. Raises
         `ConfigError` where it cannot be confined.
         """
         settings, path = self._settings, {"PATH": os.environ.get("PATH", "")}
         if settings.unconfined:
-            yield Command(
+            yield ServerCommand(
                 settings.command,
                 {**path, "HOME": str(self._folder), "LANG": "C.UTF-8", **environment},
             )
@@ -145,9 +149,9 @@ class McpServer:
                 read_only=settings.shown,
                 environment=held,
             )
-            yield Command(confined, path, () if held is None else (held,))
+            yield ServerCommand(confined, path, () if held is None else (held,))
 
-    async def _live(self, command: Command, client: Any, ready: asyncio.Event) -> None:
+    async def _live(self, command: ServerCommand, client: Any, ready: asyncio.Event) -> None:
         if self._said is None:
             raise RuntimeError("the server was ended before it was started")
         async with connected(command, self._folder, self._said, self.keys) as line:
@@ -164,7 +168,7 @@ class McpServer:
                 await self._stop.wait()
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """The tool's result. Raises what the session raises for a refused call, `ServerError` where
+        """The tool's result. Raises what the session raises for a refused call, `McpServerError` where
         no answer comes, and
         `TooLargeError` beyond the limits of disk and memory; after both the server is ended.
         """
@@ -244,7 +248,7 @@ class McpServer:
             self._said.close()
             self._said = None
 
-    def _problem(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> ServerError:
+    def _problem(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> McpServerError:
         """With the server's own last words."""
         task = self._task
         error = (
@@ -263,7 +267,7 @@ class McpServer:
             size = self._said.seek(0, os.SEEK_END)
             self._said.seek(max(0, size - LAST_WORDS))
             words = _telling(self.keys.clean_text(self._said.read())[-20 * LONGEST_WORDS :])
-        return ServerError(
+        return McpServerError(
             f"the MCP server {self._named!r} "
             f"{what}{cause}{amiss}{f'; it said: {words}' if words else ''}",
             fault,

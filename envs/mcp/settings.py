@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from synth.confinement import Limits
+from synth.confinement import ProcessLimits
 from synth.keys import EnvironmentValue, refuse_literals
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
@@ -71,7 +71,7 @@ class McpSettings(BaseModel):
     read_only: tuple[str, ...] = ()
     environment: dict[str, EnvironmentValue] = {}
     task_file: str | None = None
-    limits: Limits = Limits()
+    limits: ProcessLimits = ProcessLimits()
     start_s: float = Field(default=60, gt=0)
     call_s: float = Field(default=60, gt=0)
     stateless: bool = False

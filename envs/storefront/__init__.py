@@ -4,12 +4,11 @@ checks.
 
 from synth.envs.storefront.customer.user_prompt import USER
 from synth.envs.storefront.env import SPEC, open_storefront
-from synth.envs.storefront.reverse.goals import write_goal
-from synth.envs.storefront.reverse.look_ups import LOOK_UPS
-from synth.envs.storefront.reverse.notes import NOTES
+from synth.envs.storefront.reverse.goals import NOTES, write_goal
 from synth.envs.storefront.reverse.questions import elsewhere
 from synth.envs.storefront.reverse.trials import BOTS, alternatives, exploring, mutants
-from synth.envs.storefront.tasks.levels import make_tasks
+from synth.envs.storefront.reverse.writes import LOOK_UPS
+from synth.envs.storefront.tasks.goals import make_tasks
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.world import EnvEntry, Questions
 

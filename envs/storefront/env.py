@@ -1,32 +1,36 @@
 """The storefront as an environment: one conversation at the support desk."""
 
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+import msgspec
+
 from synth.envs.storefront.check.check import evaluate
-from synth.envs.storefront.customer.customer import Customer, Memory
+from synth.envs.storefront.customer.customer import Customer, CustomerMemory
 from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import Belief
 from synth.envs.storefront.expert.plan import Plan
 from synth.envs.storefront.expert.planner import next_turn
 from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
-from synth.envs.storefront.reverse.affordances import explorable
-from synth.envs.storefront.reverse.passer_by import first_words, passer_by
+from synth.envs.storefront.reverse.affordances import explorable, first_words, passer_by
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.desk import Desk
-from synth.envs.storefront.tools.parking import Parked, parked, unparked
 from synth.envs.storefront.tools.policy_text import system_prompt
 from synth.envs.storefront.tools.schemas import TOOLS
 from synth.envs.storefront.tools.transcript import Exchange, legible, recorded
 from synth.envs.storefront.tools.turn import ENDED, answers, tool_answer
+from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.clock import Clock
 from synth.envs.storefront.world.config import StorefrontConfig, validated
+from synth.envs.storefront.world.search_index import SearchIndex
 from synth.envs.storefront.world.state import State
-from synth.envs.storefront.world.world import BaseWorld, base_world, patched
+from synth.envs.storefront.world.world import BaseWorld, world_of
 from synth.schemas.check import CheckResult, Facts
 from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from synth.schemas.errors import SynthError
+from synth.schemas.errors import DamagedError, SynthError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, Trajectory
 
@@ -36,28 +40,28 @@ SPEC = EnvSpec(
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=80 * 1024,
-    facts={
-        "orders/*/*": "required",
-        "lines/*/*": "required",
-        "refunds/*/*": "required",
-        "escalations/*/*": "required",
-        "returns/*/*": "generated",
-        "escalations/*/summary": "free",
-        "customers/*/*": "protected",
-        "addresses/*/*": "protected",
-        "payments/*/*": "protected",
-        "products/*/*": "protected",
-        "variants/*/*": "protected",
-        "variants/*/stock": "free",
-        "coupons/*/*": "required",
-        "shipments/*/*": "protected",
-        "tickets/*/*": "protected",
-        "notes/*/*": "free",
-        "conversation/*/*": "free",
-        "denials/*/*": "free",
-    },
+    facts={path: zone for zone, paths in texts("facts").items() for path in paths},
     profiles=tuple(MISCONCEPTIONS),
 )
+
+
+class Parked(msgspec.Struct):
+    """All that differs from a freshly opened episode of the task; `changed` are rows by table and
+    key.
+    """
+
+    task: Task | None
+    ticks: int
+    changed: list[tuple[str, str, Row]]
+    memory: CustomerMemory
+    exchanges: list[Exchange]
+    index: SearchIndex
+    happened: list[int]
+    stumbled: list[str]
+
+
+_PARKED = msgspec.msgpack.Decoder(Parked)
+COMPRESSION_LEVEL = 6
 
 
 class StorefrontEnv:
@@ -81,7 +85,7 @@ class StorefrontEnv:
         return Opening(
             system_prompt(self._base.rules, self._base.today, self._desk.config.policy),
             TOOLS,
-            (_spoken(self._opening),),
+            (Observation(self._opening, Source.USER),),
             self._desk.state.key(),
         )
 
@@ -89,12 +93,9 @@ class StorefrontEnv:
         """Answers a turn; after the end every turn is answered by an error and changes nothing."""
         desk = self._desk
         if desk.customer.memory.ended:
-            calls = tuple(tool_answer(call, ENDED, True) for call in turn.tool_calls)
-            return Response(
-                calls or (Observation(ENDED, Source.ENVIRONMENT, error=True),),
-                desk.state.key(),
-                done=True,
-            )
+            ended = tuple(tool_answer(call, ENDED, True) for call in turn.tool_calls)
+            said = ended or (Observation(ENDED, Source.ENVIRONMENT, error=True),)
+            return Response(said, desk.state.key(), done=True)
         desk.tick()
         taken = legible(turn)
         observations = answers(desk, turn, taken)
@@ -138,7 +139,9 @@ class StorefrontEnv:
         return self._desk.state.facts()
 
     async def snapshot(self) -> Snapshot:
-        """The episode put aside: what differs from the base world, and the transcript."""
+        """The episode put aside, compressed: what differs from the base world, and the
+        transcript.
+        """
         desk = self._desk
         kept = Parked(
             self._task,
@@ -150,7 +153,8 @@ class StorefrontEnv:
             desk.happened,
             desk.stumbled,
         )
-        return Snapshot(SPEC.name, SPEC.version, parked(kept))
+        blob = zlib.compress(msgspec.msgpack.encode(kept), COMPRESSION_LEVEL)
+        return Snapshot(SPEC.name, SPEC.version, blob)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Goes on from a snapshot. Raises `SynthError` for one of another world or version,
@@ -161,17 +165,16 @@ class StorefrontEnv:
                 f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {SPEC.name} "
                 f"{SPEC.version}"
             )
-        kept = unparked(snapshot.blob)
+        try:
+            kept = _PARKED.decode(zlib.decompress(snapshot.blob))
+        except (zlib.error, msgspec.DecodeError) as error:
+            raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
         self._sit_down(kept.task)
+        desk = self._desk
         for table, key, row in kept.changed:
-            self._desk.state.put(table, key, row)
-        self._desk.clock.ticks = kept.ticks
-        self._desk.customer.memory = kept.memory
-        self._desk.index, self._desk.happened, self._desk.stumbled = (
-            kept.index,
-            kept.happened,
-            kept.stumbled,
-        )
+            desk.state.put(table, key, row)
+        desk.clock.ticks, desk.customer.memory = kept.ticks, kept.memory
+        desk.index, desk.happened, desk.stumbled = kept.index, kept.happened, kept.stumbled
         self._exchanges = kept.exchanges
 
     async def affordances(self) -> Sequence[AgentTurn]:
@@ -213,7 +216,7 @@ class StorefrontEnv:
         self._desk = Desk(
             State(self._base),
             Clock(date.fromisoformat(self._base.today)),
-            Customer(self._script, Memory()),
+            Customer(self._script, CustomerMemory()),
             config,
         )
         self._exchanges = []
@@ -221,7 +224,7 @@ class StorefrontEnv:
 
     def _believed(self) -> Belief:
         if self._belief is None:
-            self._belief = Belief(self._opening, self._script.said_at_once())
+            self._belief = Belief([self._opening], self._script.said_at_once())
         for exchange in self._exchanges[self._belief.exchanges :]:
             self._belief.absorb(exchange)
         return self._belief
@@ -230,19 +233,6 @@ class StorefrontEnv:
 def open_storefront(settings: Mapping[str, Any]) -> Env:
     """A fresh storefront. Raises `ConfigError` for settings that it does not know."""
     return StorefrontEnv(validated(settings))
-
-
-def world_of(config: StorefrontConfig) -> BaseWorld:
-    """The world at the start that the settings stand for."""
-    base = base_world(
-        config.world_seed or 0,
-        config.customers,
-        config.orders,
-        config.variant,
-        config.rules_in_force,
-        config.enforced_share,
-    )
-    return patched(base, tuple(sorted(config.facts.items()))) if config.facts else base
 
 
 def _checked(
@@ -257,12 +247,7 @@ def _checked(
     script = read_script(task.script)
     return evaluate(
         *(task.check, base, changed, exchanges),
-        speaker=script.name,
         opening=task.goal,
         script=script,
         outcome_only=config.outcome_only,
     )
-
-
-def _spoken(text: str) -> Observation:
-    return Observation(text, Source.USER)

@@ -10,11 +10,10 @@ from synth.envs.echo_check import state_verdicts
 from synth.envs.textworld.commands import TOOLS, WITHOUT_EFFECT, Command, as_turn, read_call, typed
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.textworld.games import MadeGame, made_games
-from synth.envs.textworld.interpreter import Interpreter, Memory, Reply
+from synth.envs.textworld.interpreter import GameMemory, GameReply, Interpreter
 from synth.envs.textworld.logic import Deed, Logic
-from synth.envs.textworld.planner import Planner
+from synth.envs.textworld.planner import Planner, wanders_off
 from synth.envs.textworld.seeking import Seeker
-from synth.envs.textworld.wandering import wanders_off
 from synth.envs.textworld.wishes import demanded, read
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.check import CheckResult, Facts, Scalar
@@ -41,7 +40,7 @@ class _Parked(msgspec.Struct, frozen=True):
     task: Task | None
     deeds: tuple[Deed, ...]
     turns: int
-    memory: Memory | None
+    memory: GameMemory | None
 
 
 class TextWorldEnv:
@@ -64,25 +63,19 @@ class TextWorldEnv:
         `ConfigError` where the game is another one now.
         """
         room = self._sit_down(task).opening
-        return Opening(
-            SYSTEM_PROMPT,
-            TOOLS,
-            (Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER),),
-            self._state_key(),
-        )
+        said = Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER)
+        return Opening(SYSTEM_PROMPT, TOOLS, (said,), self._state_key())
 
     async def step(self, turn: AgentTurn) -> Response:
         """Does the turn's calls in their order, up to the end of the game, or of what a derived
         task asks for.
         """
         self._turns += 1
-        if turn.tool_calls:
-            observations = tuple(self._answer(call) for call in turn.tool_calls)
-        else:
-            observations = (
-                Observation(OVER if self._over else USE_TOOLS, Source.ENVIRONMENT, error=True),
-            )
-        return Response(observations, self._state_key(), done=self._over)
+        seen = [self._answer(call) for call in turn.tool_calls]
+        if not seen:
+            why = OVER if self._over else USE_TOOLS
+            seen = [Observation(why, Source.ENVIRONMENT, error=True)]
+        return Response(tuple(seen), self._state_key(), done=self._over)
 
     async def check(self) -> CheckResult:
         """The goals that the game's facts show as reached, and that nothing else was used up."""
@@ -111,11 +104,8 @@ class TextWorldEnv:
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """Every admissible command."""
-        return (
-            ()
-            if self._over
-            else tuple(as_turn(command, self._turns) for command in self._live.possible())
-        )
+        possible = () if self._over else self._live.possible()
+        return tuple(as_turn(command, self._turns) for command in possible)
 
     async def facts(self) -> Facts:
         """See `Logic.facts`."""
@@ -151,9 +141,8 @@ class TextWorldEnv:
         """
         logic = self._live
         if self._task is not None and self._task.origin is Origin.REVERSE:
-            step = Seeker(logic).next_command(
-                read(self._task.goal) or demanded(self._task.check), seed
-            )
+            wishes = read(self._task.goal) or demanded(self._task.check)
+            step = Seeker(logic).next_command(wishes, seed)
         else:
             self._planner = self._planner or Planner(logic.game)
             deed = self._planner.next_deed(logic.deeds)
@@ -165,14 +154,10 @@ class TextWorldEnv:
     @property
     def _over(self) -> bool:
         """Whether the game is won, or all is as a derived task wants it."""
-        if (
-            self._live.won
-            or self._task is None
-            or self._task.origin is not Origin.REVERSE
-            or self._task.check is None
-        ):
-            return self._live.won
-        return state_verdicts(self._task.check, self._start, self._live.facts())[0].passed
+        task, won = self._task, self._live.won
+        if won or task is None or task.check is None or task.origin is not Origin.REVERSE:
+            return won
+        return state_verdicts(task.check, self._start, self._live.facts())[0].passed
 
     @property
     def _live(self) -> Logic:
@@ -208,17 +193,14 @@ class TextWorldEnv:
         command = read_call(call)
         if isinstance(command, str):
             return answer(command, error=True)
-        names = [
-            name if command.tool == "go" else self._live.in_sight(name)
-            for name in command.arguments
-        ]
-        known = [name for name in names if name is not None]
-        if len(known) < len(names):
+        sight = self._live.in_sight if command.tool != "go" else str
+        known = tuple(filter(None, map(sight, command.arguments)))
+        if len(known) < len(command.arguments):
             return answer(UNSEEN, error=True)
-        reply = self._do(Command(command.tool, tuple(known)))
+        reply = self._do(Command(command.tool, known))
         return answer(reply.text or "Nothing happens.", error=not reply.succeeded)
 
-    def _do(self, command: Command) -> Reply:
+    def _do(self, command: Command) -> GameReply:
         """Gives the command to the game and to its logic. Raises `RuntimeError` where they
         disagree: then nothing is known for sure.
         """
@@ -226,21 +208,15 @@ class TextWorldEnv:
             raise RuntimeError("textworld: reset comes first")
         deed = self._live.possible().get(command)
         reply = self._interpreter.give(typed(command))
-        happened = bool(reply.succeeded)
-        if command.tool not in WITHOUT_EFFECT:
-            if happened != (deed is not None):
-                by_facts = "possible" if deed is not None else "not possible"
-                raise RuntimeError(
-                    f"textworld: {typed(command)!r} is {by_facts} by the facts, and the game "
-                    f"says: {reply}"[:400]
-                )
-            if deed is not None:
-                self._live.do(deed)
+        said, has_effect = typed(command), command.tool not in WITHOUT_EFFECT
+        if has_effect and bool(reply.succeeded) != (deed is not None):
+            by_facts = f"{said!r} is {'not ' * (deed is None)}possible by the facts"
+            raise RuntimeError(f"textworld: {by_facts}, and the game says: {reply}"[:400])
+        if has_effect and deed is not None:
+            self._live.do(deed)
         if reply.won != self._live.won:
-            raise RuntimeError(
-                f"textworld: the game says won = {reply.won}, the facts {self._live.won}, after "
-                f"{typed(command)!r}"
-            )
+            told = f"the game says won = {reply.won}, the facts {self._live.won}"
+            raise RuntimeError(f"textworld: {told}, after {said!r}")
         return reply
 
     def _state_key(self) -> str:

@@ -10,20 +10,19 @@ from hashlib import blake2b
 from itertools import permutations
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 import textworld
 from textworld.generator import QuestGenerationError, compile_game, make_game
 from textworld.generator.game import Event, Game, Quest
 
-from synth.envs.textworld.commands import BY_RULE, Command, command_of_rule, typed
+from synth.envs.textworld.commands import TOOL_OF, Command, command_of_rule, typed
 from synth.envs.textworld.config import TextWorldConfig
 from synth.envs.textworld.games import GAME, Order
-from synth.envs.textworld.goals import sentence
 from synth.envs.textworld.interpreter import Interpreter
 from synth.envs.textworld.logic import Logic
 from synth.envs.textworld.planner import Planner
+from synth.envs.textworld.wishes import sentence
 
 ATTEMPTS = 100
 LONGEST_PLAN = 200
@@ -51,14 +50,8 @@ def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
     `RuntimeError` where there is none.
     """
     for attempt in range(ATTEMPTS):
-        game = _drawn(
-            config,
-            int.from_bytes(
-                blake2b(
-                    f"textworld {config.split} {seed} {attempt}".encode(), digest_size=4
-                ).digest()
-            ),
-        )
+        drawn = blake2b(f"textworld {config.split} {seed} {attempt}".encode(), digest_size=4)
+        game = _drawn(config, int.from_bytes(drawn.digest()))
         plan = _plan(game) if game is not None else None
         if plan is None or len(plan) < config.quest_length:
             continue
@@ -67,9 +60,8 @@ def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
         compile_game(game, options)
         (folder / GAME).with_suffix(".ni").unlink()
         interpreter = Interpreter(folder / GAME)
-        if [interpreter.give(typed(command)).won for command in plan] == [False] * (
-            len(plan) - 1
-        ) + [True]:
+        won = [interpreter.give(typed(command)).won for command in plan]
+        if won[-1] and not any(won[:-1]):
             return
     raise RuntimeError(f"no game with these settings in {ATTEMPTS} draws: {config.of_the_game()}")
 
@@ -79,11 +71,8 @@ def _drawn(config: TextWorldConfig, seed: int) -> Game | None:
     plain and tell things apart.
     """
     options = textworld.GameOptions()
-    options.nb_rooms, options.nb_objects, options.nb_parallel_quests = (
-        config.rooms,
-        config.objects,
-        config.quests,
-    )
+    options.nb_rooms, options.nb_objects = config.rooms, config.objects
+    options.nb_parallel_quests = config.quests
     options.quest_length, options.quest_breadth = config.quest_length, config.quest_breadth
     options.seeds = seed
     try:
@@ -105,18 +94,12 @@ def _tells_apart(game: Game) -> bool:
     """Whether all names are plain words, and no thing's name is part of another's: the game would
     ask which one is meant.
     """
-    names = [str(info.name) for info in game.infos.values() if info.name]
-    words = [
-        frozenset(str(info.name).casefold().split())
-        for info in game.infos.values()
-        if info.name and info.type != "r"
-    ]
-    contained = any(one <= other for one, other in permutations(words, 2))
-    return (
-        not contained
-        and len({name.casefold() for name in names}) == len(names)
-        and all(map(_NAME.match, names))
-    )
+    named = [info for info in game.infos.values() if info.name]
+    names = [str(info.name).casefold() for info in named]
+    things = [str(info.name).casefold() for info in named if info.type != "r"]
+    pairs = permutations([frozenset(name.split()) for name in things], 2)
+    contained = any(one <= other for one, other in pairs)
+    return not contained and len(set(names)) == len(names) and all(map(_NAME.match, names))
 
 
 def _by_fact(quest: Quest) -> Quest:
@@ -124,28 +107,20 @@ def _by_fact(quest: Quest) -> Quest:
     player stand at the place.
     """
     event = quest.win_events[0]
-    wanted = [fact for fact in event.actions[-1].added if fact.name not in _UNWANTED_FACTS]
-    return Quest(
-        win_events=[
-            Event(
-                actions=event.actions, conditions=sorted(wanted, key=str), commands=event.commands
-            )
-        ]
-    )
+    added = sorted(event.actions[-1].added, key=str)
+    wanted = [fact for fact in added if fact.name not in _UNWANTED_FACTS]
+    won = Event(actions=event.actions, conditions=wanted, commands=event.commands)
+    return Quest(win_events=[won])
 
 
 def _sentence(game: Game, quest: Quest, draw: Random) -> str:
+    """What the last action of a quest brings about, in the room that it takes place in."""
     action = quest.win_events[0].actions[-1]
-    return sentence(*_last_command(game, action), draw)
-
-
-def _last_command(game: Game, action: Any) -> tuple[Command, str]:
-    """An action as a command, and the room that it takes place in."""
     names = {
         place.name: str(game.infos[variable.name].name)
         for place, variable in game.kb.rules[action.name].match(action).items()
     }
-    return command_of_rule(action.name, names), names.get("r", "")
+    return sentence(command_of_rule(action.name, names), names.get("r", ""), draw)
 
 
 def _plan(game: Game) -> list[Command] | None:
@@ -168,8 +143,7 @@ def _plan(game: Game) -> list[Command] | None:
             for quest, was, now in zip(game.quests, before, logic.completed, strict=True)
             if now > was
         ]
-        if any(
-            BY_RULE[quest.win_events[0].actions[-1].name][0] != plan[-1].tool for quest in reached
-        ):
+        last = [quest.win_events[0].actions[-1].name for quest in reached]
+        if any(TOOL_OF[rule] != plan[-1].tool for rule in last):
             return None
     return plan

@@ -17,7 +17,7 @@ _PROMPT = re.compile(r"\n>[^\n]*\Z")
 _EMPTY_LINES = re.compile(r"\n\s*\n")
 
 
-class Reply(msgspec.Struct, frozen=True):
+class GameReply(msgspec.Struct, frozen=True):
     """The game's words, freed of trace and prompt; the actions that succeeded, for instance
     `opening the box`; whether it was won.
     """
@@ -27,7 +27,7 @@ class Reply(msgspec.Struct, frozen=True):
     won: bool
 
 
-class Memory(msgspec.Struct, frozen=True):
+class GameMemory(msgspec.Struct, frozen=True):
     """The interpreter's state: memory and stack as differences (compressed) from those at the
     start, registers, last text.
     """
@@ -57,17 +57,17 @@ class Interpreter:
         self.opening += f"\n\n{self.give('inventory').text}"
         self._start = self._machine.get_state()
 
-    def give(self, command: str) -> Reply:
+    def give(self, command: str) -> GameReply:
         """The game's reply to one command."""
         said, _, _, _ = self._machine.step(command)
         text, end, _ = said.partition(WON)
-        return Reply(_plain(text), tuple(_SUCCEEDED.findall(said)), bool(end))
+        return GameReply(_plain(text), tuple(_SUCCEEDED.findall(said)), bool(end))
 
-    def memory(self) -> Memory:
+    def memory(self) -> GameMemory:
         """The state, to go on from in another interpreter of the same game."""
         ram, stack, pc, sp, fp, frames, opcode, random, narrative = self._machine.get_state()
         registers = (pc, sp, fp, frames, opcode)
-        return Memory(
+        return GameMemory(
             _packed(ram, self._start[0]),
             _packed(stack, self._start[1]),
             registers,
@@ -75,7 +75,7 @@ class Interpreter:
             bytes(narrative),
         )
 
-    def remember(self, memory: Memory) -> None:
+    def remember(self, memory: GameMemory) -> None:
         """Takes over a state."""
         ram, stack = _unpacked(memory.ram, self._start[0]), _unpacked(memory.stack, self._start[1])
         self._machine.set_state((ram, stack, *memory.registers, memory.random, memory.narrative))

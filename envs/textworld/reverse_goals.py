@@ -5,9 +5,7 @@ from random import Random
 from synth.envs.textworld.commands import Command, read_call, typed
 from synth.envs.textworld.config import validated
 from synth.envs.textworld.games import made_games
-from synth.envs.textworld.logic import CARRIED, EATEN
-from synth.envs.textworld.wishes import PREPOSITIONS, masked, read, told
-from synth.schemas.check import Scalar
+from synth.envs.textworld.wishes import masked, read, told, wish_of
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 
 
@@ -27,16 +25,13 @@ def write_goal(window: Window) -> Draft | NoGoal:
         for path in window.end
         if window.start.get(path) != window.end[path] and not path.startswith(("quest/", "player/"))
     ]
-    wishes = {
-        path: _wish(path, window.start.get(path), window.end[path])
+    found = {
+        path: wish_of(path, window.end[path], window.start.get(path))
         for path in sorted(changed, key=lambda p: (last.get(p, -1), p))
     }
-    ends = {
-        path: wish
-        for path, wish in wishes.items()
-        if wish is not None and not _is_means(wish, keys)
-    }
-    asked = ends or {path: wish for path, wish in wishes.items() if wish is not None}
+    wishes = {path: wish for path, wish in found.items() if wish is not None}
+    ends = {path: wish for path, wish in wishes.items() if not _is_means(wish, keys)}
+    asked = ends or wishes
     if not asked:
         return NoGoal("undone_again")
     said = list(dict.fromkeys(asked.values()))
@@ -64,26 +59,6 @@ def write_goal(window: Window) -> Draft | NoGoal:
 
 def _is_means(wish: Command, keys: set[str]) -> bool:
     return wish.tool in ("open", "unlock") or wish.arguments[0] in keys
-
-
-def _wish(path: str, before: Scalar, after: Scalar) -> Command | None:
-    """What a changed fact fulfils; None where another fact says it."""
-    table, name, _ = path.split("/", 2)
-    if table == "food":
-        return Command("eat", (name,))
-    if table == "thing":
-        if after == EATEN:
-            return None
-        if after == CARRIED:
-            return Command("take", (name,))
-        preposition, _, place = str(after).partition(" ")
-        return Command(PREPOSITIONS[preposition], (name, place))
-    tool = {
-        "open": "open",
-        "locked": "lock",
-        "closed": "unlock" if before == "locked" else "close",
-    }[str(after)]
-    return Command(tool, (name,))
 
 
 def _instruction(operation: Operation) -> str:

@@ -2,9 +2,11 @@
 goal from its words alone.
 """
 
-from collections import deque
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
+
+import networkx as nx
 
 from synth.envs.textworld.commands import DIRECTIONS, Command
 from synth.envs.textworld.logic import CARRIED, Logic
@@ -30,12 +32,10 @@ class Seeker:
         self._keys = {opened: key for key, opened in logic.known("match")}
         doors = {(room, other): door for room, door, other in logic.known("link")}
         self._doors = {door: room for (room, _), door in sorted(doors.items(), reverse=True)}
-        self._exits: dict[str, list[tuple[str, str, str | None]]] = {}
+        self._map = nx.DiGraph()
         for direction in DIRECTIONS:
             for other, room in logic.known(f"{direction}_of"):
-                self._exits.setdefault(room, []).append(
-                    (direction, other, doors.get((room, other)))
-                )
+                self._map.add_edge(room, other, way=(direction, doors.get((room, other))))
 
     def next_command(self, wishes: Sequence[Command], seed: int) -> Command | None:
         """The next command for the first wish that is open; the seed draws the order of those that
@@ -44,11 +44,8 @@ class Seeker:
         order = list(wishes)
         if seed:
             Random(seed).shuffle(order)
-        left = [
-            wish
-            for wish in sorted(order, key=lambda wish: _PHASE.get(wish.tool, 0))
-            if not fulfilled(wish, self._facts)
-        ]
+        order.sort(key=lambda wish: _PHASE.get(wish.tool, 0))
+        left = [wish for wish in order if not fulfilled(wish, self._facts)]
         return self._towards(left[0]) if left else None
 
     def _towards(self, wish: Command) -> Command | None:
@@ -89,11 +86,8 @@ class Seeker:
         return self._facts.get(f"thing/{name}/place") == CARRIED
 
     def _state(self, name: str) -> str:
-        return str(
-            self._facts.get(
-                f"container/{name}/state", self._facts.get(f"door/{name}/state", "open")
-            )
-        )
+        state = self._facts.get(f"door/{name}/state", "open")
+        return str(self._facts.get(f"container/{name}/state", state))
 
     def _room(self, name: str) -> str:
         """Where a thing is, or a side of a door."""
@@ -103,7 +97,7 @@ class Seeker:
 
     def _beside(self, name: str) -> bool:
         if name in self._doors:
-            return any(door == name for _, _, door in self._exits.get(self._here, ()))
+            return any(way[1] == name for _, _, way in self._map.edges(self._here, data="way"))
         return self._room(name) == self._here
 
     def _hold(self, name: str, depth: int) -> Command | None:
@@ -121,16 +115,12 @@ class Seeker:
         """On the way to an open door or lid."""
         if depth > DEEPEST:
             return None
-        key = self._keys.get(name)
-        if self._state(name) == "locked" and (key is None or not self._carried(key)):
-            return self._hold(key, depth + 1) if key is not None else None
+        key, locked = self._keys.get(name, ""), self._state(name) == "locked"
+        if locked and not self._carried(key):
+            return self._hold(key, depth + 1) if key else None
         if not self._beside(name):
             return self._go(self._room(name), depth + 1)
-        return (
-            Command("unlock", (name, key))
-            if self._state(name) == "locked" and key is not None
-            else Command("open", (name,))
-        )
+        return Command("unlock", (name, key)) if locked else Command("open", (name,))
 
     def _go(self, room: str, depth: int) -> Command | None:
         """On the way to a room: around locked doors where there is such a way, else through
@@ -141,34 +131,21 @@ class Seeker:
         way = self._way(room, locked=False) or self._way(room, locked=True)
         if not way:
             return None
-        barred = next(
-            (door for _, door in way if door is not None and self._state(door) == "locked"), None
-        )
-        if barred is not None and not self._carried(self._keys.get(barred, "")):
-            return self._hold(self._keys[barred], depth + 1) if barred in self._keys else None
+        barred = [door for _, door in way if door is not None and self._state(door) == "locked"]
+        if barred and not self._carried(self._keys.get(barred[0], "")):
+            return self._hold(self._keys[barred[0]], depth + 1) if barred[0] in self._keys else None
         direction, door = way[0]
-        return (
-            self._opened(door, depth + 1)
-            if door is not None and self._state(door) != "open"
-            else Command("go", (direction,))
-        )
+        shut = door is not None and self._state(door) != "open"
+        return self._opened(door, depth + 1) if door and shut else Command("go", (direction,))
 
     def _way(self, room: str, *, locked: bool) -> list[tuple[str, str | None]]:
         """Directions and doors of a shortest way; empty where there is none."""
-        came: dict[str, tuple[str, str, str | None]] = {}
-        waiting = deque([self._here])
-        while waiting:
-            at = waiting.popleft()
-            for direction, other, door in self._exits.get(at, ()):
-                if (
-                    other not in came
-                    and other != self._here
-                    and (locked or door is None or self._state(door) != "locked")
-                ):
-                    came[other] = (at, direction, door)
-                    waiting.append(other)
-        way: list[tuple[str, str | None]] = []
-        while room in came:
-            room, direction, door = came[room]
-            way.insert(0, (direction, door))
-        return way
+
+        def usable(here: str, there: str) -> bool:
+            door = self._map[here][there]["way"][1]
+            return locked or door is None or self._state(door) != "locked"
+
+        ways = nx.single_source_shortest_path(
+            nx.subgraph_view(self._map, filter_edge=usable), self._here
+        )
+        return [self._map[one][other]["way"] for one, other in pairwise(ways.get(room, ()))]

@@ -1,37 +1,38 @@
-"""What a derived goal wishes for: written as sentences, read back from them, and known to be
-fulfilled by the facts.
+"""What a goal wishes for: written as sentences, from the fact that must come true and never from the
+steps that lead there; read back from them, and known to be fulfilled by the facts.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
-from synth.envs.textworld.commands import Command
-from synth.envs.textworld.goals import WORDINGS, sentence
+from synth.envs.textworld.commands import DATA, Command
 from synth.envs.textworld.logic import CARRIED
-from synth.schemas.check import Check, Facts
+from synth.schemas.check import Check, Facts, Scalar
 
-KEPT_CLOSED = ("Unlock the {0}, but do not open it.", "Get the {0} unlocked and leave it closed.")
+WORDINGS: Mapping[str, Sequence[str]] = DATA["wordings"]
+KEPT_CLOSED: Sequence[str] = DATA["kept_closed"]
 """Of what was locked and is to be closed: whoever opens it does more than that."""
-PREPOSITIONS = {"at": "drop", "on": "put", "in": "insert"}
-"""How a fact says where a thing is, and what brings it there."""
+_PREPOSITIONS = {"drop": "at", "put": "on", "insert": "in"}
+"""What brings a thing to a place, and how a fact says where it is then."""
+_STATES = {"open": "open", "close": "closed", "lock": "locked", "unlock": "closed"}
 _ORDER = ("drop", "put", "insert", "take", "eat", "unlock", "open", "close", "lock")
 """Wordings of the first ones are tried first: the floor of a room is no piece of furniture."""
 _SENTENCE = re.compile(r"(?<=\.) ")
 
 
-def told(wish: Command, draw: Random) -> str:
-    """One sentence; a wish is a command with what it ends at: `drop` has the room as well, keys are
-    not told.
+def sentence(last: Command, room: str, draw: Random) -> str:
+    """One goal: what the last command of its solution brings about; `room` is where that is. Keys
+    are not told.
     """
-    if wish.tool == "unlock":
-        return draw.choice(KEPT_CLOSED).format(*wish.arguments)
-    thing, *rest = wish.arguments
-    return (
-        sentence(Command(wish.tool, (thing,)), rest[0], draw)
-        if wish.tool == "drop"
-        else sentence(wish, "", draw)
-    )
+    things = (*last.arguments, room) if last.tool == "drop" else last.arguments
+    return draw.choice(WORDINGS[last.tool]).format(*things)
+
+
+def told(wish: Command, draw: Random) -> str:
+    """One sentence; a wish is a command with what it ends at: `drop` has the room as well."""
+    words = KEPT_CLOSED if wish.tool == "unlock" else WORDINGS[wish.tool]
+    return draw.choice(words).format(*wish.arguments)
 
 
 def read(goal: str) -> list[Command]:
@@ -43,66 +44,61 @@ def read(goal: str) -> list[Command]:
 def _read(text: str) -> Command | None:
     for tool in _ORDER:
         for wording in KEPT_CLOSED if tool == "unlock" else WORDINGS[tool]:
-            pattern = (
-                re.escape(wording)
-                .replace(r"\{0\}", "(?P<first>[^.:,]+?)")
-                .replace(r"\{1\}", "(?P<second>[^.:,]+?)")
-            )
+            pattern = re.sub(r"\\{[01]\\}", "([^.:,]+?)", re.escape(wording))
             found = re.fullmatch(pattern, text)
             if found is not None:
-                return Command(tool, tuple(found.groupdict().values()))
+                return Command(tool, found.groups())
     return None
+
+
+def wish_of(path: str, value: Scalar, before: Scalar = None) -> Command | None:
+    """What a fact fulfils that came true; None where another fact says it."""
+    table, name = path.split("/")[:2]
+    if table == "food":
+        return Command("eat", (name,))
+    if table == "thing" and value == CARRIED:
+        return Command("take", (name,))
+    if table == "thing":
+        preposition, _, place = str(value).partition(" ")
+        tools = [tool for tool, said in _PREPOSITIONS.items() if said == preposition]
+        return Command(tools[0], (name, place)) if tools else None
+    if table not in ("door", "container"):
+        return None
+    if (before, value) == ("locked", "closed"):
+        return Command("unlock", (name,))
+    tool = next(tool for tool, state in _STATES.items() if state == value)
+    return Command(tool, (name,))
 
 
 def demanded(check: Check | None) -> list[Command]:
     """The wishes that a check's required rows stand for."""
-    found: list[Command] = []
-    for row in check.required if check is not None else ():
-        name, place = str(row.where.get("id")), str(row.where.get("place"))
-        if row.table == "food":
-            found.append(Command("eat", (name,)))
-        elif row.table == "thing" and place == CARRIED:
-            found.append(Command("take", (name,)))
-        elif row.table == "thing" and place.partition(" ")[0] in PREPOSITIONS:
-            preposition, _, holder = place.partition(" ")
-            found.append(Command(PREPOSITIONS[preposition], (name, holder)))
-        elif row.table in ("door", "container"):
-            found.append(
-                Command(
-                    {"open": "open", "closed": "close", "locked": "lock"}[str(row.where["state"])],
-                    (name,),
-                )
-            )
-    return found
+    found = [
+        wish_of(
+            f"{row.table}/{row.where.get('id')}", row.where.get("place", row.where.get("state"))
+        )
+        for row in (check.required if check is not None else ())
+    ]
+    return [wish for wish in found if wish is not None]
 
 
 def fulfilled(wish: Command, facts: Facts) -> bool:
     """Whether the facts are as wished."""
     first, *rest = wish.arguments
-    state = facts.get(f"door/{first}/state", facts.get(f"container/{first}/state"))
     place = facts.get(f"thing/{first}/place")
-    match wish.tool:
-        case "take":
-            return place == CARRIED
-        case "drop" | "put" | "insert":
-            return place == f"{ {'drop': 'at', 'put': 'on', 'insert': 'in'}[wish.tool] } {rest[0]}"
-        case "eat":
-            return facts.get(f"food/{first}/eaten") is True
-    return (
-        state
-        == {"open": "open", "close": "closed", "unlock": "closed", "lock": "locked"}[wish.tool]
-    )
+    if wish.tool == "take":
+        return place == CARRIED
+    if wish.tool == "eat":
+        return facts.get(f"food/{first}/eaten") is True
+    if wish.tool in _PREPOSITIONS:
+        return place == f"{_PREPOSITIONS[wish.tool]} {rest[0]}"
+    state = facts.get(f"door/{first}/state", facts.get(f"container/{first}/state"))
+    return state == _STATES[wish.tool]
 
 
 def masked(wishes: Sequence[Command]) -> str:
     """The wishes with their things numbered as they come: put <1> on <2> + close <3>."""
-    numbers: dict[str, int] = {}
+    names = dict.fromkeys(name for wish in wishes for name in wish.arguments)
+    numbers = {name: f"<{number}>" for number, name in enumerate(names, start=1)}
     return " + ".join(
-        " ".join(
-            [
-                wish.tool,
-                *(f"<{numbers.setdefault(name, len(numbers) + 1)}>" for name in wish.arguments),
-            ]
-        )
-        for wish in wishes
+        " ".join([wish.tool, *(numbers[name] for name in wish.arguments)]) for wish in wishes
     )

@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from synth.envs.tool_env.kit import ToolEnv
 from synth.envs.tool_env.session import Session
-from synth.envs.transcript import Transcript
+from synth.envs.transcript import Transcript, edited
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
 from synth.schemas.environment import AgentTurn
@@ -35,14 +33,9 @@ def _edits(kind: type[ToolEnv], actions: Sequence[AgentTurn]) -> Iterator[Edit]:
     turns = tuple(actions)
     for at, turn in enumerate(turns):
         for place, call in enumerate(turn.tool_calls):
-            others = (*turn.tool_calls[:place], *turn.tool_calls[place + 1 :])
-            rest = msgspec.structs.replace(turn, tool_calls=others)
-            left = (rest,) if others or turn.content else ()
-            yield "dropped_call", (*turns[:at], *left, *turns[at + 1 :])
+            yield "dropped_call", edited(turns, {(at, place): None})
             for changed in _changed(kind, call):
-                calls = (*turn.tool_calls[:place], changed, *turn.tool_calls[place + 1 :])
-                other = msgspec.structs.replace(turn, tool_calls=calls)
-                yield "changed_argument", (*turns[:at], other, *turns[at + 1 :])
+                yield "changed_argument", edited(turns, {(at, place): changed})
         if turn.tool_calls and at + 1 < len(turns) and turns[at + 1].tool_calls:
             yield "reordered", (*turns[:at], turns[at + 1], turn, *turns[at + 2 :])
 

@@ -2,13 +2,10 @@
 decisive (Who&When, arXiv 2505.00212).
 """
 
-from typing import TypeVar
-
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError
-from synth.filters.attribution.rules import Attribution, agent_of
-from synth.filters.attribution.suspects import own_turns
+from synth.engine.asking import RoleRequest, UnreadableError, object_in
+from synth.filters.attribution.suspects import Attribution, agent_of, own_turns
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion, Message
@@ -16,7 +13,6 @@ from synth.schemas.trajectory import Trajectory
 from synth.text.failure_modes import MODES
 from synth.text.transcript.log import log_of, quoted
 
-Form = TypeVar("Form")
 ALL_AT_ONCE, STEP_BY_STEP = "attribution all at once", "attribution step by step"
 LONGEST_REASON = 1000
 _ROLE = (
@@ -110,7 +106,7 @@ def read_all(trajectory: Trajectory, completion: Completion) -> Attribution:
     """Raises `UnreadableError` for another form, a step that no agent took, another agent's name,
     an unknown mode.
     """
-    said = _decoded(completion, _Whole)
+    said = object_in(completion, _Whole)
     steps = {turn.index for turn in own_turns(trajectory)}
     if said.step not in steps:
         raise UnreadableError(f"step {said.step} is none that an agent took")
@@ -122,7 +118,7 @@ def read_all(trajectory: Trajectory, completion: Completion) -> Attribution:
 
 def read_step(trajectory: Trajectory, turn: int, completion: Completion) -> Attribution | bool:
     """The attribution to this step, or False where the judge says it is not the one."""
-    said = _decoded(completion, _Step)
+    said = object_in(completion, _Step)
     if not said.decisive:
         return False
     return Attribution(
@@ -137,14 +133,3 @@ def _mode(code: str) -> str:
     if code not in MODES:
         raise UnreadableError(f"mode {code[:20]!r} is none of {', '.join(MODES)}")
     return code
-
-
-def _decoded(completion: Completion, form: type[Form]) -> Form:
-    text = completion.content or ""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise UnreadableError("it holds no JSON object")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=form)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error

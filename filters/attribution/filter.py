@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import UNSET, UnsetType
+from pydantic import Field
 
-from synth.engine.asking import TOO_LONG, Answer, told
-from synth.engine.means import SourceMeans
+from synth.engine.asking import TOO_LONG, Answer, SourceMeans, told
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
-from synth.filters.attribution.rules import Attribution, by_rules
-from synth.filters.attribution.suspects import own_turns
-from synth.schemas.filter import Case, Filter, Measure
+from synth.filters.attribution.suspects import Attribution, by_rules, own_turns
+from synth.schemas.filter import Case, Filter, FilterSettings, Measure
+from synth.schemas.measures import Faulted
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 from synth.text.failure_modes import LEGEND_VERSION
@@ -24,14 +24,12 @@ METRIC = "attribution"
 JUDGED = {"all_at_once": "judge_all_at_once", "step_by_step": "judge_step_by_step"}
 
 
-class AttributionConfig(BaseModel):
+class AttributionConfig(FilterSettings):
     """`by`: rules from the transcript, or the model of `role`, asked `samples` times about the
     whole log or about one step after another.
 
     `truncated`: runs that a limit ended too.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     by: Literal["rules", "all_at_once", "step_by_step"] = "rules"
     role: str = "judge"
@@ -40,10 +38,22 @@ class AttributionConfig(BaseModel):
     truncated: bool = False
 
 
-class _Lost(msgspec.Struct, frozen=True):
-    """Why there is no attribution; `detail` None: a ceiling kept a question from being asked."""
+class Suspicion(Faulted, frozen=True, omit_defaults=True, kw_only=True):
+    """Who is suspected of what, by which way of asking; or the reason why nobody is."""
 
-    detail: dict[str, Any] | None
+    reason: str | None = None
+    agent: str | None = None
+    mode: str | None = None
+    legend_version: str | int | None = None
+    by: str | None = None
+    rule: str | UnsetType | None = UNSET
+    why: str | None = None
+
+
+class _Lost(msgspec.Struct, frozen=True):
+    """Why there is no attribution; `about` None: a ceiling kept a question from being asked."""
+
+    about: Suspicion | None
 
 
 async def measure(case: Case, config: AttributionConfig, means: SourceMeans) -> Sequence[Measure]:
@@ -52,25 +62,25 @@ async def measure(case: Case, config: AttributionConfig, means: SourceMeans) -> 
     """
     wanted = {Outcome.FAILURE, Outcome.TRUNCATED} if config.truncated else {Outcome.FAILURE}
     if case.trajectory.outcome not in wanted or not own_turns(case.trajectory):
-        return [Measure(METRIC, None, detail={"reason": _why_not(case)})]
+        return [Measure(METRIC, None, about=Suspicion(reason=_why_not(case)))]
     found: Attribution | _Lost | None
     if config.by == "rules":
         found = by_rules(case.trajectory)
     else:
         found = await (_at_once if config.by == "all_at_once" else _by_steps)(case, config, means)
     if isinstance(found, _Lost):
-        return [] if found.detail is None else [Measure(METRIC, None, detail=found.detail)]
+        return [] if found.about is None else [Measure(METRIC, None, about=found.about)]
     if found is None:
-        return [Measure(METRIC, None, detail={"reason": "no_step_named"})]
-    detail = {
-        "agent": found.agent,
-        "mode": found.mode,
-        "legend_version": LEGEND_VERSION,
-        "by": "rules" if config.by == "rules" else JUDGED[config.by],
-        "rule": found.rule,
-        "why": found.why,
-    }
-    return [Measure(METRIC, found.agreement, found.turn, detail)]
+        return [Measure(METRIC, None, about=Suspicion(reason="no_step_named"))]
+    about = Suspicion(
+        agent=found.agent,
+        mode=found.mode,
+        legend_version=LEGEND_VERSION,
+        by="rules" if config.by == "rules" else JUDGED[config.by],
+        rule=found.rule,
+        why=found.why,
+    )
+    return [Measure(METRIC, found.agreement, found.turn, about)]
 
 
 def _why_not(case: Case) -> str:
@@ -144,37 +154,35 @@ async def _draws(asks: Sequence[Any], samples: int) -> list[Any] | _Lost:
             said.append(answer.value)
         elif answer.fault is not None:
             return _Lost(
-                {"reason": TOO_LONG} if answer.fault.context_overflow else told(answer.fault)
+                Suspicion(reason=TOO_LONG)
+                if answer.fault.context_overflow
+                else told(answer.fault, Suspicion)
             )
         elif answer.unreadable is None:
             return _Lost(None)
         else:
             unread.append(answer.unreadable[:300])
     if len(said) < min(2, samples):
-        return _Lost(
-            {
-                "fault": "judge",
-                "message": f"{len(unread)} of {samples} answers could not be read: {unread[0]}",
-            }
-        )
+        message = f"{len(unread)} of {samples} answers could not be read: {unread[0]}"
+        return _Lost(Suspicion(fault="judge", message=message))
     return said
 
 
 async def judge(case: Case, config: AttributionConfig) -> Verdict:
     """Always undefined: an attribution is a suspicion, and no reason to keep or to drop."""
     found = next((one for one in case.measures if one.metric == METRIC), None)
-    detail = {} if found is None else dict(found.detail or {})
-    if found is None or "fault" in detail:
-        return Verdict(None, "judge_fault", detail=detail)
-    return Verdict(
-        None, str(detail["reason"] if found.value is None else detail["mode"]), found.value
-    )
+    if found is None or found.about.fault is not None:
+        told_of = {} if found is None else msgspec.to_builtins(found.about)
+        return Verdict(None, "judge_fault", detail=told_of)
+    about: Suspicion = found.about
+    return Verdict(None, str(about.reason if found.value is None else about.mode), found.value)
 
 
 FILTER = Filter(
     AttributionConfig,
     judge,
     measure=measure,
+    about=Suspicion,
     measured=("by", "role", "samples", "temperature", "truncated"),
     roles=lambda config: () if config.by == "rules" else (config.role,),
 )

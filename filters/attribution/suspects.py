@@ -160,3 +160,42 @@ def _said(turn: Turn) -> str:
     return "\n".join(
         filter(None, (turn.thought, turn.content, *(call.arguments for call in turn.tool_calls)))
     )
+
+
+LONE_AGENT = "agent"
+
+
+class Attribution(msgspec.Struct, frozen=True):
+    """Who, when, how. `agreement`: share of a judge's draws that say so; 1 of rules, which always
+    say the same.
+    """
+
+    agent: str
+    turn: int
+    mode: str
+    why: str
+    rule: str | None = None
+    agreement: float = 1.0
+
+
+def by_rules(trajectory: Trajectory) -> Attribution | None:
+    """None where no agent did anything."""
+    own = own_turns(trajectory)
+    if not own:
+        return None
+    for kind in (strong, middling, weak):
+        found = min(kind(trajectory, own), key=lambda suspect: suspect.turn, default=None)
+        if found is not None:
+            return _attribution(trajectory, found)
+    return _attribution(trajectory, last_resort(own))
+
+
+def agent_of(trajectory: Trajectory, turn: int) -> str:
+    """Who took a turn; `agent` where there is only one, without a name."""
+    return trajectory.turns[turn].agent or LONE_AGENT
+
+
+def _attribution(trajectory: Trajectory, suspect: Suspect) -> Attribution:
+    return Attribution(
+        agent_of(trajectory, suspect.turn), suspect.turn, suspect.mode, suspect.why, suspect.rule
+    )

@@ -2,27 +2,62 @@
 a proxy of; scored once and kept.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+from pydantic import ConfigDict, Field
+
 from synth.boundary import FaultError, guard_async
-from synth.engine.means import SourceMeans
+from synth.engine.asking import SourceMeans
 from synth.filters.rank_surprisal.decisions import copied, scaffolding
-from synth.filters.rank_surprisal.ratio import Sums, summed
-from synth.filters.rank_surprisal.settings import RankSurprisalConfig
-from synth.filters.rank_surprisal.trained_on import card_of, trained_on
+from synth.filters.rank_surprisal.ratio import MAX_RANK, Sums, summed
 from synth.loss_turns import mask_reason
 from synth.models.assistant_turns import TOO_LONG
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Measure
+from synth.schemas.filter import Case, FilterSettings, Measure
+from synth.schemas.measures import Ranked
 from synth.schemas.messages import to_messages
 from synth.schemas.model import Message, ModelError, Scored
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Authorship, Trajectory
+
+ROLE = "student"
+
+
+class RankSurprisalConfig(FilterSettings):
+    """`role`: of the flow's models, the student. `max_rank`: where a rank is capped, from 1.
+
+    `select`: within a task, drop what is clearly above the lowest ratio; else the filter only
+    measures. `least_candidates`: so many of
+    one policy make a choice; fewer must come from two policies. `errors`: by how many standard
+    errors of their difference.
+    `solved_first`: where a task has successes, only they are candidates. `copied_span`: from so
+    many tokens on, what stands in the context
+    counts as copied (`rsr_decision`). `card`: the student's model card; left out, README.md in its
+    folder.
+    """
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    role: str = ROLE
+    max_rank: int = Field(default=MAX_RANK, ge=1)
+    copied_span: int = Field(default=6, ge=2)
+    card: str | None = None
+    select: bool = False
+    solved_first: bool = True
+    least_candidates: int = Field(default=8, ge=2)
+    errors: float = Field(default=2.0, gt=0)
+
+
+MEASURED = ("role", "max_rank", "copied_span")
+"""Settings that the measures depend on; the others change nothing that was scored."""
+
 
 RSR, RANK, NLL, TOKENS, DECISION = (
     "rsr",
@@ -37,7 +72,6 @@ SCRIPTED, NO_TURNS, NO_TOKENS, TOOLS_HIDDEN = (
     "no_tokens",
     "tools_not_rendered",
 )
-FAULT = "fault"
 
 
 async def measure(case: Case, config: RankSurprisalConfig, means: SourceMeans) -> Sequence[Measure]:
@@ -68,17 +102,17 @@ async def measure(case: Case, config: RankSurprisalConfig, means: SourceMeans) -
             Measure(
                 RSR,
                 None,
-                detail={FAULT: error.fault, "message": error.detail, "final": error.final},
+                about=Ranked(fault=error.fault.value, message=error.detail, final=error.final),
             )
         ]
     means.run.role_breakers[config.role].answered()
-    known = {
-        "student": student,
-        "weights_id": scored.weights_id,
-        "template_hash": scored.template_hash,
-        "tools_rendered": scored.tools_rendered,
-        "max_rank": config.max_rank,
-    }
+    known = Ranked(
+        student=student,
+        weights_id=scored.weights_id,
+        template_hash=scored.template_hash,
+        tools_rendered=scored.tools_rendered,
+        max_rank=config.max_rank,
+    )
     why = scored.not_scored
     if why is None and trajectory.tools and not scored.tools_rendered:
         why = TOOLS_HIDDEN
@@ -129,7 +163,7 @@ def _measures(
     messages: Sequence[Message],
     trajectory: Trajectory,
     config: RankSurprisalConfig,
-    known: dict[str, Any],
+    known: Ranked,
 ) -> list[Measure]:
     by_turn: dict[int, list[int]] = defaultdict(list)
     for at, turn in enumerate(scored.turn_of_token):
@@ -144,15 +178,16 @@ def _measures(
         for at, turn in enumerate(trajectory.turns)
         if mask_reason(turn, at, trajectory.pivot_turn) is not None
     }
-    detail = {
-        **known,
-        "turns": [[one.rank, one.nll, one.tokens] for _, one in sorted(turns.items())],
-        "loss_tokens": sum(one.tokens for turn, one in turns.items() if turn not in masked),
-        "chat_tokens": len(scored.chat) or None,
-    }
     decision, share = _decision(scored, messages, config)
+    about = structs.replace(
+        known,
+        turns=tuple((one.rank, one.nll, one.tokens) for _, one in sorted(turns.items())),
+        loss_tokens=sum(one.tokens for turn, one in turns.items() if turn not in masked),
+        chat_tokens=len(scored.chat) or None,
+        copied_share=share,
+    )
     return [
-        Measure(RSR, whole.ratio, detail={**detail, "copied_share": share}),
+        Measure(RSR, whole.ratio, about=about),
         Measure(RANK, whole.mean_rank),
         Measure(NLL, whole.mean_nll),
         Measure(TOKENS, float(whole.tokens)),
@@ -167,12 +202,12 @@ def _decision(
     no chat.
     """
     if not scored.chat:
-        return Measure(DECISION, None, detail={"why": "engine_gives_no_text"}), None
+        return Measure(DECISION, None, about=Ranked(why="engine_gives_no_text")), None
     taken = copied(scored, config.copied_span)
     share = sum(taken) / len(taken)
     around = scaffolding(scored, messages)
     if around is None:
-        return Measure(DECISION, None, detail={"why": "calls_not_found_in_text"}), share
+        return Measure(DECISION, None, about=Ranked(why="calls_not_found_in_text")), share
     own = [
         token
         for token, seen, form in zip(scored.tokens, taken, around, strict=True)
@@ -180,13 +215,52 @@ def _decision(
     ]
     sums = summed(own, config.max_rank)
     if sums.ratio is None:
-        return Measure(DECISION, None, detail={"why": "no_decision_tokens"}), share
+        return Measure(DECISION, None, about=Ranked(why="no_decision_tokens")), share
     return Measure(
         DECISION,
         sums.ratio,
-        detail={"tokens": sums.tokens, "avg_rank_clip": sums.mean_rank, "avg_nll": sums.mean_nll},
+        about=Ranked(tokens=sums.tokens, avg_rank_clip=sums.mean_rank, avg_nll=sums.mean_nll),
     ), share
 
 
-def _none(why: str, known: dict[str, Any] | None = None) -> Measure:
-    return Measure(RSR, None, detail={"why": why, **(known or {})})
+def _none(why: str, known: Ranked | None = None) -> Measure:
+    return Measure(RSR, None, about=structs.replace(known or Ranked(), why=why))
+
+
+_SHARD = re.compile(r"train-([0-9a-f]{16})-\d{5}\.parquet")
+_HASH = re.compile(r"\b[0-9a-f]{16}\b")
+
+
+def card_of(model: str, named: str | None) -> Path | None:
+    """The student's card: the file that the settings name, else README.md in the model's folder;
+    None where neither is to be had.
+
+    Raises `ConfigError` where the named file cannot be read.
+    """
+    if named is not None:
+        path = Path(named).expanduser()
+        if not path.is_file():
+            raise ConfigError(
+                f"rank_surprisal.card: {named} is no file; name the student's model card, or "
+                "leave it out"
+            )
+        return path
+    path = Path(model).expanduser() / "README.md"
+    return path if path.is_file() else None
+
+
+def datasets_of(run: Path) -> Iterator[tuple[str, Path]]:
+    """(hash, folder) of the data sets in a run's folder: the hash is that in the names of their
+    shards.
+    """
+    for folder in sorted((run / "datasets").glob("*/")):
+        for found in sorted(
+            {match[1] for file in folder.iterdir() if (match := _SHARD.fullmatch(file.name))}
+        ):
+            yield found, folder
+
+
+def trained_on(card: Path, run: Path) -> Path | None:
+    """The data set of the run whose hash stands in the card, None where there is none."""
+    named = set(_HASH.findall(card.read_text(encoding="utf-8", errors="replace")))
+    return next((folder for found, folder in datasets_of(run) if found in named), None)

@@ -27,6 +27,11 @@ class Sums(msgspec.Struct, frozen=True):
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(self.rank + other.rank, self.nll + other.nll, self.tokens + other.tokens)
 
+    @classmethod
+    def of(cls, turns: Sequence[tuple[float, float, int]]) -> tuple["Sums", ...]:
+        """Of each turn, as the measure `rsr` keeps them."""
+        return tuple(cls(*one) for one in turns)
+
     @property
     def ratio(self) -> float | None:
         """Sum of the ranks over the sum of the surprisals; None of no tokens."""

@@ -2,28 +2,28 @@
 student.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any
 
 from synth.filters.rank_surprisal.measure import DECISION, RSR
 from synth.filters.rank_surprisal.ratio import Sums
-from synth.filters.rank_surprisal.sources import Row
+from synth.filters.rank_surprisal.sources import ScoredRow
 from synth.ledger.ledger import Ledger
+from synth.ledger.typed import Read, read
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError
+from synth.schemas.labels import given
+from synth.schemas.measures import Ranked
 
 Student = tuple[str, str | None, str, int]
 """(model, weights, template hash, cap of the ranks): only what was measured under one and the same
 can be compared.
 """
 
+Found = Mapping[str, Read[Ranked]]
+"""Of a trajectory, by metric."""
 
-Found = Mapping[str, Mapping[str, Any]]
-"""Of a trajectory: metric -> its detail, and the `value`."""
 
-
-def scored_rows(ledger: Ledger, by: str, student: str | None) -> tuple[Student, list[Row]]:
+def scored_rows(ledger: Ledger, by: str, student: str | None) -> tuple[Student, list[ScoredRow]]:
     """The student, and a row per measured trajectory of the current flow. Raises `ConfigError`
     where there is not just one student.
 
@@ -32,18 +32,14 @@ def scored_rows(ledger: Ledger, by: str, student: str | None) -> tuple[Student, 
     these trajectories.
     """
     url = ledger.storage.url
-    sql = f"""SELECT s.stage_key, s.subject_id, s.metric, s.value, s.detail, coalesce(t.{by}, 'none'), t.task_id
-        FROM {"scores" if student is None else "scores_all"} s JOIN trajectories t ON t.trajectory_id = s.subject_id
-        WHERE s.metric IN ('{RSR}', '{DECISION}')"""
-    keys: dict[str, dict[str, dict[str, Any]]] = {}
-    places: dict[str, tuple[str, str]] = {}
+    keys: dict[str, dict[str, dict[str, Read[Ranked]]]] = {}
     with connect(ledger) as connection:
-        for key, identity, metric, value, text, source, task in connection.execute(sql).fetchall():
-            keys.setdefault(key, {}).setdefault(identity, {})[metric] = {
-                **(json.loads(text) if text else {}),
-                "value": value,
-            }
-            places[identity] = (source, task)
+        sql = f"SELECT trajectory_id, coalesce({by}, 'none'), task_id FROM trajectories"
+        places = {identity: place for identity, *place in connection.execute(sql).fetchall()}
+        for row in read(connection, Ranked, (RSR, DECISION), every=student is not None):
+            if row.subject_id in places:
+                of_key = keys.setdefault(row.stage_key, {})
+                of_key.setdefault(row.subject_id, {})[row.metric] = row
     if not keys:
         raise ConfigError(
             f"{url}: no trajectory was measured; give the flow `models: {{student: ...}}` and "
@@ -57,10 +53,10 @@ def scored_rows(ledger: Ledger, by: str, student: str | None) -> tuple[Student, 
     if not named:
         reasons = sorted(
             {
-                str(found[RSR]["why"])
+                str(found[RSR].about.why)
                 for measured in keys.values()
                 for found in measured.values()
-                if "why" in found[RSR]
+                if found[RSR].about.why is not None
             }
         )
         under = "" if student is None else f" under {student}"
@@ -83,29 +79,27 @@ def scored_rows(ledger: Ledger, by: str, student: str | None) -> tuple[Student, 
 
 
 def _students(measured: Mapping[str, Found]) -> set[Student]:
-    details = [found[RSR] for found in measured.values() if found[RSR]["value"] is not None]
+    scored = [found[RSR].about for found in measured.values() if found[RSR].value is not None]
     return {
-        (one["student"], one["weights_id"], one["template_hash"], one["max_rank"])
-        for one in details
+        (str(one.student), given(one.weights_id), str(one.template_hash), one.max_rank or 0)
+        for one in scored
     }
 
 
-def _row(found: Found, source: str, task: str) -> Row:
-    detail = found[RSR]
-    if detail["value"] is None:
-        return Row(source, task, why=str(detail["why"]))
-    sums = sum((Sums(rank, nll, int(tokens)) for rank, nll, tokens in detail["turns"]), Sums())
-    of = found.get(DECISION, {})
-    decision = None
-    if of.get("value") is not None:
-        count = of["tokens"]
-        decision = Sums(of["avg_rank_clip"] * count, of["avg_nll"] * count, count)
-    return Row(
+def _row(found: Found, source: str, task: str) -> ScoredRow:
+    about = found[RSR].about
+    if found[RSR].value is None:
+        return ScoredRow(source, task, why=about.why)
+    own = found[DECISION].about if DECISION in found else Ranked()
+    count, rank, nll = own.tokens, own.avg_rank_clip, own.avg_nll
+    return ScoredRow(
         source,
         task,
-        sums,
-        decision,
-        detail["chat_tokens"],
-        detail["copied_share"],
-        detail["loss_tokens"],
+        sum(Sums.of(about.turns), Sums()),
+        None
+        if count is None or rank is None or nll is None
+        else Sums(rank * count, nll * count, count),
+        given(about.chat_tokens),
+        given(about.copied_share),
+        about.loss_tokens,
     )

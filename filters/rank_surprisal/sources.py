@@ -20,7 +20,7 @@ Means = tuple[float, float]
 """Of a source on a task: its trajectories' mean ranks and mean surprisals, summed."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class ScoredRow(msgspec.Struct, frozen=True):
     """A trajectory: where it comes from, and what was measured of it; `why` says why nothing
     was.
     """
@@ -43,7 +43,7 @@ class Interval(msgspec.Struct, frozen=True):
     high: float | None = None
 
 
-class Source(msgspec.Struct, frozen=True):
+class ScoreSource(msgspec.Struct, frozen=True):
     """One source. `above_first`: on the tasks that it shares with the first source, by how much it
     lies above that (paired by task).
     """
@@ -64,7 +64,7 @@ class Ranking(msgspec.Struct, frozen=True):
     may stand for, over trajectories.
     """
 
-    sources: Sequence[Source]
+    sources: Sequence[ScoreSource]
     correlations: Mapping[str, float | None]
 
     @property
@@ -77,9 +77,9 @@ class Ranking(msgspec.Struct, frozen=True):
         ]
 
 
-def ranking(rows: Sequence[Row], seed: int = 0) -> Ranking:
+def ranking(rows: Sequence[ScoredRow], seed: int = 0) -> Ranking:
     """Ranks by the ratio of summed means; those of which nothing was scored come last."""
-    by_source: dict[str, list[Row]] = defaultdict(list)
+    by_source: dict[str, list[ScoredRow]] = defaultdict(list)
     for row in rows:
         by_source[row.source].append(row)
     means = {name: _by_task(found) for name, found in by_source.items()}
@@ -91,7 +91,7 @@ def ranking(rows: Sequence[Row], seed: int = 0) -> Ranking:
     return Ranking(sources, correlations(rows))
 
 
-def _by_task(rows: Sequence[Row]) -> dict[str, Means]:
+def _by_task(rows: Sequence[ScoredRow]) -> dict[str, Means]:
     found: dict[str, Means] = {}
     for row in rows:
         if row.sums is not None and row.sums.tokens:
@@ -106,11 +106,11 @@ def _ratio(means: Sequence[Means]) -> float:
 
 def _source(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[ScoredRow],
     means: Mapping[str, Means],
     first: Mapping[str, Means],
     seed: int,
-) -> Source:
+) -> ScoreSource:
     shared = sorted(means.keys() & first.keys())
     own, other = [means[task] for task in shared], [first[task] for task in shared]
     above = None
@@ -127,7 +127,7 @@ def _source(
             _ratio(tasks), [_ratio([tasks[i] for i in draw]) for draw in _draws(len(tasks), seed)]
         )
     scored = [row.sums for row in rows if row.sums is not None]
-    return Source(
+    return ScoreSource(
         name,
         ratio,
         dataset_ratio([row.decision for row in rows if row.decision is not None]),
@@ -154,7 +154,7 @@ def _interval(value: float, drawn: Sequence[float]) -> Interval:
     return Interval(value, ordered[tail], ordered[-1 - tail])
 
 
-def correlations(rows: Sequence[Row]) -> dict[str, float | None]:
+def correlations(rows: Sequence[ScoredRow]) -> dict[str, float | None]:
     """Spearman's rho of the ratio with the length of the chat, the copied share and the tokens that
     carry loss.
     """

@@ -12,12 +12,13 @@ from random import Random
 from statistics import pstdev
 
 import msgspec
+from msgspec import to_builtins
 
-from synth.filters.rank_surprisal.measure import FAULT, RSR, measure
+from synth.filters.rank_surprisal.measure import MEASURED, RSR, RankSurprisalConfig, measure
 from synth.filters.rank_surprisal.ratio import Sums
-from synth.filters.rank_surprisal.settings import MEASURED, RankSurprisalConfig
 from synth.schemas.errors import SynthError
 from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.measures import Faulted, Ranked
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 
@@ -27,7 +28,7 @@ LEAST_TURNS = 4
 """Scored turns below which resampling them shows no noise."""
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class RankedTrial(msgspec.Struct, frozen=True):
     """A scored trajectory of a task: who played it, its sums by turn, and under which weights and
     template they were taken.
     """
@@ -54,19 +55,21 @@ async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Map
     kept.
     """
     verdicts: dict[str, Verdict] = {}
-    candidates: list[Candidate] = []
+    candidates: list[RankedTrial] = []
     for case in cases:
         found = next(one for one in case.measures if one.metric == RSR)
-        detail = found.detail or {}
-        if FAULT in detail and not detail["final"]:
+        about: Ranked = found.about
+        if about.fault is not None and not about.final:
             raise SynthError(
                 f"rank_surprisal: the student could not score {case.trajectory.trajectory_id}: "
-                f"{detail['message']}; what was scored is "
+                f"{about.message}; what was scored is "
                 "kept: mend the server, and the same command goes on"
             )
         if found.value is None:
             verdicts[case.trajectory.trajectory_id] = Verdict(
-                None, str(detail.get("why", FAULT)), detail=_told(detail)
+                None,
+                about.why or "fault",
+                detail=to_builtins(Faulted(fault=about.fault, message=about.message)),
             )
         else:
             candidates.append(_candidate(case, found))
@@ -75,25 +78,20 @@ async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Map
     return verdicts | selected(candidates, config)
 
 
-def _told(detail: Mapping[str, object]) -> dict[str, object]:
-    return {key: detail[key] for key in (FAULT, "message") if key in detail}
-
-
-def _candidate(case: Case, found: Measure) -> Candidate:
-    detail, trajectory = found.detail or {}, case.trajectory
-    turns = tuple(Sums(rank, nll, int(tokens)) for rank, nll, tokens in detail["turns"])
+def _candidate(case: Case, found: Measure) -> RankedTrial:
+    about, trajectory = found.about, case.trajectory
     who = (trajectory.policy, trajectory.model)
     success = trajectory.outcome is Outcome.SUCCESS
-    return Candidate(
+    return RankedTrial(
         trajectory.trajectory_id,
         who,
         success,
-        turns,
-        (detail["weights_id"], detail["template_hash"]),
+        Sums.of(about.turns),
+        (about.weights_id, about.template_hash),
     )
 
 
-def selected(scored: Sequence[Candidate], config: RankSurprisalConfig) -> dict[str, Verdict]:
+def selected(scored: Sequence[RankedTrial], config: RankSurprisalConfig) -> dict[str, Verdict]:
     """Of each: kept where all others lie above it by more than the noise, dropped where it lies so
     above the lowest, else a tie.
     """
@@ -133,7 +131,7 @@ def selected(scored: Sequence[Candidate], config: RankSurprisalConfig) -> dict[s
     return verdicts
 
 
-def _no_choice(candidates: Sequence[Candidate], config: RankSurprisalConfig) -> str | None:
+def _no_choice(candidates: Sequence[RankedTrial], config: RankSurprisalConfig) -> str | None:
     """Why there is nothing to choose, or None."""
     if len(candidates) < 2:
         return "one_candidate"
@@ -144,13 +142,13 @@ def _no_choice(candidates: Sequence[Candidate], config: RankSurprisalConfig) -> 
     return "few_turns" if any(len(one.turns) < LEAST_TURNS for one in candidates) else None
 
 
-def standard_error(low: Candidate, high: Candidate) -> float:
+def standard_error(low: RankedTrial, high: RankedTrial) -> float:
     """Of the difference of two ratios, by drawing the turns of both again with replacement."""
     rng = Random(f"{low.identity} {high.identity}")
     return pstdev([_redrawn(high, rng) - _redrawn(low, rng) for _ in range(RESAMPLES)])
 
 
-def _redrawn(candidate: Candidate, rng: Random) -> float:
+def _redrawn(candidate: RankedTrial, rng: Random) -> float:
     ratio = sum(rng.choices(candidate.turns, k=len(candidate.turns)), Sums()).ratio
     assert ratio is not None
     return ratio
@@ -162,5 +160,6 @@ FILTER = Filter(
     scope="task",
     measure=measure,
     measured=MEASURED,
+    about=Ranked,
     roles=lambda config: (config.role,),
 )

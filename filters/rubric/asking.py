@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError
-from synth.filters.rubric.rubric import Answer, Judged, Rubric
+from synth.engine.asking import RoleRequest, UnreadableError, object_in
+from synth.filters.rubric.rubric import Answer, Rubric, RubricVerdict
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
 from synth.schemas.model import Completion
@@ -27,7 +27,7 @@ _FORM = (
 )
 
 
-class Reading(msgspec.Struct, frozen=True):
+class RubricReading(msgspec.Struct, frozen=True):
     """What a judge answered in one draw."""
 
     answers: Mapping[str, Answer]
@@ -73,31 +73,24 @@ def drawn(
     )
 
 
-def read(rubric: Rubric, completion: Completion) -> Reading:
+def read(rubric: Rubric, completion: Completion) -> RubricReading:
     """A reply's answers. Raises `UnreadableError` where one is missing, unknown or off its
     scale.
     """
-    text = completion.content or ""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise UnreadableError("it holds no JSON object")
-    try:
-        found = msgspec.json.decode(text[start : end + 1], type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise UnreadableError(f"it is not one JSON object: {error}"[:300]) from error
+    found = object_in(completion, dict[str, Any])
     reason = found.pop("reason", None)
     if not isinstance(reason, str):
         raise UnreadableError("reason: a text is missing")
     unknown = sorted(set(found) - {item.name for item in rubric.judged})
     if unknown:
         raise UnreadableError(f"{unknown[0]}: no such question was asked")
-    return Reading(
+    return RubricReading(
         {item.name: _answer(item, found) for item in rubric.judged},
         valid_text(reason)[:LONGEST_REASON],
     )
 
 
-def _answer(item: Judged, found: Mapping[str, Any]) -> Answer:
+def _answer(item: RubricVerdict, found: Mapping[str, Any]) -> Answer:
     if item.name not in found:
         raise UnreadableError(f"{item.name}: the answer is missing")
     given = found[item.name]
@@ -109,14 +102,14 @@ def _answer(item: Judged, found: Mapping[str, Any]) -> Answer:
     )
 
 
-def _allowed(item: Judged) -> str:
+def _allowed(item: RubricVerdict) -> str:
     if item.scale.choices:
         return " or ".join(json.dumps(choice) for choice in item.scale.choices)
     return f"a whole number from {item.scale.low} to {item.scale.high}"
 
 
 def _response_format(
-    rubric: Rubric, items: Sequence[Judged], structured: Structured
+    rubric: Rubric, items: Sequence[RubricVerdict], structured: Structured
 ) -> Mapping[str, Any]:
     """What asks an OpenAI-compatible server for an object of this form."""
     if structured == "none":

@@ -5,23 +5,23 @@ shown to agree with gold in this run.
 from collections.abc import Sequence
 from functools import partial
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from msgspec import to_builtins
+from pydantic import Field, field_validator, model_validator
 
-from synth.engine.asking import TOO_LONG, told
-from synth.engine.means import SourceMeans
+from synth.engine.asking import TOO_LONG, SourceMeans, told
 from synth.filters.rubric.algorithmic import RULES
 from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
-from synth.filters.rubric.scoring import enough, item_measure, overall, sampling_weight
+from synth.filters.rubric.scoring import Rating, enough, item_measure, overall, sampling_weight
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Cases, Filter, FilterResult, Measure
+from synth.schemas.filter import Case, Cases, Filter, FilterResult, FilterSettings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 from synth.stats.agreement import Agreement, Item, agreement, line
 
 
-class RubricConfig(BaseModel):
+class RubricConfig(FilterSettings):
     """`rubric`: a shipped one's name or a .yaml file; `samples`: K. `drop_below`: item -> the least
     answer that is kept.
 
@@ -29,14 +29,12 @@ class RubricConfig(BaseModel):
     `min_kappa`, drops nothing there.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     rubric: str = "fintrace"
     role: str = "judge"
     samples: int = Field(default=3, ge=1, le=25)
     temperature: float = Field(default=0.5, ge=0, le=2)
     structured: Structured = "json_schema"
-    drop_below: dict[str, Answer] = {}
+    drop_below: dict[str, Answer] = Field(default_factory=dict)
     min_items: int = Field(default=50, ge=1)
     min_kappa: float = Field(default=0.4, ge=-1, le=1)
     digest: str = ""
@@ -91,7 +89,7 @@ async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Seque
         Measure(
             f"{rubric.name}.{name}",
             one.value,
-            detail={"reason": one.reason} if one.reason else None,
+            about=Rating(reason=one.reason) if one.reason else None,
         )
         for name, one in computed.items()
     ]
@@ -113,18 +111,20 @@ async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Seque
             if answer.value is not None:
                 readings.append(answer.value)
             elif answer.fault is not None:
-                detail = {"why": TOO_LONG} if answer.fault.context_overflow else told(answer.fault)
-                return [Measure(f"{rubric.name}.score", None, detail=detail)]
+                lost = (
+                    Rating(why=TOO_LONG)
+                    if answer.fault.context_overflow
+                    else told(answer.fault, Rating)
+                )
+                return [Measure(f"{rubric.name}.score", None, about=lost)]
             elif answer.unreadable is None:
                 return []  # a ceiling kept it from being asked
             else:
                 unread.append(answer.unreadable[:300])
         if len(readings) < enough(config.samples):
-            fault = {
-                "fault": "judge",
-                "message": f"{len(unread)} of {config.samples} answers could not be read: {unread[0]}",
-            }
-            return [Measure(f"{rubric.name}.score", None, detail=fault)]
+            message = f"{len(unread)} of {config.samples} answers could not be read: {unread[0]}"
+            fault = Rating(fault="judge", message=message)
+            return [Measure(f"{rubric.name}.score", None, about=fault)]
         for item in rubric.judged:
             found = item_measure(
                 rubric, item, [one.answers[item.name] for one in readings], config.samples, unread
@@ -191,12 +191,11 @@ def _verdict(
     why_not: dict[str, str | None],
 ) -> Verdict:
     score = _value(rubric, case, "score")
-    fault = next(
-        (one.detail for one in case.measures if one.detail and "fault" in one.detail), None
-    )
+    abouts: list[Rating] = [one.about for one in case.measures if one.about is not None]
+    fault = next((one for one in abouts if one.fault is not None), None)
     if fault is not None or not case.measures:
-        return Verdict(None, "judge_fault", detail=fault or {})
-    if any((one.detail or {}).get("why") == TOO_LONG for one in case.measures):
+        return Verdict(None, "judge_fault", detail=to_builtins(fault) or {})
+    if any(one.why == TOO_LONG for one in abouts):
         return Verdict(None, TOO_LONG)
     if not config.drop_below:
         return Verdict(None, "scored", score)
@@ -216,6 +215,7 @@ FILTER = Filter(
     RubricConfig,
     judge,
     scope="corpus",
+    about=Rating,
     measure=measure,
     measured=("digest", "samples", "temperature", "structured", "role"),
     roles=lambda config: (config.role,) if read_rubric(config.rubric).judged else (),

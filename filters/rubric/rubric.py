@@ -42,7 +42,7 @@ class Scale(BaseModel):
         return self.choices or tuple(range(self.low, self.high + 1))
 
 
-class Judged(BaseModel):
+class RubricVerdict(BaseModel):
     """An item that the judge answers; `negative` where a high answer is bad."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,7 +68,7 @@ class Computed(BaseModel):
     weight: float = Field(default=1, ge=0)
 
 
-Item = Annotated[Judged | Computed, Field(discriminator="kind")]
+Item = Annotated[RubricVerdict | Computed, Field(discriminator="kind")]
 
 
 class Decides(BaseModel):
@@ -113,14 +113,14 @@ class Rubric(BaseModel):
         return self
 
     @property
-    def items(self) -> list[Judged | Computed]:
+    def items(self) -> list[RubricVerdict | Computed]:
         """All of all axes, in their order."""
         return [item for items in self.axes.values() for item in items]
 
     @property
-    def judged(self) -> list[Judged]:
+    def judged(self) -> list[RubricVerdict]:
         """Those that the judge answers."""
-        return [item for item in self.items if isinstance(item, Judged)]
+        return [item for item in self.items if isinstance(item, RubricVerdict)]
 
 
 def shipped() -> list[str]:

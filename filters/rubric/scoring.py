@@ -5,13 +5,28 @@ could be read.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
-from synth.filters.rubric.rubric import Answer, Judged, Rubric
+from msgspec.structs import replace
+
+from synth.filters.rubric.rubric import Answer, Rubric, RubricVerdict
 from synth.schemas.filter import Measure
+from synth.schemas.measures import Faulted
 
 FEWEST = 2
 """Draws that must have been read for a value, where more than one was asked for."""
+
+
+class Rating(Faulted, frozen=True, omit_defaults=True, kw_only=True):
+    """What the judge answered about an item, or why there is no value."""
+
+    why: str | None = None
+    values: tuple[Answer, ...] | None = None
+    k_valid: int | None = None
+    version: int | str | None = None
+    unread: tuple[str, ...] = ()
+    spread: float | None = None
+    reason: str | None = None
+    answer: Answer | None = None
 
 
 def enough(samples: int) -> int:
@@ -20,7 +35,11 @@ def enough(samples: int) -> int:
 
 
 def item_measure(
-    rubric: Rubric, item: Judged, answers: Sequence[Answer], samples: int, unread: Sequence[str]
+    rubric: Rubric,
+    item: RubricVerdict,
+    answers: Sequence[Answer],
+    samples: int,
+    unread: Sequence[str],
 ) -> Measure:
     """A scale's median, or the position of the majority's choice (0 = the worst); undefined below
     `enough`, or where choices tie.
@@ -29,23 +48,23 @@ def item_measure(
         float(item.scale.answers.index(answer)) if item.scale.choices else float(answer)
         for answer in answers
     ]
-    detail: dict[str, Any] = {
-        "values": list(answers),
-        "k_valid": len(answers),
-        "version": rubric.version,
-    }
-    if unread:
-        detail["unread"] = sorted(set(unread))
+    about = Rating(
+        values=tuple(answers),
+        k_valid=len(answers),
+        version=rubric.version,
+        unread=tuple(sorted(set(unread))),
+    )
     name = f"{rubric.name}.{item.name}"
     if len(values) < enough(samples):
-        return Measure(name, None, detail={**detail, "reason": "unreadable"})
-    detail["spread"] = max(values) - min(values)
+        return Measure(name, None, about=replace(about, reason="unreadable"))
+    about = replace(about, spread=max(values) - min(values))
     if not item.scale.choices:
-        return Measure(name, float(median(values)), detail=detail)
+        return Measure(name, float(median(values)), about=about)
     (first, count), *others = Counter(answers).most_common()
     if others and others[0][1] == count:
-        return Measure(name, None, detail={**detail, "reason": "tie"})
-    return Measure(name, float(item.scale.answers.index(first)), detail={**detail, "answer": first})
+        return Measure(name, None, about=replace(about, reason="tie"))
+    value = float(item.scale.answers.index(first))
+    return Measure(name, value, about=replace(about, answer=first))
 
 
 def overall(rubric: Rubric, values: Mapping[str, float | None]) -> Measure:
@@ -57,19 +76,21 @@ def overall(rubric: Rubric, values: Mapping[str, float | None]) -> Measure:
     for item in rubric.items:
         value = values[item.name]
         if value is None:
-            if isinstance(item, Judged) and item.weight:
+            if isinstance(item, RubricVerdict) and item.weight:
                 return Measure(
-                    f"{rubric.name}.score", None, detail={"reason": f"{item.name} is undefined"}
+                    f"{rubric.name}.score", None, about=Rating(reason=f"{item.name} is undefined")
                 )
             continue
         total += (
-            item.weight * _unit(item, value) if isinstance(item, Judged) else item.weight * value
+            item.weight * _unit(item, value)
+            if isinstance(item, RubricVerdict)
+            else item.weight * value
         )
         weight += item.weight
     return Measure(
         f"{rubric.name}.score",
         total / weight if weight else None,
-        detail={"version": rubric.version},
+        about=Rating(version=rubric.version),
     )
 
 
@@ -87,7 +108,7 @@ def sampling_weight(rubric: Rubric, values: Mapping[str, float | None]) -> Measu
     return Measure(f"{rubric.name}.weight", None if value is None else max(0.0, (value - 2) / 3))
 
 
-def _unit(item: Judged, value: float) -> float:
+def _unit(item: RubricVerdict, value: float) -> float:
     low, high = (
         (0, len(item.scale.choices) - 1)
         if item.scale.choices

@@ -5,10 +5,10 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from synth.engine.means import SourceMeans
-from synth.schemas.filter import Case, Filter, Measure
+from synth.engine.asking import SourceMeans
+from synth.schemas.filter import Case, Filter, FilterSettings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
@@ -18,14 +18,12 @@ from synth.topology.trajectory_measures import agent_turns, process_kept
 REPETITION, OVERHEAD, CACHE = "action_repetition_rate", "step_overhead", "prompt_cache_use"
 
 
-class EfficiencyConfig(BaseModel):
+class EfficiencyConfig(FilterSettings):
     """Drops successes above `max_repetition`, or with more than `max_overhead` times the steps of
     their task's shortest success.
 
     The shortest is one that broke no process constraint. Neither is set unless the flow does.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_repetition: float | None = Field(default=None, ge=0, le=1)
     max_overhead: float | None = Field(default=None, ge=1)
@@ -57,7 +55,7 @@ async def measure(case: Case, config: EfficiencyConfig, means: SourceMeans) -> S
             Measure(
                 REPETITION,
                 action_repetition_rate(case.trajectory),
-                detail={"steps": agent_turns(case.trajectory)},
+                about={"steps": agent_turns(case.trajectory)},
             )
         )
     return found

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from synth.filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES, Kind
-from synth.filters.signals.rows import Row
-from synth.filters.signals.signal import Signal
+from synth.filters.signals.patterns import ANSWERS, BAD_QUERY_WEAK
+from synth.filters.signals.rows import Signal, SignalRow
 from synth.text.pattern_set import PatternSet
 
 RUN = 3
@@ -14,22 +13,17 @@ CYCLES = 3
 LONGEST_PATTERN = 5
 
 
-def _set(categories: Mapping[str, Mapping[str, Kind]]) -> PatternSet:
-    return PatternSet(
-        {
-            f"{category}.{kind} {at}": f"(?i){pattern}"
-            for category, kinds in categories.items()
-            for kind, found in kinds.items()
-            for at, pattern in enumerate(found.patterns)
-        }
-    )
+_PATTERNS = PatternSet(
+    {
+        f"{category}.{kind} {at}": f"(?i){pattern}"
+        for category, kinds in ANSWERS.items()
+        for kind, found in kinds.items()
+        for at, pattern in enumerate(found.patterns)
+    }
+)
 
 
-_ANSWERS = _set({"failure": FAILURES, "exhaustion": EXHAUSTION})
-_PAIRED: Mapping[str, Mapping[str, Kind]] = {"failure": FAILURES, "exhaustion": EXHAUSTION}
-
-
-def execution(rows: Sequence[Row], *, corrected: bool) -> Iterator[Signal]:
+def execution(rows: Sequence[SignalRow], *, corrected: bool) -> Iterator[Signal]:
     """Failures, loops and exhaustion.
 
     `corrected`: only answers that are errors count (a file that speaks of timeouts is none), a
@@ -44,12 +38,12 @@ def execution(rows: Sequence[Row], *, corrected: bool) -> Iterator[Signal]:
         yield from _loops(calls, _answers_by_call(rows), corrected)
 
 
-def _answers(rows: Sequence[Row], corrected: bool) -> Iterator[Signal]:
+def _answers(rows: Sequence[SignalRow], corrected: bool) -> Iterator[Signal]:
     for place, row in enumerate(rows):
         if row.role != "answer" or (corrected and not row.failed):
             continue
-        hits = {name.partition(" ")[0] for name in _ANSWERS.hits(row.text)}
-        for category, kinds in _PAIRED.items():
+        hits = {name.partition(" ")[0] for name in _PATTERNS.hits(row.text)}
+        for category, kinds in ANSWERS.items():
             kind = next((kind for kind in kinds if f"{category}.{kind}" in hits), None)
             if kind is None:
                 continue
@@ -68,7 +62,7 @@ def _answers(rows: Sequence[Row], corrected: bool) -> Iterator[Signal]:
             )
 
 
-def _recovered(rows: Sequence[Row], place: int) -> bool:
+def _recovered(rows: Sequence[SignalRow], place: int) -> bool:
     """Whether a later call of the tool that failed was answered without an error."""
     failed = next((row.name for row in reversed(rows[:place]) if row.role == "call"), None)
     asked = ""
@@ -80,10 +74,10 @@ def _recovered(rows: Sequence[Row], place: int) -> bool:
     return False
 
 
-def _answers_by_call(rows: Sequence[Row]) -> dict[int, Row]:
+def _answers_by_call(rows: Sequence[SignalRow]) -> dict[int, SignalRow]:
     """Calls, by row, with their answers; answers follow their turn's calls in order."""
-    found: dict[int, Row] = {}
-    waiting: list[Row] = []
+    found: dict[int, SignalRow] = {}
+    waiting: list[SignalRow] = []
     for row in rows:
         if row.role == "call":
             waiting.append(row)
@@ -94,7 +88,9 @@ def _answers_by_call(rows: Sequence[Row]) -> dict[int, Row]:
     return found
 
 
-def _loops(calls: Sequence[Row], answers: Mapping[int, Row], corrected: bool) -> Iterator[Signal]:
+def _loops(
+    calls: Sequence[SignalRow], answers: Mapping[int, SignalRow], corrected: bool
+) -> Iterator[Signal]:
     retries: list[tuple[int, int]] = []
     for _, group in groupby(calls, key=lambda call: (call.name, call.text)):
         run = list(group)
@@ -123,7 +119,7 @@ def _loops(calls: Sequence[Row], answers: Mapping[int, Row], corrected: bool) ->
     yield from _oscillation(calls, corrected)
 
 
-def _gets_on(run: Sequence[Row], answers: Mapping[int, Row]) -> bool:
+def _gets_on(run: Sequence[SignalRow], answers: Mapping[int, SignalRow]) -> bool:
     """Whether every call of a run brought an answer of its own, and none an error."""
     told = [answers.get(call.at) for call in run]
     return all(answer is not None and not answer.failed for answer in told) and len(
@@ -131,7 +127,7 @@ def _gets_on(run: Sequence[Row], answers: Mapping[int, Row]) -> bool:
     ) == len(run)
 
 
-def _oscillation(calls: Sequence[Row], corrected: bool) -> Iterator[Signal]:
+def _oscillation(calls: Sequence[SignalRow], corrected: bool) -> Iterator[Signal]:
     """Patterns of two to five calls with two and more names, three times in a row; the next is
     looked for behind the last.
     """

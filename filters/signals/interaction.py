@@ -3,31 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from synth.filters.signals.matching import Message, Phrases, message, trigrams
+from synth.filters.signals.patterns import LISTS, PHRASES, STOP_WORDS
+from synth.filters.signals.rows import Signal, SignalRow
 
-from synth.filters.signals.matching import Message, Phrases, message
-from synth.filters.signals.phrases import (
-    CLARIFICATION,
-    COMPLAINT,
-    CONFIRMATION,
-    CONFIRMING_OPENINGS,
-    CORRECTION,
-    ESCALATION,
-    GRATITUDE,
-    POSITIVE_OPENINGS,
-    PROFANITY,
-    QUIT,
-    REPHRASE,
-    STOP_WORDS,
-    SUCCESS,
-)
-from synth.filters.signals.rows import Row
-from synth.filters.signals.signal import Signal
-
-Code = TypeVar("Code", np.uint32, np.uint64)
 BASELINE_TURNS = 5
 DRAG_PER_TURN = 0.25
 LEAST_EFFICIENCY = 0.5
@@ -37,20 +17,7 @@ LEAST_REPEATED_TOKENS = 5
 REPHRASE_WITHIN = 3
 CAPITALS, LEAST_CAPITALS = 0.8, 10
 _LOUD = re.compile(r"\?{2,}|!{2,}|[?!]{3,}")
-_LISTS = Phrases(
-    {
-        "correction": CORRECTION,
-        "rephrase": REPHRASE,
-        "clarification": CLARIFICATION,
-        "escalation": ESCALATION,
-        "quit": QUIT,
-        "complaint": COMPLAINT,
-        "profanity": PROFANITY,
-        "gratitude": GRATITUDE,
-        "confirmation": CONFIRMATION,
-        "success": SUCCESS,
-    }
-)
+_LISTS = Phrases(PHRASES)
 
 
 def forget() -> None:
@@ -59,7 +26,7 @@ def forget() -> None:
     _trigrams.cache_clear()
 
 
-def interaction(rows: Sequence[Row]) -> Iterator[Signal]:
+def interaction(rows: Sequence[SignalRow]) -> Iterator[Signal]:
     """Misalignment, stagnation, disengagement and satisfaction."""
     spoken = [
         (row, message(row.text)) for row in rows if row.role in ("human", "agent") and row.text
@@ -78,8 +45,8 @@ def interaction(rows: Sequence[Row]) -> Iterator[Signal]:
             yield Signal(f"satisfaction.{name}", row.at, row.turn, what=found[name])
 
 
-def _misalignment(humans: Sequence[tuple[Row, Message]]) -> Iterator[Signal]:
-    before: tuple[Row, Message] | None = None
+def _misalignment(humans: Sequence[tuple[SignalRow, Message]]) -> Iterator[Signal]:
+    before: tuple[SignalRow, Message] | None = None
     for row, said in humans:
         found = _LISTS.first(said.tokens)
         name = next(
@@ -102,7 +69,9 @@ def _said_again(said: Message, before: Message) -> bool:
     """At least four content words each, at most half of them new, three quarters of the smaller set
     shared; no confirmation.
     """
-    if min(len(said.tokens), len(before.tokens)) < 3 or opens_with(said.text, CONFIRMING_OPENINGS):
+    if min(len(said.tokens), len(before.tokens)) < 3 or opens_with(
+        said.text, LISTS.confirming_openings
+    ):
         return False
     mine, theirs = set(said.tokens) - STOP_WORDS, set(before.tokens) - STOP_WORDS
     if min(len(mine), len(theirs)) < 4 or len(mine - theirs) / len(mine) > 0.5:
@@ -110,7 +79,7 @@ def _said_again(said: Message, before: Message) -> bool:
     return len(mine & theirs) / min(len(mine), len(theirs)) >= 0.75
 
 
-def _dragging(rows: Sequence[Row]) -> Iterator[Signal]:
+def _dragging(rows: Sequence[SignalRow]) -> Iterator[Signal]:
     turns = sum(row.role == "human" for row in rows)
     efficiency = (
         1.0 if turns <= BASELINE_TURNS else 1 / (1 + DRAG_PER_TURN * (turns - BASELINE_TURNS))
@@ -121,11 +90,11 @@ def _dragging(rows: Sequence[Row]) -> Iterator[Signal]:
         )
 
 
-def _repetition(spoken: Sequence[tuple[Row, Message]]) -> Iterator[Signal]:
+def _repetition(spoken: Sequence[tuple[SignalRow, Message]]) -> Iterator[Signal]:
     """Trigrams of characters against the same side's last two messages."""
     earlier: dict[str, list[Message]] = {"human": [], "agent": []}
     for row, said in spoken:
-        skipped = row.role == "human" and opens_with(said.text, POSITIVE_OPENINGS)
+        skipped = row.role == "human" and opens_with(said.text, LISTS.positive_openings)
         if not skipped and len(said.tokens) >= LEAST_REPEATED_TOKENS:
             for before in earlier[row.role][-LOOK_BACK:]:
                 if (
@@ -143,11 +112,11 @@ def _repetition(spoken: Sequence[tuple[Row, Message]]) -> Iterator[Signal]:
         earlier[row.role].append(said)
 
 
-def _disengagement(row: Row, said: Message) -> Iterator[Signal]:
+def _disengagement(row: SignalRow, said: Message) -> Iterator[Signal]:
     letters = sum(map(str.isalpha, said.text))
     if letters >= LEAST_CAPITALS and sum(map(str.isupper, said.text)) >= CAPITALS * letters:
         yield Signal("disengagement.negative", row.at, row.turn, what="capitals")
-    if _LOUD.search(said.text) and not opens_with(said.text, POSITIVE_OPENINGS):
+    if _LOUD.search(said.text) and not opens_with(said.text, LISTS.positive_openings):
         yield Signal("disengagement.negative", row.at, row.turn, what="punctuation")
     found = _LISTS.first(said.tokens)
     for name in ("escalation", "quit"):
@@ -171,28 +140,11 @@ def _similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     first, second = _trigrams(one), _trigrams(other)
     if min(len(first), len(second)) < NEAR * max(len(first), len(second)):
         return 0.0
-    both = np.concatenate((first, second))
-    both.sort()
-    shared = int(np.count_nonzero(both[1:] == both[:-1]))
-    return shared / (len(both) - shared) if len(both) else 1.0
+    shared = len(first & second)
+    both = len(first) + len(second) - shared
+    return shared / both if both else 1.0
 
 
 @lru_cache(maxsize=4096)
-def _trigrams(tokens: tuple[str, ...]) -> NDArray[np.uint64]:
-    """Distinct trigrams as numbers, sorted."""
-    text = " ".join(tokens)
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    if len(codes) < 3:
-        return np.empty(0, np.uint64)
-    if text.isascii():
-        small = (codes[:-2] << np.uint32(14)) | (codes[1:-1] << np.uint32(7)) | codes[2:]
-        return _distinct(small).astype(np.uint64)
-    wide = codes.astype(np.uint64)
-    return _distinct((wide[:-2] << np.uint64(42)) | (wide[1:-1] << np.uint64(21)) | wide[2:])
-
-
-def _distinct(values: NDArray[Code]) -> NDArray[Code]:
-    """Sorted; sorting is faster than numpy's hashed `unique` at this size."""
-    values.sort()
-    distinct: NDArray[Code] = values[np.append(True, values[1:] != values[:-1])]
-    return distinct
+def _trigrams(tokens: tuple[str, ...]) -> frozenset[str]:
+    return trigrams(" ".join(tokens))

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.filters.signals.rows import Row
-from synth.filters.signals.signal import Signal, severity
+from synth.filters.signals.rows import Signal, SignalRow, severity
 
 CATEGORIES = (
     "misalignment",
@@ -33,7 +32,7 @@ class Quality(msgspec.Struct, frozen=True):
     severities: dict[str, int]
 
 
-def quality(rows: Sequence[Row], signals: Sequence[Signal], *, corrected: bool) -> Quality:
+def quality(rows: Sequence[SignalRow], signals: Sequence[Signal], *, corrected: bool) -> Quality:
     """50, plus 20 for satisfaction, less disengagement, misalignment, stagnation, failures (8
     each), loops (5), exhaustion (3).
 

@@ -1,18 +1,17 @@
 """The filter `signals`: annotates; drops only what the flow names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
-from synth.engine.means import SourceMeans
+from synth.engine.asking import SourceMeans
 from synth.filters.signals.execution import execution
 from synth.filters.signals.interaction import interaction
-from synth.filters.signals.patterns import EXHAUSTION, FAILURES
+from synth.filters.signals.patterns import ANSWERS
 from synth.filters.signals.quality import CATEGORIES, Quality, quality
-from synth.filters.signals.rows import rows
-from synth.filters.signals.signal import Signal
-from synth.schemas.filter import Case, Filter, Measure
+from synth.filters.signals.rows import Signal, rows
+from synth.schemas.filter import Case, Filter, FilterSettings, Measure
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
 
@@ -21,20 +20,18 @@ KINDS = (
     *("stagnation.dragging", "stagnation.repetition"),
     *("disengagement.escalation", "disengagement.quit", "disengagement.negative"),
     *("satisfaction.gratitude", "satisfaction.confirmation", "satisfaction.success"),
-    *(f"failure.{kind}" for kind in FAILURES),
+    *(f"failure.{kind}" for kind in ANSWERS["failure"]),
     *("loops.retry", "loops.parameter_drift", "loops.oscillation"),
-    *(f"exhaustion.{kind}" for kind in EXHAUSTION),
+    *(f"exhaustion.{kind}" for kind in ANSWERS["exhaustion"]),
 )
 
 
-class SignalsConfig(BaseModel):
+class SignalsConfig(FilterSettings):
     """`drop`: categories or kinds whose first sight drops a trajectory; `min_score`: lower ones are
     dropped. Neither: all stay.
 
     `corrected`: rules as published (false), or without their known false alarms.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     corrected: bool = False
     drop: tuple[str, ...] = ()
@@ -49,6 +46,15 @@ class SignalsConfig(BaseModel):
         return drop
 
 
+class SignalsFound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the score stands on; `empty` without rows."""
+
+    label: str
+    counts: Mapping[str, int] | None = None
+    severities: Mapping[str, int] | None = None
+    signals: tuple[Signal, ...] | None = None
+
+
 def found_in(trajectory: Trajectory, *, corrected: bool = False) -> tuple[list[Signal], Quality]:
     """All signals of a trajectory, by layer, and what they come to."""
     seen = rows(trajectory, corrected=corrected)
@@ -57,17 +63,12 @@ def found_in(trajectory: Trajectory, *, corrected: bool = False) -> tuple[list[S
 
 
 async def measure(case: Case, config: SignalsConfig, means: SourceMeans) -> Sequence[Measure]:
-    """The score, with counts and signals in its detail; undefined where there are no rows."""
+    """The score, with counts and signals; undefined where there are no rows."""
     if not case.trajectory.turns and not case.trajectory.opening:
-        return [Measure("signals_quality", None, detail={"label": "empty"})]
+        return [Measure("signals_quality", None, about=SignalsFound("empty"))]
     signals, found = found_in(case.trajectory, corrected=config.corrected)
-    detail = {
-        "label": found.label,
-        "counts": found.counts,
-        "severities": found.severities,
-        "signals": msgspec.to_builtins(signals),
-    }
-    return [Measure("signals_quality", found.score, detail=detail)]
+    about = SignalsFound(found.label, found.counts, found.severities, tuple(signals))
+    return [Measure("signals_quality", found.score, about=about)]
 
 
 async def signals(case: Case, config: SignalsConfig) -> Verdict:
@@ -75,20 +76,22 @@ async def signals(case: Case, config: SignalsConfig) -> Verdict:
     rows.
     """
     (measured,) = case.measures
-    detail = measured.detail or {}
-    if detail["label"] == "empty":
+    found: SignalsFound = measured.about
+    if found.label == "empty":
         return Verdict(None, "empty")
-    told = {"counts": detail["counts"]}
-    for kind in (signal["kind"] for signal in detail["signals"]):
-        if kind in config.drop or kind.partition(".")[0] in config.drop:
-            return Verdict(False, kind, measured.value, told)
+    told = {"counts": found.counts}
+    for signal in found.signals or ():
+        if signal.kind in config.drop or signal.category in config.drop:
+            return Verdict(False, signal.kind, measured.value, told)
     if (
         config.min_score is not None
         and measured.value is not None
         and measured.value < config.min_score
     ):
         return Verdict(False, "below_min_score", measured.value, told)
-    return Verdict(True, detail["label"], measured.value, told)
+    return Verdict(True, found.label, measured.value, told)
 
 
-FILTER = Filter(SignalsConfig, signals, measure=measure, measured=("corrected",), version=1)
+FILTER = Filter(
+    SignalsConfig, signals, measure=measure, measured=("corrected",), version=1, about=SignalsFound
+)

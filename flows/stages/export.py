@@ -13,7 +13,7 @@ from synth.engine.unfinished import unfinished_line
 from synth.exporters.dataset_folder import Replace, why_to_write
 from synth.exporters.export import ExportReport, export
 from synth.exporters.in_run import dataset_in, refuse_others
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import StageRef
 from synth.ledger.written import dataset_fault
 from synth.schemas.canonical import content_hash
@@ -151,16 +151,14 @@ def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
     """An export's report as it is kept and shown; the path of a flow's dataset is relative to the
     run, which may be moved.
     """
+    found = ("control_tokens",) if report.control_tokens else ()
+    counters = ("left_out", "filtered", "masked", "unsaid", *found)
     return {
         "kind": kind,
         "path": path,
         "rows": report.rows,
         "trained_turns": report.trained_turns,
-        "left_out": dict(report.left_out),
-        "filtered": dict(report.filtered),
-        "masked": dict(report.masked),
-        "unsaid": dict(report.unsaid),
-        **({"control_tokens": dict(report.control_tokens)} if report.control_tokens else {}),
+        **{name: dict(getattr(report, name)) for name in counters},
         "loss": report.loss,
         "loss_unit": report.loss_unit,
         "notes": list(report.notes),

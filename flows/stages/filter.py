@@ -10,16 +10,18 @@ from zlib import crc32
 
 import msgspec
 
+from synth.engine.asking import SourceMeans
 from synth.engine.context import Role, Run
-from synth.engine.means import SourceMeans
 from synth.engine.measured import BoundFilter, begin_measures, faulty, measured, stored
 from synth.flows.stages.filter_report import NOTE, filter_report
 from synth.flows.stages.filter_rounds import open_round
+from synth.flows.stages.pieces import pieces
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.ledger.with_tasks import with_tasks
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import UnboundError
 from synth.schemas.filter import Case, Cases, FilterResult, Measure
+from synth.schemas.measures import Text
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.verdict import Verdict
 
@@ -84,7 +86,7 @@ class FilterStage:
         trials = self._trials(run) if "task" in scopes else {}
         shards += [
             Shard(f"{TASK}{content_hash(part)}", part)
-            for part in _parts({task: len(of_it) for task, of_it in trials.items()})
+            for part in pieces(trials, lambda task: len(trials[task]), TRIALS_PER_SHARD)
         ]
         whole = run.ledger.state.current_valid()
         shards += [
@@ -113,17 +115,9 @@ class FilterStage:
         """Units of progress: every filter of a corpus, those of a task and those of one trajectory
         look at all; each counts a part.
         """
-        corpora = [
-            f"{CORPUS}{at}"
-            for at, named in enumerate(self.filters)
-            if named.filter.scope == "corpus"
-        ]
-        alone = [
-            scope
-            for scope in ("trajectory", "task")
-            if any(named.filter.scope == scope for named in self.filters)
-        ]
-        looks = [*alone, *corpora]
+        scopes = [named.filter.scope for named in self.filters]
+        alone = [scope for scope in ("trajectory", "task") if scope in scopes]
+        looks = [*alone, *(f"{CORPUS}{at}" for at, one in enumerate(scopes) if one == "corpus")]
         this = (
             shard
             if shard.startswith(CORPUS)
@@ -234,7 +228,7 @@ class FilterStage:
             for chunk in _chunks(_cases(run, wanted)):
                 ids = [case.trajectory.trajectory_id for case in chunk]
                 taken = (
-                    stored(run.ledger, named.measures_ref(models).stage_key, ids)
+                    stored(run.ledger, named, named.measures_ref(models).stage_key, ids)
                     if named.filter.measure is not None
                     else {}
                 )
@@ -273,11 +267,11 @@ def _scores(named: BoundFilter, found: FilterResult) -> list[Score]:
     (`note`).
     """
     notes = [
-        Score(f"filter:{named.name}", NOTE, None, at, {"text": line})
+        Score(f"filter:{named.name}", NOTE, None, at, Text(line))
         for at, line in enumerate(found.notes)
     ]
     numbers = [
-        Score(subject, one.metric, one.value, one.turn, one.detail)
+        Score(subject, one.metric, one.value, one.turn, one.about)
         for subject, measures in sorted(found.measures.items())
         for one in measures
     ]
@@ -290,28 +284,7 @@ def _cases(run: Run, wanted: set[str]) -> Iterator[Case]:
 
 
 def _chunks(cases: Iterator[Case]) -> Iterator[list[Case]]:
-    chunk: list[Case] = []
-    for case in cases:
-        chunk.append(case)
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def _parts(trials: Mapping[str, int]) -> Iterator[list[str]]:
-    """Tasks in their order, cut where a part has enough trials."""
-    part: list[str] = []
-    count = 0
-    for task, number in trials.items():
-        part.append(task)
-        count += number
-        if count >= TRIALS_PER_SHARD:
-            yield part
-            part, count = [], 0
-    if part:
-        yield part
+    return pieces(cases, lambda case: 1, CHUNK)
 
 
 def _decisions(

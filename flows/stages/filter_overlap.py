@@ -15,7 +15,7 @@ LIKE = 0.5
 TRAITS = ("synthesizer", "outcome", "env")
 
 
-class Agreement(msgspec.Struct, frozen=True):
+class FilterOverlap(msgspec.Struct, frozen=True):
     """Of two filters over the trajectories on which both decided: what each drops, both drop, and
     Cohen's kappa (None: undefined).
     """
@@ -50,7 +50,7 @@ def only_by(connection: LedgerConnection, stage_key: str) -> dict[str, int]:
 
 def agreements(
     connection: LedgerConnection, stage_key: str, names: Sequence[str]
-) -> list[Agreement]:
+) -> list[FilterOverlap]:
     """One per pair of filters that both decided on something."""
     sql = """
         SELECT a.filter, b.filter, count(*), count(*) FILTER (NOT a.keep), count(*) FILTER (NOT b.keep),
@@ -67,9 +67,9 @@ def agreements(
     return [_agreement(one, other, found[(one, other)]) for one, other in pairs]
 
 
-def _agreement(one: str, other: str, counts: Sequence[int]) -> Agreement:
+def _agreement(one: str, other: str, counts: Sequence[int]) -> FilterOverlap:
     decided, by_one, by_other, by_both = counts
-    return Agreement(
+    return FilterOverlap(
         one, other, decided, by_one, by_other, by_both, _kappa(decided, by_one, by_other, by_both)
     )
 
@@ -121,7 +121,7 @@ def _composition(connection: LedgerConnection, which: str, stage_key: str) -> Ma
 
 def overlap_lines(
     only: Mapping[str, int],
-    pairs: Sequence[Agreement],
+    pairs: Sequence[FilterOverlap],
     before_after: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:
     """What the funnel says of it."""

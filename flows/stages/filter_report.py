@@ -2,7 +2,6 @@
 what all together keep.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +9,11 @@ from typing import Any
 import msgspec
 
 from synth.flows.stages.filter_overlap import agreements, compositions, only_by, overlap_lines
-from synth.flows.stages.filter_rounds import faulted
+from synth.ledger.decided import faulted
 from synth.ledger.ledger import Ledger
+from synth.ledger.typed import read
 from synth.ledger.views import connect
+from synth.schemas.measures import Text
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""
@@ -34,14 +35,6 @@ def filter_report(
             counts[name]["undefined" if keep is None else "kept" if keep else "dropped"][
                 reason
             ] += count
-        noted = (
-            f"SELECT subject_id, detail FROM scores_all WHERE stage_key = '{stage_key}' AND "
-            f"metric = '{NOTE}' ORDER BY subject_id, turn"
-        )
-        notes = [
-            f"{subject.removeprefix('filter:')}: {json.loads(detail)['text']}"
-            for subject, detail in connection.execute(noted).fetchall()
-        ]
         whole = (
             "SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE "
             f"stage_key = '{stage_key}' GROUP BY trajectory_id"
@@ -51,6 +44,10 @@ def filter_report(
         ).fetchall()
         only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
         composition = compositions(connection, stage_key)
+    notes = [
+        f"{note.subject_id.removeprefix('filter:')}: {note.about.text}"
+        for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
+    ]
     faults = faulted(ledger, stage_key, measured)
     lost = (
         [f"faults left {faults:,} undefined; a rerun of the flow measures those again"]

@@ -2,12 +2,11 @@
 those again, and decides anew.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from synth.engine.runner import key_of, plain
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
 
 
@@ -27,14 +26,3 @@ def open_round(
         number, faults = number + 1, report["faults"]
         found = content_hash([inputs, number])
     return found, faults
-
-
-def faulted(ledger: Ledger, stage_key: str, filters: Sequence[str]) -> int:
-    """Trajectories of which a fault (`fault` in the detail) left one of these filters' decisions
-    undefined.
-    """
-    sql = """SELECT count(DISTINCT trajectory_id) FROM decisions_all
-        WHERE stage_key = ? AND filter IN (SELECT unnest(?)) AND keep IS NULL AND detail->>'$.fault' IS NOT NULL"""
-    with connect(ledger) as connection:
-        ((count,),) = connection.execute(sql, [stage_key, list(filters)]).fetchall()
-    return int(count)

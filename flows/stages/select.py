@@ -4,85 +4,49 @@ tasks for RL; each with its reason.
 
 import asyncio
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from synth.datasets.release import CHATS, Lineage, may_leave
 from synth.engine.context import Run
-from synth.exporters.select_rl import rl_tasks
-from synth.exporters.taken_in import TakenIn
+from synth.exporters.registry import TakenIn
+from synth.exporters.rl import rl_tasks
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.redactions import without_findings
 from synth.ledger.views import connect
 from synth.ledger.with_tasks import with_tasks
-from synth.loss_turns import MASKS, mask_reason
+from synth.loss_turns import MASKS, turns_without_loss
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
-from synth.selection.allocation import TaskQuota
 from synth.selection.candidates import (
+    REWARD,
     SECOND_EVIDENCE,
     candidate,
+    composition,
+    draw_rank,
     is_candidate,
     loss_by_tool,
     loss_characters,
+    share,
     traits,
 )
-from synth.selection.choosing import Candidate, Quotas, chosen
-from synth.selection.composition import composition, share
+from synth.selection.choosing import Candidate, SftSelection, TaskQuota, chosen
 from synth.selection.recoveries import ENVIRONMENT, Recoveries, recoveries
-from synth.selection.rl_tasks import RlRule, Unsolved, band, ranked
-from synth.selection.weighted_draw import REWARD, draw_rank
+from synth.selection.rl_tasks import RlSelection, RlTask, band, ranked
 from synth.set_aside import PREFIX, SetAside
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import BASE
 
 MEASURES = ("efficiency", "waste", "recovered", SECOND_EVIDENCE, REWARD)
-SUCCESSES = "count(*) FILTER (outcome = 'success')"
-
-
-class SftSelection(BaseModel):
-    """Rows per task on average and at most, and shares of all loss: of tasks that nearly always
-    pass, of recoveries.
-
-    `by_reward`: of a task they are drawn by chance, in proportion to the scores of the stage
-    trajectory_reward, instead of the better
-    ones first.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    per_task: float = Field(default=2.0, gt=0, le=1000)
-    cap: int = Field(default=4, ge=1)
-    easy_share: float = Field(default=0.15, ge=0, le=1)
-    recovery_share: float = Field(default=0.10, ge=0, le=1)
-    by_reward: bool = False
-
-
-class RlSelection(BaseModel):
-    """Tasks whose next `group` trials have both outcomes with a chance of at least `least`, at most
-    `tasks` of them, the likeliest first.
-
-    `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a
-    success of a retry), `all`, `none`.
-    `by_branching`: ties by error branch ratio x strategic heterogeneity, before the task id.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    group: int = Field(default=8, ge=2, le=1024)
-    tasks: int | None = Field(default=None, ge=1)
-    least: float = Field(default=0.5, ge=0, le=1)
-    unsolved: Unsolved = "proven"
-    by_branching: bool = False
 
 
 class SelectSettings(BaseModel):
@@ -119,14 +83,9 @@ class SelectStage:
     @property
     def settings(self) -> Mapping[str, Any]:
         """All of them, and what the exports take in."""
-        chosen_for = {
-            name: found for name, found in self.config.model_dump().items() if found is not None
-        }
-        takes = {"sft": self.sft_takes, "rl": self.rl_takes}
-        return {
-            **chosen_for,
-            "exports take in": {name: takes[name].settings for name in chosen_for},
-        }
+        given = {name: found for name, found in self.config.model_dump().items() if found}
+        takes = {"sft": self.sft_takes.settings, "rl": self.rl_takes.settings}
+        return {**given, "exports take in": {name: takes[name] for name in given}}
 
     def inputs(self, run: Run) -> str:
         """The trajectories so far, and the keys of the stages before it that judged or measured
@@ -156,38 +115,27 @@ class SelectStage:
         """Decides, and commits the decisions."""
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        decisions = await self._sft(run) if self.config.sft is not None else []
+        sft, rl = self.config.sft, self.config.rl
+        decisions = [] if sft is None else await self._sft(run, sft)
         scores: list[Score] = []
-        if self.config.rl is not None:
-            tasks = [task for task, _ in rl_tasks(run.ledger, self.rl_takes.release)]
-            for identity, found in sorted(
-                ranked(tasks, RlRule(**self.config.rl.model_dump())).items()
-            ):
-                decisions.append(
-                    Decision(identity, self._rl_name, found.keep, found.reason, found.mixed)
-                )
-                scores += (
-                    []
-                    if found.rank is None
-                    else [
-                        Score(identity, "rl_rank", found.rank, detail={"mixed_group": found.mixed})
-                    ]
-                )
-        run.ledger.commit(
-            StageRef(self.name, stage_key), decisions=decisions, scores=scores, name=shard.name
-        )
+        tasks = [] if rl is None else [task for task, _ in self._tasks(run)]
+        for identity, one in sorted((ranked(tasks, rl) if rl is not None else {}).items()):
+            decisions.append(Decision(identity, self._rl_name, one.keep, one.reason, one.mixed))
+            if one.rank is not None:
+                told = {"mixed_group": one.mixed}
+                scores.append(Score(identity, "rl_rank", one.rank, detail=told))
+        ref = StageRef(self.name, stage_key)
+        run.ledger.commit(ref, decisions=decisions, scores=scores, name=shard.name)
 
     @property
     def _rl_name(self) -> str:
         return f"{self.name}.rl"
 
-    async def _sft(self, run: Run) -> list[Decision]:
-        assert self.config.sft is not None
-        measures, standings, came_back = (
-            _measures(run.ledger),
-            _standings(run.ledger),
-            recoveries(run.ledger),
-        )
+    def _tasks(self, run: Run) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
+        return rl_tasks(run.ledger, self.rl_takes.release)
+
+    async def _sft(self, run: Run, rule: SftSelection) -> list[Decision]:
+        measures, came_back = _measures(run.ledger), recoveries(run.ledger)
         candidates: list[Candidate] = []
         refused: dict[str, tuple[bool, str]] = {}
         aside = SetAside()
@@ -195,12 +143,9 @@ class SelectStage:
             await asyncio.sleep(0)
             run.progress.step(1)
             identity = trajectory.trajectory_id
-            found = aside.tried(
-                identity,
-                partial(
-                    self._competes, run, trajectory, verdicts, measures.get(identity, {}), came_back
-                ),
-            )
+            known = measures.get(identity, {})
+            competes = partial(self._competes, run, rule, trajectory, verdicts, known, came_back)
+            found = aside.tried(identity, competes)
             if isinstance(found, str):
                 refused[identity] = (False, found)
             elif found is not None:
@@ -208,32 +153,23 @@ class SelectStage:
         refused |= {identity: (False, PREFIX + aside.reason(identity)) for identity in aside.errors}
         for line in aside.lines():
             run.progress.say(f"{self.name}: {line}")
-        if (
-            self.config.sft.by_reward
-            and candidates
-            and not any(REWARD in found for found in measures.values())
-        ):
+        if rule.by_reward and candidates and not any(REWARD in one for one in measures.values()):
             raise SynthError(
                 f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and "
                 "none came before it"
             )
-        settled = refused | chosen(
-            candidates, standings, Quotas(**self.config.sft.model_dump(exclude={"by_reward"}))
-        )
-        return [
-            Decision(
-                identity,
-                self.name,
-                keep,
-                reason,
-                detail=_loss_masks(came_back.masks_of(identity)) if keep else None,
-            )
-            for identity, (keep, reason) in sorted(settled.items())
-        ]
+        settled = refused | chosen(candidates, _standings(run.ledger), rule)
+        decisions = []
+        for identity, (keep, reason) in sorted(settled.items()):
+            masks = came_back.masks_of(identity) if keep else {}
+            told = {MASKS: {str(turn): why for turn, why in masks.items()}} if masks else None
+            decisions.append(Decision(identity, self.name, keep, reason, detail=told))
+        return decisions
 
     def _competes(
         self,
         run: Run,
+        rule: SftSelection,
         trajectory: Trajectory,
         verdicts: Mapping[str, Verdict],
         measures: Mapping[str, float],
@@ -242,169 +178,126 @@ class SelectStage:
         """A candidate; or why no export takes it in; or None for what is no success that filters
         let pass.
         """
-        assert self.config.sft is not None
         others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
-        identity, side = trajectory.trajectory_id, came_back.sides.get(trajectory.trajectory_id)
-        takes = self.sft_takes
+        identity, takes = trajectory.trajectory_id, self.sft_takes
+        side, masks = came_back.sides.get(identity), came_back.masks_of(identity)
         tested = takes.release.include_evidence and side is not None
         refusal = may_leave(Lineage(trajectory), others, CHATS, takes.release)
         if not is_candidate(trajectory, tested=tested) or (refusal and refusal.by_filter):
             return None
         if refusal is not None:
             return refusal.counted
-        masks = came_back.masks_of(identity)
-        masked = bool(masks) or any(
-            mask_reason(turn, index, trajectory.pivot_turn)
-            for index, turn in enumerate(trajectory.turns)
-        )
-        if masked and not takes.masked:
+        if not takes.masked and turns_without_loss(trajectory, masks):
             return "masked_turns"
         one = candidate(trajectory, measures, effectful_by_name, masks)
         if side is not None:
             one = replace(one, recovered=True, world_fault=side == ENVIRONMENT)
-        if self.config.sft.by_reward:
-            one = replace(
-                one, rank=(draw_rank(run.flow.seed, identity, measures.get(REWARD)), *one.rank)
-            )
-        return one
+        if not rule.by_reward:
+            return one
+        drawn = draw_rank(run.flow.seed, identity, measures.get(REWARD))
+        return replace(one, rank=(drawn, *one.rank))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Chosen and not chosen by reason; what the composition was before and after."""
+        sql = "SELECT trajectory_id, filter, keep, reason FROM decisions_all WHERE stage_key = ?"
         with connect(run.ledger) as connection:
-            sql = (
-                "SELECT trajectory_id, filter, keep, reason FROM decisions_all WHERE "
-                f"stage_key = '{stage_key}'"
-            )
-            rows = connection.execute(sql).fetchall()
-        of_tasks = {
-            identity: (keep, reason)
-            for identity, name, keep, reason in rows
-            if name == self._rl_name
-        }
-        of_rows = {
-            identity: (keep, reason)
-            for identity, name, keep, reason in rows
-            if name != self._rl_name
-        }
-        parts = [self._sft_report(run, of_rows)] if self.config.sft is not None else []
-        parts += [self._rl_report(run, of_tasks)] if self.config.rl is not None else []
+            rows = connection.execute(sql, [stage_key]).fetchall()
+        decided_on: dict[str, dict[str, tuple[bool, str]]] = {self._rl_name: {}, self.name: {}}
+        for identity, name, keep, reason in rows:
+            decided_on[name][identity] = (keep, reason)
+        parts = []
+        if self.config.sft is not None:
+            parts.append(_sft_report(run.ledger, decided_on[self.name]))
+        if self.config.rl is not None:
+            parts.append(_rl_report(self._tasks(run), decided_on[self._rl_name]))
         return {"kind": "selection", "parts": parts}
 
-    def _sft_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
-        before, after = _compositions(
-            run.ledger, {name: keep for name, (keep, _) in verdicts.items()}
-        )
-        told = (
-            {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"}
-            if verdicts
-            else {}
-        )
-        also = [
-            f"{words} {share(before, trait)} of the loss before, {share(after, trait)} after"
-            for trait, words in told.items()
-        ]
-        return {
-            "for": "sft",
-            "unit": "successes",
-            **_counts(verdicts),
-            "also": also,
-            "composition": {"before": before, "after": after},
-        }
 
-    def _rl_report(self, run: Run, verdicts: Mapping[str, tuple[bool, str]]) -> Mapping[str, Any]:
-        parts = [
-            (one.task_id, {**traits, "pass rate": band(one)})
-            for one, traits in rl_tasks(run.ledger, self.rl_takes.release)
-            if one.task_id in verdicts
-        ]
-        before = composition((traits, 1) for _, traits in parts)
-        after = composition((traits, 1) for identity, traits in parts if verdicts[identity][0])
-        bands = [
-            f"{count} of {before['pass rate'][name]} {name}"
-            for name, count in after.get("pass rate", {}).items()
-        ]
-        beside = Counter(
-            reason for keep, reason in verdicts.values() if keep and reason != "chosen"
-        )
-        also = [f"taken by pass rate: {', '.join(bands)}"] if bands else []
-        also += [
-            f"beside the ranked ones {count} {reason}" for reason, count in sorted(beside.items())
-        ]
-        return {
-            "for": "rl",
-            "unit": "tasks",
-            **_counts(verdicts),
-            "also": also,
-            "composition": {"before": before, "after": after},
-        }
+Verdicts = Mapping[str, tuple[bool, str]]
+Parts = Iterable[tuple[bool, Mapping[str, Hashable], int]]
+"""(taken, traits, size)."""
 
 
-def _counts(verdicts: Mapping[str, tuple[bool, str]]) -> dict[str, Any]:
+def _report(of: str, unit: str, verdicts: Verdicts, parts: Parts) -> dict[str, Any]:
+    found = list(parts)
     rejected = Counter(reason for keep, reason in verdicts.values() if not keep)
     return {
+        "for": of,
+        "unit": unit,
         "attempted": len(verdicts),
         "verified": len(verdicts) - rejected.total(),
         "rejected": dict(rejected),
+        "also": [],
+        "composition": {
+            "before": composition((traits, size) for _, traits, size in found),
+            "after": composition((traits, size) for keep, traits, size in found if keep),
+        },
     }
 
 
-def _loss_masks(masks: Mapping[int, str]) -> Mapping[str, Any] | None:
-    return {MASKS: {str(turn): reason for turn, reason in masks.items()}} if masks else None
+def _sft_report(ledger: Ledger, verdicts: Verdicts) -> Mapping[str, Any]:
+    report = _report("sft", "successes", verdicts, _loss(ledger, verdicts))
+    before, after = report["composition"].values()
+    told = {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"}
+    report["also"] += [
+        f"{words} {share(before, trait)} of the loss before, {share(after, trait)} after"
+        for trait, words in told.items()
+        if verdicts
+    ]
+    return report
+
+
+def _rl_report(
+    tasks: Iterable[tuple[RlTask, Mapping[str, Hashable]]], verdicts: Verdicts
+) -> Mapping[str, Any]:
+    parts = [
+        (verdicts[one.task_id][0], {**traits, "pass rate": band(one)}, 1)
+        for one, traits in tasks
+        if one.task_id in verdicts
+    ]
+    report = _report("rl", "tasks", verdicts, parts)
+    before, after = report["composition"].values()
+    taken = after.get("pass rate", {}).items()
+    bands = [f"{count} of {before['pass rate'][name]} {name}" for name, count in taken]
+    beside = Counter(reason for keep, reason in verdicts.values() if keep and reason != "chosen")
+    report["also"] += [f"taken by pass rate: {', '.join(bands)}"] if bands else []
+    report["also"] += [
+        f"beside the ranked ones {count} {reason}" for reason, count in sorted(beside.items())
+    ]
+    return report
 
 
 def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
     """What topology found, by trajectory."""
     found: dict[str, dict[str, float]] = {}
-    names = ", ".join(f"'{name}'" for name in MEASURES)
+    sql = """SELECT subject_id, metric, value FROM scores
+        WHERE metric IN (SELECT unnest(?)) AND turn IS NULL AND value IS NOT NULL"""
     with connect(ledger) as connection:
-        sql = (
-            f"SELECT subject_id, metric, value FROM scores WHERE metric IN ({names}) AND turn "
-            "IS NULL AND value IS NOT NULL"
-        )
-        for identity, metric, value in connection.execute(sql).fetchall():
+        for identity, metric, value in connection.execute(sql, [list(MEASURES)]).fetchall():
             found.setdefault(identity, {})[metric] = value
     return found
 
 
 def _standings(ledger: Ledger) -> dict[str, tuple[int, int]]:
     """Base trials with a verdict and successes, by task."""
-    base = ", ".join(f"'{name}'" for name in sorted(BASE))
-    where = (
-        f"synthesizer IN ({base}) AND parent_id IS NULL AND outcome IN ('success', 'failure', "
-        "'truncated')"
-    )
+    sql = """SELECT task_id, count(*), count(*) FILTER (outcome = 'success') FROM trajectories
+        WHERE synthesizer IN (SELECT unnest(?)) AND parent_id IS NULL
+        AND outcome IN ('success', 'failure', 'truncated') GROUP BY 1"""
     with connect(ledger) as connection:
-        rows = connection.execute(
-            f"SELECT task_id, count(*), {SUCCESSES} FROM trajectories WHERE {where} GROUP BY 1"
-        ).fetchall()
+        rows = connection.execute(sql, [sorted(BASE)]).fetchall()
     return {task: (trials, successes) for task, trials, successes in rows}
 
 
-def _compositions(
-    ledger: Ledger, taken: Mapping[str, bool]
-) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """How the loss (characters) lies by trait and by tool, over all that was decided on, and over
-    what was `taken`.
-    """
+def _loss(ledger: Ledger, verdicts: Verdicts) -> Parts:
+    """How the loss (characters) lies by trait and by tool, over all that was decided on."""
     standings, came_back = _standings(ledger), recoveries(ledger)
-    parts: list[tuple[bool, Mapping[str, Hashable], int]] = []
-    for trajectory, task in with_tasks(
-        ledger, without_findings(ledger, ledger.trajectories(set(taken)), SetAside())
-    ):
+    clean = without_findings(ledger, ledger.trajectories(set(verdicts)), SetAside())
+    for trajectory, task in with_tasks(ledger, clean):
+        identity = trajectory.trajectory_id
+        masks, (keep, _) = came_back.masks_of(identity), verdicts[identity]
         easy = TaskQuota(*standings.get(trajectory.task_id, (0, 0)), available=1).easy
-        identity, masks = trajectory.trajectory_id, came_back.masks_of(trajectory.trajectory_id)
-        recovered, keep = (
-            identity in came_back.masks or identity in came_back.sides,
-            taken[identity],
-        )
-        parts.append(
-            (
-                keep,
-                traits(trajectory, task, easy=easy, recovered=recovered),
-                loss_characters(trajectory, masks),
-            )
-        )
-        parts += [(keep, {"tool": tool}, size) for tool, size in loss_by_tool(trajectory, masks)]
-    return composition((found, size) for _, found, size in parts), composition(
-        (found, size) for keep, found, size in parts if keep
-    )
+        recovered = identity in came_back.masks or identity in came_back.sides
+        found = traits(trajectory, task, easy=easy, recovered=recovered)
+        yield keep, found, loss_characters(trajectory, masks)
+        for tool, size in loss_by_tool(trajectory, masks):
+            yield keep, {"tool": tool}, size

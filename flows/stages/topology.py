@@ -4,7 +4,7 @@ and the task, as rows.
 
 import re
 from asyncio import to_thread
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -14,11 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from synth.engine.context import Run
 from synth.flows.stages.learning_volatile import learned_fields
+from synth.flows.stages.pieces import pieces
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
+from synth.schemas.measures import Potentials
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.text.provenance.effect import effectful_by_name
@@ -112,7 +115,8 @@ class TopologyStage:
         for record in run.ledger.records():
             if record["synthesizer"] in BASE and record["fault"] is None:
                 by_task.setdefault(record["task_id"], []).append(record["trajectory_id"])
-        shards = [Shard(content_hash([task for task, _ in part]), part) for part in _parts(by_task)]
+        cut = pieces(by_task.items(), lambda one: len(one[1]), TRIALS_PER_SHARD)
+        shards = [Shard(content_hash([task for task, _ in part]), part) for part in cut]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
         return Plan(
             left,
@@ -175,7 +179,11 @@ class TopologyStage:
                 if record["synthesizer"] in BASE and not record["fault"]
             ]
             learned = await learned_fields(run, trials, count, every=self.config.learn is not None)
-            rows = [_field_row(world, one) for world, fields in learned.items() for one in fields]
+            rows = [
+                Score(world, VOLATILE, float(one.refused is None), detail=one)
+                for world, fields in learned.items()
+                for one in fields
+            ]
             run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
         return _as_volatile(_learned(run.ledger, stage_key), self.config)
 
@@ -188,11 +196,11 @@ class TopologyStage:
                 "'pass_rate' AND value > 0 AND value < 1), "
                 f"avg(value) FILTER (metric = 'singletons') FROM scores_all WHERE {key}"
             ).fetchall()[0]
-            (known, trials, alone) = connection.execute(
-                "SELECT count(value), count(*), count(*) FILTER (json_extract(detail, "
-                "'$.donors') = 0) FROM scores_all "
-                f"WHERE metric = 'potential' AND {key}"
-            ).fetchall()[0]
+        potentials = [
+            (row.value is not None, row.about.donors == 0)
+            for row in read(run.ledger, Potentials, ("potential",), stage_key=stage_key)
+        ]
+        trials, (known, alone) = len(potentials), map(sum, zip((0, 0), *potentials, strict=True))
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]
         also += (
             [f"{singletons:.0%} of the nodes were visited by one trial alone"]
@@ -200,17 +208,13 @@ class TopologyStage:
             else []
         )
         for _, one in _fields(run.ledger, stage_key):
-            place = f"{one['tool'] or 'an answer'} {one['place']}"
-            told = (
+            place = f"{one.tool or 'an answer'} {one.place}"
+            also.append(
                 f"{place} differs each time it is answered, and is masked"
-                if one["refused"] is None
-                else None
+                if one.refused is None
+                else f"{place} differed in {one.differing} of {one.compared} replays, and is "
+                f"not masked: {one.refused}"
             )
-            also += [
-                told
-                or f"{place} differed in {one['differing']} of {one['compared']} replays, and is "
-                f"not masked: {one['refused']}"
-            ]
         unknown = {"alone in its task": alone, "too few turns in common": trials - known - alone}
         rejected = {reason: count for reason, count in unknown.items() if count}
         return {
@@ -239,62 +243,35 @@ def masking_of(ledger: Ledger, task_id: str) -> Volatile:
         ):
             config = TopologySettings.model_validate({**line.settings, "level": "exact"})
             usual = Volatile({**DEFAULTS, **config.masked}, config.generated)
-            return _masks(ledger, line.stage_key, config).get(
-                ledger.task_ids().get(task_id, ""), usual
-            )
+            masks = _as_volatile(_fields(ledger, line.stage_key), config)
+            return masks.get(ledger.task_ids().get(task_id, ""), usual)
     return Volatile()
 
 
-def _masks(ledger: Ledger, stage_key: str, config: TopologySettings) -> dict[str, Volatile]:
-    """World -> what its answers are masked by, for the worlds that taught something."""
-    return _as_volatile(_fields(ledger, stage_key), config)
-
-
 def _as_volatile(
-    fields: Iterable[tuple[str, Mapping[str, Any]]], config: TopologySettings
+    fields: Iterable[tuple[str, VolatileField]], config: TopologySettings
 ) -> dict[str, Volatile]:
+    """World -> what its answers are masked by, for the worlds that taught something."""
     found: dict[str, list[VolatileField]] = {}
-    for world, detail in fields:
-        found.setdefault(world, []).append(msgspec.convert(detail, VolatileField))
+    for world, field in fields:
+        found.setdefault(world, []).append(field)
     masked = {**DEFAULTS, **config.masked}
     return {
         world: Volatile(masked, config.generated, *as_masks(kept)) for world, kept in found.items()
     }
 
 
-def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]]]:
-    sql = (
-        "SELECT DISTINCT subject_id, detail FROM scores_all WHERE metric = ? AND stage_key = "
-        "? ORDER BY ALL"
+def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:
+    found = read(ledger, VolatileField, (VOLATILE,), stage_key=stage_key)
+    return sorted(
+        {(row.subject_id, row.about) for row in found},
+        key=lambda one: (one[0], msgspec.json.encode(one[1])),
     )
-    with connect(ledger) as connection:
-        return [
-            (world, msgspec.json.decode(detail))
-            for world, detail in connection.execute(sql, [VOLATILE, stage_key]).fetchall()
-        ]
 
 
 @lru_cache(maxsize=1)
-def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, Mapping[str, Any]]]:
+def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:
     """The fields, once they are learned, for all shards: asked of the ledger once, since every
     shard makes its tables longer.
     """
     return _fields(ledger, stage_key)
-
-
-def _field_row(world: str, one: VolatileField) -> Score:
-    return Score(world, VOLATILE, float(one.refused is None), detail=msgspec.to_builtins(one))
-
-
-def _parts(by_task: Mapping[str, list[str]]) -> Iterator[list[tuple[str, list[str]]]]:
-    """Tasks with their trials, in their order, cut where a part has enough trials."""
-    part: list[tuple[str, list[str]]] = []
-    trials = 0
-    for task, identities in by_task.items():
-        part.append((task, identities))
-        trials += len(identities)
-        if trials >= TRIALS_PER_SHARD:
-            yield part
-            part, trials = [], 0
-    if part:
-        yield part

@@ -12,15 +12,15 @@ from synth.engine.progress import progress_for
 from synth.envs.audit.audit import audit as asked
 from synth.envs.audit.questions import QUESTIONS, AuditQuestion
 from synth.envs.audit.report import AuditAnswer as AuditAnswer
-from synth.envs.audit.report import Limits, Report
+from synth.envs.audit.report import AuditLimits, Report
 from synth.envs.registry import ENVS
 from synth.envs.world import EnvEntry
 from synth.flows.audited import audited
 from synth.flows.bindings import Bindings
 from synth.flows.environments import bindings_of, said_by_files
-from synth.flows.flow_file import Settings
+from synth.flows.flow_file import read_settings
+from synth.flows.own_flow import Settings
 from synth.flows.parts import world
-from synth.flows.yaml_file import read_settings
 from synth.keys import refuse_literals
 from synth.ledger.ledger import Ledger as StoredLedger
 from synth.schemas.environment import EnvSpec
@@ -80,7 +80,7 @@ def audit(
                 config,
                 seed=seed,
                 tasks=tasks,
-                limits=Limits(
+                limits=AuditLimits(
                     call_ms=call_ms, episode_bytes=int(episode_mb * 2**20), part_s=limit_s
                 ),
                 questions=questions,

@@ -97,20 +97,14 @@ def explain_nodes(ledger: Ledger | Path | str, one: str, other: str) -> list[str
 
 
 def _merges(ledger: StoredLedger, identity: str, turn: int) -> list[str]:
-    import msgspec
+    from synth.ledger.typed import read
+    from synth.schemas.measures import Merged
 
-    from synth.ledger.views import connect
-
-    sql = "SELECT value, detail FROM scores WHERE metric = 'merged' AND subject_id = ? AND turn = ?"
-    with connect(ledger) as connection:
-        rows = connection.execute(sql, [identity, turn]).fetchall()
-    lines = []
-    for value, detail in rows:
-        told = msgspec.json.decode(detail)
-        with_ = f"{told['with']['trajectory_id']}:{told['with']['turn']}"
-        lines.append(
-            f"semantic: {identity}:{turn} is in node {told['node']} with {with_}, similarity "
-            f"{value:.4f} (at least {told['threshold']}; "
-            f"the least between any two of the node {told['least']:.4f})"
-        )
-    return lines
+    return [
+        f"semantic: {identity}:{turn} is in node {row.about.node} with "
+        f"{row.about.first.trajectory_id}:{row.about.first.turn}, similarity "
+        f"{row.value:.4f} (at least {row.about.threshold}; "
+        f"the least between any two of the node {row.about.least:.4f})"
+        for row in read(ledger, Merged, ("merged",), subjects=[identity])
+        if row.turn == turn
+    ]

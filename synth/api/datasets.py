@@ -13,10 +13,9 @@ from synth.exporters.dataset_folder import DatasetFolder, Replace
 from synth.exporters.export import ExportReport
 from synth.exporters.export import export as exported
 from synth.exporters.in_run import dataset_in, folder_in
+from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.proof.check import Proof, prove
 from synth.exporters.registry import require
-from synth.exporters.settings import RowSettings
-from synth.exporters.spelling import as_flag, as_key
 from synth.flows.stages.export import summary
 from synth.schemas.errors import SynthError
 

@@ -5,17 +5,19 @@ from pathlib import Path
 
 from synth.api.waiting import waited
 from synth.flows.data_folder import refuse_to_start_in_data
-from synth.flows.deployment import Deployment, refuse_bad_schedule, register
-from synth.flows.deployment_job import in_words
-from synth.flows.deployment_job import job_variables as read_variables
-from synth.flows.deployment_notice import refuse_bad_url
-from synth.flows.deployment_run_dir import refuse_unknown, settled
-from synth.flows.flow_file import flow_path, in_file
-from synth.flows.overrides import override
-from synth.flows.own_flow import refuse_what_a_run_says
-from synth.flows.prefect_access import users_api
+from synth.flows.deployment import Deployment, register
+from synth.flows.deployment_settings import (
+    in_words,
+    refuse_bad_schedule,
+    refuse_bad_url,
+    refuse_unknown,
+    settled,
+)
+from synth.flows.deployment_settings import job_variables as read_variables
+from synth.flows.flow_file import flow_of, override, read_content, read_yaml
+from synth.flows.own_flow import flow_path, in_file, refuse_what_a_run_says
+from synth.flows.prefect import users_api
 from synth.flows.resolve import resolve
-from synth.flows.yaml_file import flow_of, read_content, read_yaml
 
 
 def deploy(
@@ -80,7 +82,9 @@ def deploy(
             f"notify    {'a webhook' if notify else 'nobody (see --notify)'}",
         ]
     api = users_api()
-    done = waited(register(order))
+    from synth.flows.deployment_run import synth
+
+    done = waited(register(order, synth))
     kind = " --type process" if done.pool_type == "process" else ""
     return [
         f"synth/{order.name}: registered at {api}: {order.when()}{paused}, by workers of "

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from synth.ledger.ledger import Ledger as StoredLedger
 from synth.schemas.errors import ConfigError
@@ -14,6 +14,10 @@ from synth.schemas.trajectory import Trajectory
 if TYPE_CHECKING:
     import duckdb
     import polars
+
+    from synth.ledger.typed import Read
+
+L = TypeVar("L")
 
 
 class Ledger:
@@ -89,6 +93,22 @@ class Ledger:
             if outcome in (None, row["outcome"]) and synthesizer in (None, row["synthesizer"])
         }
         return self._stored.trajectories(wanted)
+
+    def labels(self, kind: type[L]) -> "Iterator[Read[L]]":
+        """The current flow's labels of a kind, such as `StepLabel`: each with `subject_id`, `turn`,
+        `metric`, `value`, and the label itself as `about`.
+        """
+        from synth.ledger.typed import labels
+
+        return labels(self._stored, kind)
+
+    def measures(self, metric: str, kind: type[L]) -> "Iterator[Read[L]]":
+        """The current flow's rows of a metric, in the same form; `kind` is the struct that the
+        writer of the metric gives, or `dict`.
+        """
+        from synth.ledger.typed import read
+
+        return read(self._stored, kind, [metric])
 
     def task(self, task_id: str) -> Task:
         """One task, of any flow that ran here. Raises `ConfigError` where there is none with this

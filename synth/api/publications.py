@@ -8,12 +8,10 @@ from typing import TypedDict, Unpack
 
 from synth.api.bound import Files, bindings_for
 from synth.api.opened import Ledger, stored
-from synth.hub.begun import noted
 from synth.hub.client import require_name
-from synth.hub.licences import require_licence
-from synth.hub.publishing import Prepared, prepare, preview
-from synth.hub.released import PublishRequest
-from synth.hub.sending import TOKEN, hub_of, send, write_token
+from synth.hub.publishing import PreparedUpload, prepare, preview
+from synth.hub.released import PublishRequest, require_licence
+from synth.hub.sending import TOKEN, hub_of, noted, send, write_token
 from synth.schemas.errors import ConfigError
 
 
@@ -113,7 +111,7 @@ def _wanted(
     return PublishRequest(repo, licence, tuple(dict.fromkeys(kinds)), **settings)
 
 
-def _report(wanted: PublishRequest, prepared: Prepared) -> PublicationReport:
+def _report(wanted: PublishRequest, prepared: PreparedUpload) -> PublicationReport:
     publication = prepared.publication
     assert isinstance(publication.card.content, bytes)
     return PublicationReport(

@@ -12,29 +12,26 @@ from typing import Any
 from synth.api.bound import Files
 from synth.api.opened import Ledger, open_ledger
 from synth.api.waiting import waited
-from synth.engine.closing import closing_lines
+from synth.claims import Units
 from synth.engine.context import Run
 from synth.engine.cost import cost_in_words
+from synth.engine.flow_warnings import dataset_warnings, no_op_stages
 from synth.engine.funnel import funnel_notes, funnel_table
-from synth.engine.idle_stages import no_op_stages
-from synth.engine.loud_settings import dataset_warnings
 from synth.engine.numbers import counted_noun
 from synth.engine.progress import progress_for
+from synth.engine.summary import refuse_failed, summary_lines
 from synth.engine.table import Table
-from synth.flows.bindings import Said
 from synth.flows.curate import curate as curating
 from synth.flows.curate import curated, left_alone
 from synth.flows.environments import said_by_files
-from synth.flows.finished import refuse_failed
-from synth.flows.flow_file import Settings, given_flow, in_file
+from synth.flows.own_flow import Settings, given_flow, in_file
+from synth.flows.ray import on_ray
 from synth.flows.resolve import resolve, resolve_later
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_datasets_at
 from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
-from synth.leases import Units
 from synth.ledger.ledger import Ledger as StoredLedger
 from synth.ledger.storage import Storage
-from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 
 
@@ -110,18 +107,13 @@ def run(
     `ConfigError` for what its user must mend, and `SynthError` where nothing came of it; what was
     committed stays.
     """
-    if ray and not _under_prefect(prefect):
-        raise ConfigError(
-            "--runner ray: it is Prefect that hands shards to Ray; add --prefect, or set "
-            "PREFECT_API_URL"
-        )
     chosen, where = given_flow(flow, set)
     said = said_by_files(environments)
     url = _run_dir(chosen, run_dir)
     refuse_foreign(url)
-    recipe = partial(synthesize, said=said)
+    recipe = partial(on_ray if ray else synthesize, said=said)
     with in_file(where):
-        done = _carried_out(recipe, chosen, url, said, prefect=prefect, ray=ray, quiet=quiet)
+        done = _carried_out(recipe, chosen, url, prefect=prefect, quiet=quiet)
     return _result(*done, ended)
 
 
@@ -142,7 +134,7 @@ def curate(
     said = said_by_files(environments)
     recipe = partial(curating, said=said)
     with in_file(where):
-        done = _carried_out(recipe, chosen, str(run_dir), said, prefect=prefect, quiet=quiet)
+        done = _carried_out(recipe, chosen, str(run_dir), prefect=prefect, quiet=quiet)
     return _result(*done, ended)
 
 
@@ -232,31 +224,13 @@ def _run_dir(flow: Flow, run_dir: Path | str | None) -> str:
     return f"runs/{flow.name}" if run_dir is None else str(run_dir)
 
 
-def _under_prefect(asked: bool) -> bool:
-    return asked or bool(os.environ.get("PREFECT_API_URL"))
-
-
-def _carried_out(
-    recipe: Recipe,
-    flow: Flow,
-    url: str,
-    said: Mapping[str, Said],
-    *,
-    prefect: bool,
-    ray: bool = False,
-    quiet: bool,
-) -> Done:
+def _carried_out(recipe: Recipe, flow: Flow, url: str, *, prefect: bool, quiet: bool) -> Done:
     progress = progress_for(quiet=quiet)
-    if not _under_prefect(prefect):
-        return waited(recipe(flow, url, progress, None))
-    from synth.flows.prefect_run import run_under_prefect
+    if not (prefect or os.environ.get("PREFECT_API_URL")):
+        return waited(recipe(flow, url, progress))
+    from synth.flows.deployment_run import run_under_prefect
 
-    runner = None
-    if ray:
-        from synth.flows.ray_run import on_ray, ray_runner
-
-        recipe, runner = on_ray(flow, url, said), ray_runner()
-    return waited(run_under_prefect(recipe, flow, url, progress, runner))
+    return waited(run_under_prefect(recipe, flow, url, progress))
 
 
 def _result(done: Run, reports: Mapping[str, Mapping[str, Any]], ended: Ended) -> RunResult:
@@ -279,7 +253,7 @@ def _result(done: Run, reports: Mapping[str, Mapping[str, Any]], ended: Ended) -
         stopped=done.stopped,
         reports=reports,
         places=tuple(_places(storage, reports)),
-        closing=tuple(closing_lines(done, reports)),
+        closing=tuple(summary_lines(done, reports)),
     )
     ended(found)
     refuse_failed(done, reports)

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from synth.api.waiting import waited
+from synth.claims.workers import Heartbeat, heartbeats, lives
+from synth.engine.beating import remembered
 from synth.engine.numbers import counted_noun, short_duration
 from synth.engine.tally import ended_in_faults
-from synth.flows.deployment_closing import close_dead
-from synth.flows.deployment_overview import Scheduled, open_urls, schedules
-from synth.flows.prefect_access import users_server
-from synth.leases.heartbeat import Heartbeat, heartbeats, lives, overtaken, remembered
+from synth.flows.prefect import users_server
+from synth.flows.schedules import Scheduled, close_dead, open_urls, schedules
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, SynthError
 
@@ -113,8 +113,10 @@ def _latest(beats: list[Heartbeat]) -> list[Heartbeat]:
 
 def _was_completed(beat: Heartbeat, beats: Iterable[Heartbeat]) -> bool:
     """Whether it died, and the run was completed all the same."""
-    return (beat.state == "crashed" or _state(beat) in ("dead", "silent")) and overtaken(
-        beat, beats
+    died = beat.state == "crashed" or _state(beat) in ("dead", "silent")
+    return died and any(
+        other.state == "completed" and other.id != beat.id and other.beat >= beat.began
+        for other in beats
     )
 
 

@@ -1,96 +1,25 @@
 """`synth audit`: the same questions, asked of any world; `synth envs`: the worlds."""
 
 import json
-import math
 import shlex
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from synth.cli.options import (
-    console,
-    env_option,
-    json_option,
-    quiet_option,
-    tell,
-    write_file,
-)
+from synth.cli.options import OPTIONS, command, console, tell, write_file
 from synth.schemas.errors import ConfigError
 from synth.schemas.printable import ascii_json, printable
 
 if TYPE_CHECKING:
     from synth import AuditAnswer, AuditReport
 
-F = TypeVar("F", bound=Callable[..., Any])
-MOST_TASKS = 100_000
-MOST = 1_000_000
-AMOUNTS: Mapping[str, tuple[float, str]] = {
-    "--call-ms": (250, "Longest reset, step or check (p99)."),
-    "--episode-mb": (64, "Memory of a live episode where the spec states none (MiB)."),
-    "--limit-s": (120, "Longest time per part of a question."),
-}
-"""Options that take a positive number, at most `MOST`, with their defaults."""
 WORDS = {True: "passed", False: "FAILED", None: "not asked"}
 _STYLES = {"passed": "green", "FAILED": "bold red", "not asked": "dim"}
 LONGEST_RESULT = 400
 
 
-def _number(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    if math.isnan(value):  # it lies in every range
-        raise click.BadParameter("nan is no number.")
-    return value
-
-
-def _amounts(command: F) -> F:
-    kind = click.FloatRange(0, MOST, min_open=True)
-    for name, (default, what) in reversed([*AMOUNTS.items()]):
-        command = click.option(
-            name, default=default, show_default=True, type=kind, callback=_number, help=what
-        )(command)
-    return command
-
-
-@click.command()
-@click.argument("env", metavar="ENV")
-@click.option(
-    "--tasks",
-    default=20,
-    show_default=True,
-    type=click.IntRange(1, MOST_TASKS),
-    help="How many tasks to ask about.",
-)
-@click.option(
-    "--from",
-    "run",
-    metavar="RUN",
-    help="Ask about tasks of this run, with their settings, in place of the world's own.",
-)
-@env_option
-@click.option("--seed", default=7, show_default=True, help="Seed of the tasks and of every policy.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A setting of the world, e.g. --set turns=3.",
-)
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="QUESTION",
-    help="Ask only this question; may be given several times.",
-)
-@_amounts
-@json_option
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write the report as one HTML page.",
-)
-@quiet_option
+@command
 def audit(
     env: str,
     tasks: int,
@@ -138,16 +67,15 @@ def audit(
         **amounts,
     )
     if html is not None:
-        command = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
-        command += ["--from", run] if run is not None else []
+        again = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
+        again += ["--from", run] if run is not None else []
         several = {"--env": environments, "--set": settings, "--only": only}
-        command += [
-            word for name, given in several.items() for one in given for word in (name, one)
-        ]
-        for name, (default, _) in AMOUNTS.items():
-            value = amounts[name.strip("-").replace("-", "_")]
-            command += [name, repr(value).removesuffix(".0")] if value != default else []
-        write_file("--html", html, audit_page(report, shlex.join(command)).encode())
+        again += [word for name, given in several.items() for one in given for word in (name, one)]
+        for one in OPTIONS["audit"]:
+            if "number" in one:
+                name, value = one["names"][0], amounts[one["names"][0][2:].replace("-", "_")]
+                again += [name, repr(value).removesuffix(".0")] if value != one["default"] else []
+        write_file("--html", html, audit_page(report, shlex.join(again)).encode())
     if as_json:
         click.echo(ascii_json(json.dumps(report.as_json(), indent=2)))
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from synth.cli.options import own_name
+from synth.cli.options import command, own_name
 
 if TYPE_CHECKING:
     from synth import Finding
@@ -14,25 +14,7 @@ if TYPE_CHECKING:
 COLOURS = {"works": "green", "no": "red", "unknown": "yellow"}
 
 
-@click.command()
-@click.option(
-    "--endpoint",
-    metavar="URL",
-    help="Ask this chat server what it can do, with about 20 short calls.",
-)
-@click.option(
-    "--model", metavar="NAME", help="As the server knows it; left out: the first that it lists."
-)
-@click.option(
-    "--api-key-env", metavar="VAR", help="The environment variable that holds the server's key."
-)
-@click.option(
-    "--timeout-s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Of each question.",
-)
+@command
 def doctor(
     endpoint: str | None, model: str | None, api_key_env: str | None, timeout_s: float
 ) -> None:

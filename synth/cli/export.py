@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.cli.options import console, flags, open_run, run_argument, tell
+from synth.cli.options import command, console, open_run, tell
 from synth.schemas.errors import ConfigError, SynthError
 
 if TYPE_CHECKING:
@@ -16,84 +16,7 @@ _OUTCOMES = click.Choice(["success", "failure", "truncated", "unknown"])
 """A fault is no label: invalid records cannot be asked for."""
 
 
-@click.command()
-@run_argument
-@click.option(
-    "--kind",
-    default="sft",
-    show_default=True,
-    help="Kind of dataset: sft, dpo, kto, prm, rl, attribution, memory.",
-)
-@click.option(
-    "--as",
-    "form",
-    help="Whose form the rows have: trl, llamafactory, axolotl, verl, openai, atif, sts.  [the "
-    "kind's own]",
-)
-@click.option(
-    "--out", metavar="DIR", help="Folder to write, a path or a URL; datasets.load_dataset reads it."
-)
-@flags(
-    {
-        "--check": "Write nothing that stays: prove the rows on the consumer's own loader, and say "
-        "what was "
-        "not."
-    }
-)
-@click.option(
-    "--student",
-    metavar="NAME",
-    help="Whose chat template to render with: a tokenizer's folder or name, a .jinja file, "
-    "trl:qwen3.",
-)
-@click.option(
-    "--unroll",
-    type=click.Choice(["whole", "per_turn", "auto"]),
-    default="whole",
-    show_default=True,
-    help="Rows per trajectory.",
-)
-@click.option(
-    "--outcome",
-    "outcomes",
-    multiple=True,
-    type=_OUTCOMES,
-    default=("success",),
-    show_default=True,
-    help="Repeatable.",
-)
-@click.option(
-    "--honour",
-    multiple=True,
-    metavar="FILTER",
-    help="Filters whose decisions count, `all` for every one.  [the kind's own]",
-)
-@click.option(
-    "--control-tokens",
-    type=click.Choice(["drop", "neutralise", "keep"]),
-    help="Rows in whose texts a tokenizer would read turns or calls.  [as the flow's filter says, "
-    "else drop]",
-)
-@flags(
-    {
-        "--include-scripted": "Rows written by scripts too; said in the card's first line.",
-        "--include-evidence": "Continuations that were played to test an act too (critical "
-        "steps, injections).",
-        "--include-weak": "Labels that no test confirmed too (column label_status).",
-        "--allow-benchmark": "Attempts at public benchmarks too; said in the card's first line.",
-        "--allow-held-out": "Attempts at tasks of a held-out split too; said in the card's "
-        "first line.",
-        "--require-tools": "Only rows with tool schemas, whether they call tools or not.",
-        "--keep-masked": "Rows with turns that must carry no loss too (column masked_turns).",
-        "--include-statistical": "Step labels that stand on statistics too (tier E3).",
-        "--off-policy": "Pairs whose prefix the policy to be trained did not sample, and "
-        "only these.",
-        "--join-answers": "Put what users say after a tool answered into that answer "
-        "(strict alternation).",
-        "--overwrite": "Replace a dataset that synth wrote to this folder, and a card that "
-        "was edited since.",
-    }
-)
+@command
 def export(
     run: str,
     kind: str,

@@ -7,37 +7,11 @@ from typing import Literal
 
 import click
 
-from synth.cli.options import open_run, run_argument, tell, warn, write_file
+from synth.cli.options import command, open_run, tell, warn, write_file
 from synth.schemas.errors import ConfigError
 
 
-@click.command()
-@run_argument
-@click.argument("task", metavar="[TASK]", required=False)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["graphml", "svg", "json"]),
-    default="graphml",
-    show_default=True,
-    help="How to write it.",
-)
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; standard output without it.",
-)
-@click.option(
-    "--population",
-    help="Whose trials, where several policies or samplings played the task; the most trials "
-    "without it.",
-)
-@click.option(
-    "--why",
-    nargs=2,
-    metavar="ID:TURN ID:TURN",
-    help="Say why two turns are one node, or are not, instead.",
-)
+@command
 def graph(
     run: str,
     task: str | None,

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from synth.cli.options import console, flags, quiet_option, tell, write_file
+from synth.cli.options import command, console, tell, write_file
 from synth.schemas.errors import SynthError
 from synth.schemas.printable import printable
 
@@ -17,47 +15,7 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 
 
-@click.command("import")
-@click.argument(
-    "sources", metavar="SRC...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
-@click.option(
-    "--into",
-    "run",
-    required=True,
-    metavar="RUN",
-    help="The ledger; it is created where there is none.",
-)
-@click.option(
-    "--format",
-    default="auto",
-    show_default=True,
-    help="Format of the sources; auto looks at their content.",
-)
-@click.option(
-    "--reward-threshold",
-    default=1.0,
-    show_default=True,
-    metavar="R",
-    help="A reward of at least R is a success, where only one is given.",
-)
-@click.option(
-    "--max-record-mb",
-    type=click.IntRange(1, 1 << 20),
-    default=256,
-    show_default=True,
-    metavar="N",
-    help="A larger line or document is refused.",
-)
-@click.option(
-    "--rejections",
-    "listing",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Writes the rejections (at most 100,000), one JSON object per line.",
-)
-@flags({"--dry-run": "Reads everything and prints the tables; writes nothing."})
-@quiet_option
+@command
 def import_runs(
     sources: tuple[Path, ...], run: str, listing: Path | None, dry_run: bool, **chosen: Any
 ) -> None:

@@ -1,13 +1,16 @@
 """What commands share: their options, and how they open a run and print."""
 
+import math
 import os
 import shlex
 import shutil
 import sys
+import tomllib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,40 +22,50 @@ if TYPE_CHECKING:
 
     from synth import Ledger
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-run_argument = click.argument("run", metavar="RUN")
-flow_argument = click.argument("flow", metavar="FLOW.yaml")
-env_option = click.option(
-    "--env",
-    "environments",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="Start the environment NAME as FILE of your own says: an `env` block, or a flow that "
-    "has one. Repeatable.",
+OPTIONS: Mapping[str, Any] = tomllib.loads(
+    (files("synth.cli") / "options.toml").read_text(encoding="utf-8")
 )
-set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="A.B=VALUE",
-    help="Override a setting, e.g. --set env.tasks=5 or --set stages.rollout.trials=2.",
-)
-quiet_option = click.option(
-    "--quiet", "-q", is_flag=True, help="No progress; the result and errors only."
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+"""By command, as `options.toml` lists them."""
 
 
-def flags(meanings: Mapping[str, str]) -> Callable[[F], F]:
-    """Options that are given or not, with what each means."""
+def command(function: Callable[..., Any]) -> click.Command:
+    """Makes a function the command whose options stand under its name in `options.toml`."""
+    for one in reversed(OPTIONS[function.__name__]):
+        function = _with(function, **OPTIONS["shared"][one["use"]] if "use" in one else one)
+    return click.command()(function)
 
-    def decorated(command: F) -> F:
-        for name, meaning in reversed([*meanings.items()]):
-            command = click.option(name, is_flag=True, help=meaning)(command)
-        return command
 
-    return decorated
+def _with(
+    function: Callable[..., Any],
+    *,
+    names: Sequence[str],
+    argument: bool = False,
+    choice: Sequence[str] = (),
+    path: Mapping[str, Any] | None = None,
+    whole: Mapping[str, Any] | None = None,
+    number: Mapping[str, Any] | None = None,
+    **known: Any,
+) -> Callable[..., Any]:
+    """An argument or option more: one of some words, a path, or a number in a range."""
+    if choice:
+        known["type"] = click.Choice(choice)
+    elif path is not None:
+        known["type"] = click.Path(path_type=Path, **path)
+    elif whole is not None:
+        known["type"] = click.IntRange(**whole) if whole else int
+    elif number is not None:
+        known |= (
+            {"type": click.FloatRange(**number), "callback": _number} if number else {"type": float}
+        )
+    return (click.argument if argument else click.option)(*names, **known)(function)
+
+
+def _number(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
+    if value is not None and math.isnan(value):  # it lies in every range
+        raise click.BadParameter("nan is no number.")
+    return value
 
 
 def tell(line: str, *, err: bool = False) -> None:

@@ -10,81 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.cli.options import env_option, flags, open_run, run_argument, tell, warn, write_file
+from synth.cli.options import command, open_run, tell, warn, write_file
 from synth.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from synth import PublicationReport
 
 
-@click.command()
-@run_argument
-@env_option
-@click.option(
-    "--repo",
-    required=True,
-    metavar="NAME",
-    help="NAME or ACCOUNT/NAME of the dataset repository; it is created where it is not there.",
-)
-@click.option(
-    "--license",
-    "licence",
-    metavar="L",
-    help="The Hub's name of a licence (apache-2.0, cc-by-4.0, other, ...); you choose, synth never "
-    "does.",
-)
-@click.option(
-    "--license-name",
-    "licence_name",
-    metavar="NAME",
-    help="With --license other: what it is called.",
-)
-@click.option(
-    "--license-link",
-    "licence_link",
-    metavar="URL",
-    help="With --license other: where its text stands.",
-)
-@click.option(
-    "--kinds",
-    metavar="K,...",
-    help="Kinds or names of datasets, each a configuration.  [all that the flow exported]",
-)
-@flags(
-    {
-        "--yes": "Send it. Without this nothing leaves the machine.",
-        "--dry-run": "Show what would be sent, and send nothing; what happens without --yes.",
-        "--public": "Everybody may read it, once it is whole and was read back. Private "
-        "without it.",
-        "--resume": "Go on with what was begun and interrupted, with the settings that it "
-        "was begun with.",
-        "--allow-benchmark": "Publish attempts at public benchmarks too; said in the card's "
-        "first lines.",
-        "--allow-held-out": "Publish attempts at held-out tasks too; said in the card's "
-        "first lines.",
-        "--overwrite": "Replace a card that was edited on the Hub.",
-    }
-)
-@click.option(
-    "--traces",
-    type=click.IntRange(0, 500),
-    default=20,
-    show_default=True,
-    help="Trajectories shown in the Hub's trace viewer.",
-)
-@click.option(
-    "--card",
-    "card_at",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the card to this file, to read it whole.",
-)
-@click.option(
-    "--token-env",
-    default="HF_TOKEN",
-    show_default=True,
-    metavar="NAME",
-    help="Environment variable that holds a write token.",
-)
+@command
 def publish(
     run: str,
     environments: tuple[str, ...],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.cli.options import json_option, open_run, run_argument, tell
+from synth.cli.options import command, open_run, tell
 from synth.schemas.printable import ascii_json
 
 if TYPE_CHECKING:
@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 HEAD = ("RSR", "95 %", "of decisions", "trajectories", "tasks", "tokens", "above the first")
 
 
-@click.command()
-@run_argument
-@click.option(
-    "--by",
-    default="model",
-    show_default=True,
-    type=click.Choice(("model", "synthesizer", "policy", "role", "source")),
-    help="What is ranked.",
-)
-@click.option("--student", metavar="MODEL", help="Where several students were measured: which one.")
-@click.option("--seed", default=0, show_default=True, help="Of the intervals.")
-@json_option
+@command
 def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> None:
     """Rank sources by the rank-surprisal ratio that the filter rank_surprisal has measured: lower
     suits the student better.

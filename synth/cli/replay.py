@@ -2,20 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
-from synth.cli.options import env_option, open_run, quiet_option, run_argument, tell
+from synth.cli.options import command, open_run, tell
 from synth.schemas.errors import UnboundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@click.command()
-@run_argument
-@click.argument("identities", metavar="[ID]...", nargs=-1)
-@env_option
-@quiet_option
+@command
 def replay(
     run: str, identities: tuple[str, ...], environments: tuple[str, ...], quiet: bool
 ) -> None:
@@ -41,10 +35,7 @@ def replay(
         raise SystemExit(1)
 
 
-@click.command()
-@run_argument
-@env_option
-@quiet_option
+@command
 def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
     """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports
     honour the new ones.

@@ -2,27 +2,10 @@
 
 from pathlib import Path
 
-import click
-
-from synth.cli.options import env_option, quiet_option, run_argument, tell
+from synth.cli.options import command, tell
 
 
-@click.command()
-@run_argument
-@env_option
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; RUN/report.html without it.",
-)
-@click.option(
-    "--megabytes",
-    type=click.FloatRange(min=2),
-    default=30,
-    show_default=True,
-    help="Size that the page keeps to.",
-)
-@quiet_option
+@command
 def report(
     run: str, environments: tuple[str, ...], out: Path | None, megabytes: float, quiet: bool
 ) -> None:

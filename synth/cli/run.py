@@ -4,50 +4,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from synth.cli.options import (
-    console,
-    env_option,
-    flags,
-    flow_argument,
-    from_here,
-    own_name,
-    quiet_option,
-    set_option,
-    tell,
-    warn,
-)
+from synth.cli.options import command, console, from_here, own_name, tell, warn
 from synth.schemas.printable import between_words, printable
 
 if TYPE_CHECKING:
     from synth import FlowCheck, RunResult
 
-prefect_option = click.option(
-    "--prefect", is_flag=True, help="Run under Prefect's engine (also when PREFECT_API_URL is set)."
-)
-dry_run_option = flags({"--dry-run": "Only check the flow and say what it would do."})
 
-
-@click.command()
-@flow_argument
-@set_option
-@env_option
-@click.option(
-    "--run-dir",
-    metavar="DIR",
-    help="Where the ledger lies: a path or a URL such as s3://bucket/run [default: runs/<flow "
-    "name>].",
-)
-@prefect_option
-@click.option(
-    "--runner",
-    type=click.Choice(["here", "ray"]),
-    default="here",
-    help="With --prefect: who does the episodes; docs/scale.md.",
-)
-@dry_run_option
-@quiet_option
+@command
 def run(
     flow: str,
     overrides: tuple[str, ...],
@@ -84,14 +48,7 @@ def run(
     )
 
 
-@click.command()
-@click.argument("run_dir", metavar="RUN")
-@flow_argument
-@env_option
-@set_option
-@prefect_option
-@dry_run_option
-@quiet_option
+@command
 def curate(
     run_dir: str,
     flow: str,

@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from synth.cli.options import flags, json_option, open_run, run_argument, warn
+from synth.cli.options import command, open_run, warn
 from synth.schemas.printable import SPACING, ascii_json, printable
 
 if TYPE_CHECKING:
     from synth import Observation, Trajectory, Turn
 
 
-@click.command()
-@run_argument
-@click.argument("identity", metavar="ID")
-@flags({"--prompt": "Only the system prompt and the tools, as the model was shown them."})
-@json_option
+@command
 def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
     """Read one trajectory; ID may be the beginning of an id.
 
@@ -35,10 +31,7 @@ def show(run: str, identity: str, prompt: bool, as_json: bool) -> None:
         click.echo(printable(line, SPACING) if prompt else line)
 
 
-@click.command()
-@run_argument
-@click.argument("first", metavar="ID")
-@click.argument("second", metavar="ID")
+@command
 def diff(run: str, first: str, second: str) -> None:
     """Compare two trajectories: the first turn in which they differ, and both from there on.
 

@@ -9,18 +9,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-import click
-
-from synth.cli.options import console, open_run, run_argument
+from synth.cli.options import command, console, open_run
 from synth.schemas.printable import SPACING, ascii_json, printable
 
 
-@click.command()
-@run_argument
-@click.argument("query", metavar="'SELECT ...'")
-@click.option(
-    "--json", "as_json", is_flag=True, help="An array of objects; NaN as null, times in ISO form."
-)
+@command
 def sql(run: str, query: str, as_json: bool) -> None:
     """Ask the ledger in SQL; each table also as <table>_all, with the rows of former flows.
 

@@ -7,24 +7,11 @@ from typing import Any
 
 import click
 
-from synth.cli.options import flags, json_option, tell, warn
+from synth.cli.options import command, tell, warn
 from synth.schemas.printable import ascii_json
 
 
-@click.command()
-@click.option(
-    "--run",
-    metavar="RUN",
-    help="Only this run directory or URL, and all who have ever worked on it.",
-)
-@flags(
-    {
-        "--reap": "Close what was killed: in the run, and at the Prefect server, which leaves it "
-        "RUNNING.",
-        "--all": "All runs that this machine has worked on, not only the latest 20.",
-    }
-)
-@json_option
+@command
 def status(run: str | None, reap: bool, as_json: bool, **chosen: Any) -> None:
     """Show runs and schedules. Runs need no server; schedules are those of the one that
     PREFECT_API_URL names.

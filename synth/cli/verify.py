@@ -2,18 +2,10 @@
 committed.
 """
 
-import click
-
-from synth.cli.options import tell
+from synth.cli.options import command, tell
 
 
-@click.command()
-@click.argument("run", metavar="RUN|DATASET")
-@click.option(
-    "--expect",
-    metavar="DIGEST",
-    help="The head (of a run) or the sums (of a dataset) as they were noted down before.",
-)
+@command
 def verify(run: str, expect: str | None) -> None:
     """Read all of a run and name each file that is damaged, missing or not its own, with what to
     do; nothing is written.

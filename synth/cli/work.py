@@ -2,25 +2,10 @@
 
 import click
 
-from synth.cli.options import env_option, quiet_option, set_option, tell
+from synth.cli.options import command, tell
 
 
-@click.command()
-@click.argument("run", metavar="RUN")
-@click.option(
-    "--flow",
-    metavar="FLOW.yaml",
-    help="What the run was begun with: needed on other machines, and begins one that is not there.",
-)
-@set_option
-@env_option
-@click.option(
-    "--max-units",
-    type=click.IntRange(0),
-    metavar="N",
-    help="End after N units: an episode is one, or a shard of a stage that plays none.",
-)
-@quiet_option
+@command
 def work(
     run: str,
     flow: str | None,

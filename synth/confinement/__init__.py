@@ -4,19 +4,19 @@ and limits.
 
 from synth.confinement.command import (
     INSIDE,
-    Limits,
+    ProcessLimits,
     confined_command,
     environment_file,
     hand_over,
     missing,
 )
-from synth.confinement.processes import LOOK_S, Held, held, tree
+from synth.confinement.processes import LOOK_S, HeldProcess, held, tree
 
 __all__ = [
     "INSIDE",
     "LOOK_S",
-    "Held",
-    "Limits",
+    "HeldProcess",
+    "ProcessLimits",
     "confined_command",
     "environment_file",
     "hand_over",

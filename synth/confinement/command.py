@@ -25,7 +25,7 @@ _NEEDED = ("bwrap", "prlimit")
 _FILTER_FD, _FIRST_FREE_FD = 9, 10
 
 
-class Limits(BaseModel):
+class ProcessLimits(BaseModel):
     """Of one confined process tree. `memory_mb` is each process's own writable memory, and what all
     of them hold together
     (`synth/confinement/processes.py` looks at it twice a second), `file_mb` one file's size,
@@ -61,7 +61,7 @@ def confined_command(
     command: Sequence[str],
     *,
     folder: Path,
-    limits: Limits,
+    limits: ProcessLimits,
     read_only: Sequence[Path] = (),
     environment: int | None = None,
 ) -> list[str]:

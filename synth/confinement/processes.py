@@ -14,7 +14,7 @@ _SEEN: list[tuple[float, dict[int, list[int]]]] = []
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldProcess:
     """Bytes of writable memory, shared memory counted where it is mapped; bytes of files that are
     deleted and still open.
     """
@@ -31,14 +31,14 @@ def tree(process: int) -> list[int]:
     return _tree(process)
 
 
-def held(process: int) -> Held:
+def held(process: int) -> HeldProcess:
     """What a process and all its descendants hold together."""
     inside = _tree(process)
     memory, deleted = 0, dict[tuple[int, int], int]()
     for each in inside:
         memory += _memory(each)
         deleted.update(_deleted(each))
-    return Held(memory, sum(deleted.values()))
+    return HeldProcess(memory, sum(deleted.values()))
 
 
 def _tree(process: int) -> list[int]:

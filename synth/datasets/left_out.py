@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from synth.datasets.release import Refusal
+from synth.datasets.release import ReleaseRefusal
 from synth.set_aside import SetAside
 
 
@@ -17,11 +17,11 @@ class LeftOut:
     filtered: Counter[str] = field(default_factory=Counter)
     aside: SetAside = field(default_factory=SetAside)
 
-    def leaves(self, why: Refusal | str | None) -> bool:
+    def leaves(self, why: ReleaseRefusal | str | None) -> bool:
         """Counts a reason, if there is one."""
         if why is None:
             return False
-        dropped = isinstance(why, Refusal) and why.by_filter
+        dropped = isinstance(why, ReleaseRefusal) and why.by_filter
         (self.filtered if dropped else self.left_out)[counted(why)] += 1
         return True
 
@@ -32,6 +32,6 @@ class LeftOut:
         self.aside.take(other.aside)
 
 
-def counted(why: Refusal | str) -> str:
+def counted(why: ReleaseRefusal | str) -> str:
     """Under which name a reason is counted and told."""
     return why if isinstance(why, str) else why.counted

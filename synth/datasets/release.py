@@ -101,7 +101,7 @@ class Lineage(msgspec.Struct, frozen=True):
         return isinstance(self.of, Trajectory) and self.of.authorship is Authorship.SCRIPTED
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class ReleaseRefusal(msgspec.Struct, frozen=True):
     """Why a row stays here. `detail`: the benchmark, the split, the outcome, or the filter and the
     reason that it gave; `setting`: what lets it leave, None where nothing does.
     """
@@ -121,14 +121,14 @@ class Refusal(msgspec.Struct, frozen=True):
 
 def may_leave(
     lineage: Lineage, decisions: Mapping[str, Verdict], kind: KindRule, release: Release
-) -> Refusal | None:
+) -> ReleaseRefusal | None:
     """Says why nothing that descends from this may be written: the first of `REASONS` that holds;
     None where it may leave.
     """
     return first(_refusals(lineage, decisions, kind, release))
 
 
-def first(found: Iterable[Refusal | None]) -> Refusal | None:
+def first(found: Iterable[ReleaseRefusal | None]) -> ReleaseRefusal | None:
     """The one that counts, by the order of `REASONS`: of a row that descends from several."""
     ranked = [one for one in found if one is not None]
     return min(ranked, key=lambda one: REASONS.index(one.reason)) if ranked else None
@@ -148,20 +148,20 @@ def binding(kind: KindRule, release: Release) -> frozenset[str] | None:
 
 def _refusals(
     lineage: Lineage, decisions: Mapping[str, Verdict], kind: KindRule, release: Release
-) -> Iterator[Refusal]:
+) -> Iterator[ReleaseRefusal]:
     """Every reason that holds; filters in the order of their decisions."""
     of, filters = lineage.of, binding(kind, release)
     if isinstance(of, Trajectory) and of.outcome is Outcome.INVALID:
-        yield Refusal("drift" if of.fault is Fault.DRIFT else "fault")
+        yield ReleaseRefusal("drift" if of.fault is Fault.DRIFT else "fault")
     for name, verdict in decisions.items():
         binds = filters is None or name in filters
         if binds and verdict.keep is False and not (lineage.continuation and name == "duplicates"):
             reason = REASON_OF_FILTER.get(name, "filter")
-            yield Refusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
+            yield ReleaseRefusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
     outcomes = release.outcomes if kind.outcomes is None else kind.outcomes
     if isinstance(of, Trajectory) and of.outcome not in outcomes:
         lifted = LIFTED_BY["outcome"] if kind.outcomes is None else None
-        yield Refusal("outcome", lifted, of.outcome.value)
+        yield ReleaseRefusal("outcome", lifted, of.outcome.value)
     evidence = isinstance(of, Trajectory) and of.synthesizer in EVIDENCE
     holds: Mapping[Reason, tuple[bool, str | None]] = {
         "benchmark": (of.benchmark is not None and not release.allow_benchmark, of.benchmark),
@@ -175,4 +175,4 @@ def _refusals(
     }
     for reason, (refused, detail) in holds.items():
         if refused:
-            yield Refusal(reason, LIFTED_BY[reason], detail or "")
+            yield ReleaseRefusal(reason, LIFTED_BY[reason], detail or "")

@@ -3,7 +3,8 @@ where it cannot be read, accounted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -16,11 +17,14 @@ from synth.models.admission import AdmittedChat
 from synth.models.reply_health import CUT_OFF, mask_of
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas.canonical import content_hash
-from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.errors import ConfigError
+from synth.schemas.measures import Faulted
+from synth.schemas.model import Completion, Message, Sampling, ScoringModel
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import ToolSchema
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Faulted)
 TRIES = 3
 """Replies to one question that may be unreadable before it counts as unanswered."""
 
@@ -28,6 +32,13 @@ TOO_LONG = "too_long"
 """Why a role has no answer where a question does not fit its model's context: a property of what it
 was asked about, and no fault.
 """
+
+
+@cache
+def prompt(name: str) -> str:
+    """The text of a prompt: a file of `data/prompts`."""
+    place = files("synth") / "data" / "prompts" / f"{name}.md"
+    return place.read_text(encoding="utf-8").removesuffix("\n")
 
 
 class UnreadableError(ValueError):
@@ -63,11 +74,11 @@ class Answer(msgspec.Struct, Generic[T], frozen=True):
     unreadable: str | None = None
 
 
-def told(fault: FaultError) -> dict[str, str]:
-    """A fault as the detail of a measure: a measure with one is not kept, and a rerun of the flow
-    takes it again.
+def told(fault: FaultError, kind: type[F]) -> F:
+    """A fault as what stands behind a measure: a measure with one is not kept, and a rerun of the
+    flow takes it again.
     """
-    return {"fault": fault.fault.value, "message": fault.detail[:300]}
+    return kind(fault=fault.fault.value, message=fault.detail[:300])
 
 
 class RoleClient:
@@ -82,8 +93,8 @@ class RoleClient:
         if role.model is None:
             raise ValueError(f"role {name} has no model to ask")
         self._run = run
-        self._name = name
-        self._role = role
+        self.name = name
+        self.role = role
         self._model = role.model
         self._journal = run.journals[shard]
         self._events: Mapping[tuple[str, int], Sequence[Event]] = recorded_in([self._journal.path])[
@@ -94,8 +105,8 @@ class RoleClient:
         """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.
         `read` raises `UnreadableError`.
         """
-        drawn = msgspec.convert({**self._role.policy.sampling, **question.sampling}, Sampling)
-        identity = content_hash([question.purpose, self._name, self._model.name, question, drawn])
+        drawn = msgspec.convert({**self.role.policy.sampling, **question.sampling}, Sampling)
+        identity = content_hash([question.purpose, self.name, self._model.name, question, drawn])
         resumption = Resumption(identity, 0, self._events.get((identity, 0), ()), self._journal)
         model = self._model
         if isinstance(model, AdmittedChat) and not resumption.replies:
@@ -106,15 +117,15 @@ class RoleClient:
         for ordinal in range(TRIES):
             call = partial(journaled.complete, tuple(messages), question.tools, drawn)
             try:
-                completion = await guard_async(Fault.JUDGE, self._name, call, None)
+                completion = await guard_async(Fault.JUDGE, self.name, call, None)
             except NotStarted:
                 return Answer(None, tuple(replies))
             except FaultError as error:
-                self._run.faulted(error, self._name)
+                self._run.faulted(error, self.name)
                 # refusals in a row end the run, though no further question may come
                 self._run.may_start()
                 return Answer(None, tuple(replies), error)
-            self._run.asked(completion.usage, self._name)
+            self._run.asked(completion.usage, self.name)
             value, problem = _read(completion, read)
             replies.append(self._reply(identity, ordinal, question, completion, problem))
             if not problem:
@@ -143,7 +154,7 @@ class RoleClient:
             ordinal=ordinal,
             subject_id=question.subject_id,
             task_id=question.task_id,
-            role=self._name,
+            role=self.name,
             purpose=question.purpose,
             model=self._model.name,
             weights_id=completion.weights_id,
@@ -156,6 +167,18 @@ class RoleClient:
             cached_tokens=usage.cached_tokens,
             cost_usd=usage.cost_usd,
         )
+
+
+def object_in(completion: Completion, kind: type[T]) -> T:
+    """The JSON object in a reply. Raises `UnreadableError` where there is none, or another."""
+    text = completion.content or ""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise UnreadableError("it holds no JSON object")
+    try:
+        return msgspec.json.decode(text[start : end + 1], type=kind)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
 
 
 def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | None, str]:
@@ -172,3 +195,61 @@ def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | 
         return read(completion), ""
     except UnreadableError as error:
         return None, str(error)
+
+
+class SourceMeans:
+    """What a filter's measure of one shard may use besides the trajectory: the flow's models, by
+    role. `replies` are what roles have answered so far, for the ledger."""
+
+    def __init__(self, run: Run, shard: str, roles: Mapping[str, Role]) -> None:
+        self.run = run
+        self.replies: list[RoleReply] = []
+        self._shard = shard
+        self._roles = roles
+        self._asking: dict[str, RoleClient] = {}
+
+    def has(self, role: str) -> bool:
+        """Whether the flow names a model for a role."""
+        found = self._roles.get(role)
+        return found is not None and found.model is not None
+
+    def role(self, name: str) -> Role:
+        """Who plays a role. Raises `ConfigError` where the flow has no model for it."""
+        if not self.has(name):
+            raise ConfigError(
+                f"no model plays {name!r}: add `{name}: {{model: ...}}` to the flow's models"
+            )
+        return self._roles[name]
+
+    async def ask(
+        self, name: str, question: RoleRequest, read: Callable[[Completion], T]
+    ) -> Answer[T]:
+        """Asks a role's model; see `RoleClient.ask`. An answer with neither value nor fault nor
+        problem: a ceiling kept it from being asked.
+        """
+        if name not in self._asking:
+            self._asking[name] = RoleClient(self.run, self._shard, name, self.role(name))
+        answer = await self._asking[name].ask(question, read)
+        self.replies.extend(answer.replies)
+        return answer
+
+    def scoring(self, name: str) -> ScoringModel:
+        """A role's model as one that gives probabilities. Raises `ConfigError` where its engine
+        gives none.
+        """
+        opening = self.role(name).open_scoring
+        if opening is None:
+            raise ConfigError(f"{name!r} gives no probabilities")
+        return self.run.scoring(name, opening)
+
+
+def json_reply(completion: Completion, kind: type[T]) -> T:
+    """The one JSON object in a reply. Raises `UnreadableError`."""
+    text = completion.content or ""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise UnreadableError("it holds no JSON object")
+    try:
+        return msgspec.json.decode(text[start : end + 1], type=kind)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error

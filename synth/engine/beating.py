@@ -1,22 +1,24 @@
-"""A run as a worker's record tells it: how far it is, and how it ended."""
+"""A run as a worker's record tells it: how far it is, and how it ended. `STATE/runs/` names the runs
+that this machine has worked on.
+"""
 
 import contextlib
+import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from synth.engine.budget import Budget
+import msgspec
+
+from synth.claims.claims import Leases
+from synth.claims.workers import State, heartbeats
 from synth.engine.context import Run
-from synth.engine.progress import Progress
-from synth.engine.tally import played
 from synth.engine.unfinished import unfinished_line
-from synth.leases import heartbeat
-from synth.leases.heartbeat import State
-from synth.leases.lease import Leases
+from synth.ledger.journal import state_folder
+from synth.ledger.storage import Storage, write_error
+from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
-from synth.schemas.trajectory import Trajectory, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,69 +32,6 @@ class StartedBy:
 STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None)
 
 
-class BeatingProgress:
-    """Passes on what it is told, and counts it for the worker's record."""
-
-    def __init__(self, run: Run, leases: Leases) -> None:
-        self._shown: Progress = run.progress
-        self._run = run
-        self.leases = leases
-
-    def _moved(self, **changes: object) -> None:
-        self.leases.tell(moved=time.time(), **changes)
-
-    def say(self, line: str) -> None:
-        """Passed on."""
-        self._shown.say(line)
-
-    def start(self, stage: str, total: int, unit: str, budget: Budget | None = None) -> None:
-        """Another stage begins."""
-        self._moved(
-            stage=stage,
-            done=0,
-            total=total,
-            unit=unit,
-            faults=0,
-            stages_done=_stages_done(self._run),
-        )
-        self._shown.start(stage, total, unit, budget)
-
-    def turned(self, usage: Usage | None) -> None:
-        """A sign of life."""
-        self._moved()
-        self._shown.turned(usage)
-
-    def spoke(self, usage: Usage) -> None:
-        """A sign of life."""
-        self._moved()
-        self._shown.spoke(usage)
-
-    def replayed(self, usage: Usage) -> None:
-        """Passed on."""
-        self._shown.replayed(usage)
-
-    def advance(self, attempts: Sequence[Trajectory]) -> None:
-        """One slot was tried; `shown` counts it as a step by itself."""
-        faults = sum(trajectory.fault is not None for trajectory in attempts)
-        now = self.leases.tell()
-        self._moved(done=now.done + played(attempts), faults=now.faults + faults)
-        self._shown.advance(attempts)
-
-    def step(self, count: int) -> None:
-        """Some units are done."""
-        self._moved(done=self.leases.tell().done + count)
-        self._shown.step(count)
-
-    def committed(self, count: int) -> None:
-        """The stage is interrupted; what was told as done beyond `count` is done again."""
-        self._moved(done=min(self.leases.tell().done, count))
-        self._shown.committed(count)
-
-    def stop(self, *, whole: bool = False) -> None:
-        """The stage is over: done to its end, unless an error or a ceiling has ended it."""
-        self._shown.stop(whole=whole or (sys.exception() is None and self._run.stopped is None))
-
-
 @contextlib.contextmanager
 def beating(run: Run) -> Iterator[None]:
     """This process is a worker of the run from here on; how it ends is the last that its record
@@ -103,25 +42,24 @@ def beating(run: Run) -> Iterator[None]:
         run.ledger,
         term_s=run.flow.lease_s,
         units=run.units,
+        told=lambda: {**run.progress.record(), "stages_done": _stages_done(run)},
         flow=run.flow.name,
         flow_run=by.flow_run if by is not None else None,
         api=by.api if by is not None else None,
     )
-    run.progress = BeatingProgress(run, leases)
     with contextlib.suppress(SynthError):
-        heartbeat.remember(leases.tell().url)
+        remember(leases.tell().url)
     leases.holder()
     try:
         yield
     finally:
-        leases.tell(stages_done=_stages_done(run))
         leases.close(*_ending(run, sys.exception()))
 
 
 def _stages_done(run: Run) -> int:
     """Of the current flow, as far as this process has read the ledger."""
     state = run.ledger.state
-    return sum((line.stage, line.stage_key) in state.done for line in state.stages.values())
+    return sum((line.stage, line.stage_key) in state.done for line in list(state.stages.values()))
 
 
 def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
@@ -133,3 +71,57 @@ def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
             error, SynthError
         ) else f"{type(error).__name__}: {error}"
     return "interrupted", ""
+
+
+def remember(url: str) -> None:
+    """Lets `synth status` on this machine find the run. Raises `SynthError`."""
+    path = state_folder() / "runs" / f"{content_hash(url)[:32]}.json"
+    if path.exists():
+        return
+    temporary = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(msgspec.json.encode(url))
+        temporary.replace(path)
+    except OSError as error:
+        raise write_error(str(path), error) from error
+
+
+def remembered() -> Iterator[str]:
+    """The runs that this machine has worked on, by name."""
+    found = []
+    for path in (state_folder() / "runs").glob("*.json"):
+        try:
+            found.append(msgspec.json.decode(path.read_bytes(), type=str))
+        except (OSError, msgspec.MsgspecError):
+            continue
+    yield from sorted(found)
+
+
+class Underway(msgspec.Struct, frozen=True):
+    """The stage that the workers of a run are at, and how far they are together."""
+
+    stage: str
+    workers: int
+    done: int
+    total: int
+    unit: str
+    faults: int
+
+    @property
+    def line(self) -> str:
+        """For instance: rollout: 41 of 80 episodes, 0 faults."""
+        return f"{self.stage}: {self.done:,} of {self.total:,} {self.unit}, {self.faults:,} faults"
+
+
+def under_way(storage: Storage, since: float) -> Underway | None:
+    """By the records that changed after `since`; None where none is at a stage."""
+    late = [beat for beat in heartbeats(storage) if beat.beat >= since and beat.total]
+    last = max(late, key=lambda beat: beat.moved, default=None)
+    if last is None:
+        return None
+    at_it = [beat for beat in late if beat.stage == last.stage]
+    total = max(beat.total for beat in at_it)
+    done, faults = sum(beat.done for beat in at_it), sum(beat.faults for beat in at_it)
+    alive = sum(beat.state == "running" for beat in at_it)
+    return Underway(last.stage, alive, min(done, total), total, last.unit, faults)

@@ -36,6 +36,7 @@ class Budget:
         max_cost_usd: float | None = None,
         max_hours: float | None = None,
         spent: Usage | None = None,
+        earlier_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_tokens = max_tokens
@@ -43,7 +44,7 @@ class Budget:
         self.max_hours = max_hours
         self.spent = spent or Usage()
         self._clock = clock
-        self._began = clock()
+        self._began = clock() - earlier_s
         self._silent = 0
         self._counted = False
 

@@ -10,18 +10,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from synth.boundary import FaultError
+from synth.claims import Leases, Units
+from synth.claims.slots import ClaimedSlots
 from synth.engine.breaker import Breaker
 from synth.engine.budget import Budget
-from synth.engine.live_worlds import most_live
 from synth.engine.progress import Progress
-from synth.leases import Leases, Units
-from synth.leases.hand import ClaimedSlots
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.rollout.parking import LiveWorlds, ParkedEnv
 from synth.rollout.threads import ThreadedEnv, Threads
 from synth.rollout.user_lines import BOUNDARY
 from synth.schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
+from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.model import ChatModel, ScoringModel
 from synth.schemas.policy import PolicySpec
@@ -170,3 +170,25 @@ class Run:
         for role in self.roles.values():
             if role.model is not None:
                 await role.model.close()
+
+
+def most_live(flow: Flow, spec: EnvSpec) -> int | None:
+    """By `max_live_worlds` and by what fits into `max_world_memory_gib`, None without either.
+    Raises `ConfigError` where none fits.
+    """
+    bounds = [] if flow.max_live_worlds is None else [flow.max_live_worlds]
+    if flow.max_world_memory_gib is not None:
+        if not spec.memory_bytes:
+            raise ConfigError(
+                f"max_world_memory_gib: world {spec.name!r} does not say what an instance takes; "
+                "give its EnvSpec memory_bytes, or set max_live_worlds instead"
+            )
+        fit = int(flow.max_world_memory_gib * 2**30 / spec.memory_bytes)
+        if fit < 1:
+            need = spec.memory_bytes / 2**30
+            raise ConfigError(
+                f"max_world_memory_gib {flow.max_world_memory_gib:g}: one world {spec.name!r} "
+                f"takes {need:.3g} GiB; allow for one at least"
+            )
+        bounds.append(fit)
+    return min(bounds, default=None)

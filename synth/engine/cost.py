@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.engine.numbers import counted_noun, short_count
-from synth.ledger.journal import Reply, recorded
+from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas.trajectory import Usage
@@ -165,7 +165,10 @@ def _unfinished(ledger: Ledger) -> Row:
     usage, unpriced = Usage(), 0
     open_attempts = {key: found for key, found in events.items() if key not in committed}
     for event in (
-        event for found in open_attempts.values() for event in found if isinstance(event, Reply)
+        event
+        for found in open_attempts.values()
+        for event in found
+        if isinstance(event, JournaledReply)
     ):
         usage = usage + event.completion.usage
         unpriced += event.completion.usage.unpriced

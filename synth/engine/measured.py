@@ -3,7 +3,6 @@ does not change.
 """
 
 import asyncio
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,13 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
-from synth.engine.means import SourceMeans
+from synth.engine.asking import SourceMeans
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
-from synth.ledger.views import connect
+from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.measures import Faulted
 from synth.side_by_side import run_workers
 
 AT_ONCE = 64
@@ -59,30 +59,25 @@ def begin_measures(ledger: Ledger, named: BoundFilter, models: Mapping[str, Any]
     )
 
 
-def stored(ledger: Ledger, key: str, identities: Iterable[str]) -> dict[str, list[Measure]]:
-    """The measures that stand under a key, by trajectory."""
-    wanted = list(identities)
+def stored(
+    ledger: Ledger, named: BoundFilter, key: str, identities: Iterable[str]
+) -> dict[str, list[Measure]]:
+    """The measures of a filter that stand under a key, by trajectory."""
     found: dict[str, list[Measure]] = {}
-    if not any(shard.stage_key == key for shard in ledger.state.shards):
-        return found
-    sql = (
-        "SELECT subject_id, metric, value, turn, detail FROM scores_all WHERE stage_key = ? "
-        "AND subject_id IN (SELECT unnest(?))"
-    )
-    with connect(ledger) as connection:
-        rows = connection.execute(
-            f"{sql} ORDER BY subject_id, metric, turn NULLS FIRST", [key, wanted]
-        ).fetchall()
-    for identity, metric, value, turn, detail in rows:
-        found.setdefault(identity, []).append(
-            Measure(metric, value, turn, json.loads(detail) if detail else None)
-        )
+    if any(shard.stage_key == key for shard in ledger.state.shards):
+        for row in read(ledger, named.filter.about, stage_key=key, subjects=list(identities)):
+            found.setdefault(row.subject_id, []).append(
+                Measure(row.metric, row.value, row.turn, row.about)
+            )
     return found
 
 
 def faulty(measures: Iterable[Measure]) -> bool:
-    """Whether a fault kept one of them from being taken (`fault` in its detail)."""
-    return any("fault" in (one.detail or {}) for one in measures)
+    """Whether a fault kept one of them from being taken (`Faulted`)."""
+    return any(
+        msgspec.convert(one.about or {}, Faulted, from_attributes=True).fault is not None
+        for one in measures
+    )
 
 
 async def measured(
@@ -91,8 +86,8 @@ async def measured(
     """The cases with what the filter measures of them; what was not measured before is, and is
     committed.
 
-    A measure that a fault kept from being taken (`fault` in its detail) is handed on, and not kept:
-    it is tried again next time.
+    A measure that a fault kept from being taken is handed on, and not kept: it is tried again next
+    time.
     Without measures are those that a ceiling of the run kept from being measured; `run.stopped`
     then says so.
     """
@@ -102,14 +97,14 @@ async def measured(
     ref = named.measures_ref(models)
     ledger = means.run.ledger
     found: dict[str, Sequence[Measure]] = dict(
-        stored(ledger, ref.stage_key, (case.trajectory.trajectory_id for case in cases))
+        stored(ledger, named, ref.stage_key, (case.trajectory.trajectory_id for case in cases))
     )
     waiting = iter([case for case in cases if case.trajectory.trajectory_id not in found])
     fresh: dict[str, Sequence[Measure]] = {}
 
     def keep() -> None:
         rows = [
-            Score(identity, one.metric, one.value, one.turn, one.detail)
+            Score(identity, one.metric, one.value, one.turn, one.about)
             for identity, taken in sorted(fresh.items())
             if not faulty(taken)
             for one in taken

@@ -4,20 +4,19 @@ shards, survives being killed.
 
 import asyncio
 import contextlib
+import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import yaml
 
-from synth.engine.by_slot import WAIT_S, do_by_slot, longer, some_open
+from synth.claims.claims import Leases, clear_leases
 from synth.engine.context import Run
-from synth.engine.episodes_report import episodes_report
-from synth.engine.played_in import played_in
-from synth.engine.seldom_collected import gc_paused
-from synth.engine.stall import event_loop_watchdog
-from synth.leases.lease import Leases, clear_leases
+from synth.engine.event_loop import event_loop_watchdog, gc_paused
+from synth.engine.slot_scheduler import WAIT_S, do_by_slot, longer, some_open
+from synth.engine.stage_reports import env_versions, episodes_report
 from synth.ledger import manifest, packs
 from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
@@ -33,14 +32,10 @@ from synth.schemas.flow import Flow
 from synth.schemas.stage import Plan, Shard, Stage
 from synth.side_by_side import run_workers
 
-WorkShard = Callable[[Stage[Run], str, Shard], Awaitable[None]]
-"""How a shard is done: in this process, or as a task of an orchestrator."""
-
 
 async def run_stages(
     run: Run,
     stages: Sequence[Stage[Run]],
-    work: WorkShard | None = None,
     collected: Sequence[StageLine] = (),
 ) -> dict[str, Mapping[str, Any]]:
     """Runs all stages; their reports by stage name, after those of what the ledger holds already:
@@ -70,7 +65,7 @@ async def run_stages(
             if not run.units.left():
                 run.stopped = run.stopped or run.units.spent()
                 break
-            reports[stage.name] = await _run_stage(run, stage, work or in_process(run))
+            reports[stage.name] = await _run_stage(run, stage)
         return reports
 
 
@@ -95,16 +90,7 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(canonical_json(value))
 
 
-def in_process(run: Run) -> WorkShard:
-    """Shards are done in this process."""
-
-    async def work(stage: Stage[Run], stage_key: str, shard: Shard) -> None:
-        await stage.work(run, stage_key, shard)
-
-    return work
-
-
-async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[str, Any]:
+async def _run_stage(run: Run, stage: Stage[Run]) -> Mapping[str, Any]:
     ledger = run.ledger
     ledger.refresh()
     settings, inputs = plain(stage.settings), stage.inputs(run)
@@ -119,14 +105,14 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
-            await do_shards(run, stage, ref, plan, work)
+            await _do_shards(run, stage, ref, plan)
         except asyncio.CancelledError:
             with contextlib.suppress(SynthError):  # the interruption is what is told
                 ledger.refresh()
                 run.progress.committed(plan.units - stage.plan(run, ref.stage_key).units)
             raise
         finally:
-            run.progress.stop()
+            run.progress.stop(whole=sys.exception() is None and run.stopped is None)
         if run.refused is not None:
             raise SynthError(run.refused)
     elif done is not None:
@@ -134,7 +120,7 @@ async def _run_stage(run: Run, stage: Stage[Run], work: WorkShard) -> Mapping[st
         return done
     ledger.refresh()
     report: Mapping[str, Any] = plain(
-        {**stage.report(run, ref.stage_key), **played_in(run, ref, done)}
+        {**stage.report(run, ref.stage_key), **env_versions(run, ref, done)}
     )
     if run.stopped is None:
         discard_finished(ledger.journal_folder, ref.stage_key)
@@ -169,15 +155,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-async def do_shards(
-    run: Run, stage: Stage[Run], ref: StageRef, plan: Plan, work: WorkShard, *, waits: bool = True
-) -> None:
+async def _do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> None:
     """Does the shards, a few at a time; one that another worker has in hand is looked at again
     until that one is through or silent.
 
     A shard that was taken over from this process, which must have slept, is dropped here, and
     looked at again as well. Slots are taken
-    one by one (`synth.engine.by_slot`).
+    one by one (`synth.engine.slot_scheduler`).
     """
     leases = run.leases or Leases(run.ledger, term_s=run.flow.lease_s, units=run.units)
     waiting, said = deque(plan.shards), set[str]()
@@ -191,7 +175,7 @@ async def do_shards(
         while waiting and run.stopped is None and run.units.left():
             shard, wait_s = waiting.popleft(), WAIT_S
             while run.stopped is None and not await _done_here(
-                run, stage, ref, shard, work, leases, say_once
+                run, stage, ref, shard, leases, say_once
             ):
                 if not run.units.left():
                     waiting.append(shard)
@@ -201,7 +185,7 @@ async def do_shards(
 
     try:
         if plan.by_slot:
-            await do_by_slot(run, stage, ref, plan, work, leases, say_once, waits=waits)
+            await do_by_slot(run, stage, ref, plan, leases, say_once)
         else:
             await run_workers(min(plan.at_once, len(plan.shards)), worker)
         if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
@@ -216,7 +200,6 @@ async def _done_here(
     stage: Stage[Run],
     ref: StageRef,
     shard: Shard,
-    work: WorkShard,
     leases: Leases,
     say: Callable[[str], None],
 ) -> bool:
@@ -243,7 +226,7 @@ async def _done_here(
             return False
         run.journals[shard.name] = journal
         try:
-            await leases.under(lease, lambda: work(stage, ref.stage_key, shard))
+            await leases.under(lease, lambda: stage.work(run, ref.stage_key, shard))
         except FencedError:
             say(
                 f"{stage.name}: this process was silent for so long that another one took its "

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]\d+)?(?:–[\d.,]+)?(?: ?(?:%|KiB|Mi
 _PIECE = re.compile(r"[^:_]*[:_]|[^:_]+")
 
 
-class Drawn(str):
+class DrawnCell(str):
     """A cell that is markup of our own (a small picture), and not text to be escaped."""
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class Table(msgspec.Struct, frozen=True):
         lines = "".join(
             "<tr>"
             + "".join(
-                f"<td{kind}>{cell if isinstance(cell, Drawn) else in_html(cell)}</td>"
+                f"<td{kind}>{cell if isinstance(cell, DrawnCell) else in_html(cell)}</td>"
                 for cell, kind in zip(row, kinds, strict=True)
             )
             + "</tr>"

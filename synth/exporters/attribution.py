@@ -4,7 +4,6 @@ cause.
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -15,8 +14,9 @@ from synth.ledger.decided import decided
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values, with_redacted_tasks
-from synth.ledger.views import connect
+from synth.ledger.typed import read
 from synth.schemas.errors import RowError
+from synth.schemas.labels import AttributionLabel
 from synth.schemas.messages import to_messages
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -28,7 +28,7 @@ METRICS = ("injection", "observation_fault", "repair")
 """Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes
 a failed run pass.
 """
-_DETAIL = msgspec.json.Decoder(dict[str, Any])
+_LABEL = msgspec.json.Decoder(AttributionLabel)
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -37,12 +37,12 @@ class Cause(msgspec.Struct, frozen=True):
     metric: str
     turn: int
     confirmed: bool
-    detail: Mapping[str, Any]
+    label: AttributionLabel
 
     @property
     def by_agent(self) -> bool:
         """Whether it is a mistake of the agent, and not a fault of the world."""
-        return self.detail.get("side") != "environment"
+        return self.label.side != "environment"
 
 
 class AttributionRow(msgspec.Struct, frozen=True):
@@ -95,23 +95,19 @@ def _clean(trajectory: Trajectory, cause: Cause, values: QuotedValues) -> Cause:
             f"trajectory {trajectory.trajectory_id} has no turn {cause.turn}",
             cause.metric,
         )
-    detail = values.out_of(msgspec.json.encode(cause.detail).decode())
-    return msgspec.structs.replace(cause, detail=_DETAIL.decode(detail))
+    label = values.out_of(msgspec.json.encode(cause.label).decode())
+    return msgspec.structs.replace(cause, label=_LABEL.decode(label))
 
 
 def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
     """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no
     value) are none.
     """
-    names = ", ".join(f"'{name}'" for name in METRICS)
-    labels = f"metric IN ({names}) AND value IS NOT NULL AND turn IS NOT NULL"
-    sql = f"SELECT subject_id, metric, turn, value, detail FROM scores WHERE {labels} ORDER BY ALL"
     found: dict[str, list[Cause]] = {}
-    with connect(ledger) as connection:
-        for subject, metric, turn, value, detail in connection.execute(sql).fetchall():
-            read = aside.tried(subject, partial(_DETAIL.decode, detail or ""))
-            if read is not None:
-                found.setdefault(subject, []).append(Cause(metric, turn, value == 1, read))
+    for row in read(ledger, AttributionLabel, METRICS, aside=aside):
+        if row.value is not None and row.turn is not None:
+            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
+            found.setdefault(row.subject_id, []).append(cause)
     return found
 
 
@@ -123,7 +119,9 @@ def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
     said = to_messages(bare, thoughts=False)
     changed = with_messages(said, change) != said
     trajectory = with_trajectory(row.trajectory, change) if changed else row.trajectory
-    cause = msgspec.structs.replace(row.cause, detail=change("evidence", dict(row.cause.detail)))
+    said_of = change("evidence", msgspec.to_builtins(row.cause.label))
+    label = msgspec.convert(said_of, AttributionLabel)
+    cause = msgspec.structs.replace(row.cause, label=label)
     task = row.task
     if task is not None:
         change("task", msgspec.to_builtins([task.script.get("answer"), task.gold, task.check]))

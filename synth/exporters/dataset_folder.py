@@ -9,7 +9,6 @@ shards by name, and their names hold the digest of the rows. SHA256SUMS names al
 
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from os import getpid
@@ -19,10 +18,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.exporters.kind import Form
-from synth.exporters.row_files import write_row_files
-from synth.exporters.shards import ShardFile, is_shard, write_lines, write_shards, writing
-from synth.exporters.spelling import Spelling, as_key
+from synth.exporters.kind import Form, Spelling, as_key
+from synth.exporters.shards import (
+    ShardFile,
+    is_shard,
+    write_rows,
+    writing,
+)
 from synth.exporters.sums import SUMS, names_dataset, sums_text
 from synth.ledger.manifest import WrittenFile
 from synth.ledger.storage import Storage, process_lives
@@ -51,6 +53,8 @@ class Manifest(msgspec.Struct, frozen=True):
     written_by: str
     files: dict[str, ShardFile]
     stage_key: str | None = None
+    form: str = ""
+    settings: dict[str, Any] = {}
 
 
 class DatasetFolder:
@@ -97,17 +101,8 @@ class DatasetFolder:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def write(self, records: Iterable[Mapping[str, Any]], form: Form, rows_per_shard: int) -> None:
-        """Writes all rows aside, in the form's layout; see `synth.exporters.shards` and
-        `synth.exporters.row_files`.
-        """
-        if form.layout == "files":
-            self.files = write_row_files(self._aside, records, self._url)
-            return
-        if form.layout == "lines":
-            self.files = write_lines(self._aside, records, rows_per_shard, self._url)
-        else:
-            most = sys.maxsize if form.layout == "one_shard" else rows_per_shard
-            self.files = write_shards(self._aside, records, form.schema(), most, self._url)
+        """Writes all rows aside, in the form's layout; see `synth.exporters.shards`."""
+        self.files = write_rows(self._aside, records, form, rows_per_shard, self._url)
         for name, blob in form.beside(tuple(self.files)).items() if self.files else ():
             self.add(name, blob)
 
@@ -115,7 +110,7 @@ class DatasetFolder:
         """One more file of the data set."""
         with writing(self._url):
             (self._aside / name).write_bytes(blob)
-        self.files[name] = ShardFile(len(blob), digest(blob))
+        self.files[name] = ShardFile.of(blob)
 
     def refuse(self) -> tuple[Manifest | None, bool, bool]:
         """(manifest that stands here, whether it is of the same rows, whether its card was edited).

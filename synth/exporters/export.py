@@ -9,11 +9,9 @@ import msgspec
 from synth.exporters.card import card
 from synth.exporters.control_tokens import as_the_flow_says, guarded, marking
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.kind import Form, Kind, NotRepresentableError
+from synth.exporters.kind import Form, Kind, NotRepresentableError, RowSettings, Spelling, as_key
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import form_of, forms_of, kind_of
-from synth.exporters.settings import RowSettings
-from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import ExportCounts, identity_of
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
@@ -133,21 +131,15 @@ def write_records(
 
 
 def _report(tally: ExportCounts, rows: Rows) -> ExportReport:
-    counts = tally.counts
+    alike = ("rows", "left_out", "filtered", "masked", "unsaid", "control_tokens")
+    counted: dict[str, Any] = {name: getattr(tally, name) for name in alike}
+    counted |= {name: tally.counts[name] for name in ("trained_turns", "unparsed_calls")}
+    counted["loss"], counted["loss_unit"] = tally.loss()
     return ExportReport(
-        rows=tally.rows,
+        **counted,
         written=(),
-        left_out=tally.left_out,
-        filtered=tally.filtered,
         notes=tuple(notes(tally)),
-        trained_turns=counts["trained_turns"],
-        masked=tally.masked,
-        unparsed_calls=counts["unparsed_calls"],
-        unsaid=tally.unsaid,
-        loss=tally.loss()[0],
-        loss_unit=tally.loss()[1],
         losses=tuple(losses(tally)),
-        control_tokens=tally.control_tokens,
         empty=None if tally.rows else why_empty([*_remedied(tally, rows)]),
     )
 
@@ -189,8 +181,8 @@ def tally_for(
             f"{', '.join(can) or 'no form of it'} can"
         )
     if settings.unroll == "auto":
-        from synth.exporters.proof.prefixes import all_prefixes_stay
         from synth.exporters.proof.template import served_template
+        from synth.exporters.proof.turns import all_prefixes_stay
 
         tally = ExportCounts(kind, settings, form.per_turn, say)
         whole = (one.row for one in guarded(rows(tally), tally))

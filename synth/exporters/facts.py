@@ -2,12 +2,13 @@
 get back are called the same.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from synth.exporters.json_columns import plain_text
+from synth.exporters.forms.columns import plain_text
 from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Source, Trajectory, argument_error
 
@@ -59,15 +60,16 @@ LINEAGE = (
     ),
     *("authorship", "gold_informed", "benchmark", "split"),
 )
-Place = tuple[int, int]
-"""Of what was said between turns: before which turn it stands, and the how-manyth of its sort it is
-there.
-"""
+COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+"""Of what a turn used."""
 
 
 class RenderedChat(msgspec.Struct, frozen=True):
     """A chat, and what is known of it beside its messages, by the names above; `masked` counts
     assistant messages.
+
+    What was said between turns has a place: before which turn it stands, and the how-manyth of its
+    sort it is there.
     """
 
     messages: list[Message]
@@ -78,41 +80,35 @@ class RenderedChat(msgspec.Struct, frozen=True):
     """Messages that were left out at the end."""
 
 
+def facts(told: RenderedChat) -> dict[str, Any]:
+    """Everything that a chat tells, by the names above; what there is nothing of is not there."""
+    found = {**told.known, **_of_messages(told)}
+    found |= {BEHIND: told.behind, SCHEMAS: list(told.tools), MASKS: sorted(told.masked)}
+    found[REASONS] = {turn: reason for turn, reason in told.masked.items() if reason}
+    return {name: value for name, value in found.items() if value}
+
+
 def lost(told: RenderedChat, lacks: Iterable[str]) -> tuple[str, ...]:
     """Of the facts that a form has no place for, those that there is anything of."""
-    return tuple(name for name in lacks if fact(told, name))
+    there = facts(told)
+    return tuple(name for name in lacks if name in there)
 
 
 def differing(told: RenderedChat, read: RenderedChat) -> Iterator[str]:
     """Facts that a reader got otherwise than they were told. An answer that belongs to no call may
     have been given one.
     """
-    for name in (*_OF_MESSAGES, *_OF_TRAJECTORIES):
-        said, got = fact(told, name), fact(read, name)
-        if name == LINKS:
-            got = {place: call for place, call in got.items() if place in said}
-        if said != got:
-            yield name
-
-
-def fact(told: RenderedChat, name: str) -> Any:
-    """What is told under a name; empty where there is nothing."""
-    of_messages = _OF_MESSAGES.get(name)
-    return told.known.get(name) or None if of_messages is None else of_messages(told)
+    said, got = facts(told), facts(read)
+    linked = {at: call for at, call in got.pop(LINKS, {}).items() if at in said.get(LINKS, {})}
+    got |= {LINKS: linked} if linked else {}
+    return (name for name in {**said, **got} if said.get(name) != got.get(name))
 
 
 def known_of(trajectory: Trajectory) -> dict[str, Any]:
     """What no message holds."""
     turns = trajectory.turns
-    used = {
-        turn.index: turn.usage
-        for turn in turns
-        if turn.usage is not None and turn.sampled_by is SampledBy.POLICY
-    }
-    hidden = any(
-        o.wording is not None or o.planted is not None
-        for o in (*trajectory.opening, *(o for t in turns for o in t.observations))
-    )
+    heard = (*trajectory.opening, *(one for turn in turns for one in turn.observations))
+    by_policy = {turn.index: turn.sampled_by is SampledBy.POLICY for turn in turns}
     return {
         ORIGIN: present({name: getattr(trajectory, name) for name in LINEAGE}),
         KEPT_OUT: kept_out(trajectory),
@@ -127,16 +123,22 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
         TURN_VALUES: _of_turns(turns, "reward", "state_key"),
         TOKENS: _of_turns(turns, "prompt_token_ids", "completion_token_ids", "logprobs"),
         USAGE: {
-            at: [use.prompt_tokens, use.completion_tokens, use.cached_tokens, use.cost_usd]
-            for at, use in used.items()
+            turn.index: [getattr(turn.usage, name) for name in COUNTED]
+            for turn in turns
+            if turn.usage is not None and by_policy[turn.index]
         },
         AUTHORS: {
-            turn.index: present({"sampled_by": turn.sampled_by, "injected": turn.injected})
-            for turn in turns
-            if turn.sampled_by is not SampledBy.POLICY or turn.injected is not None
+            at: told
+            for at, told in _of_turns(turns, "sampled_by", "injected").items()
+            if not by_policy[at] or "injected" in told
         },
-        ERRORS: errors(trajectory),
-        HIDDEN: hidden,
+        ERRORS: [
+            (turn.index, at)
+            for turn in turns
+            for at, one in enumerate(o for o in turn.observations if o.source is Source.TOOL)
+            if one.error
+        ],
+        HIDDEN: any(one.wording is not None or one.planted is not None for one in heard),
         RAW: any(
             turn.raw is not None or turn.repairs or turn.latency_ms is not None for turn in turns
         ),
@@ -163,153 +165,52 @@ def present(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def errors(trajectory: Trajectory) -> list[Place]:
-    """Which answers of tools are errors: (turn, which of its answers)."""
-    answers = {
-        turn.index: [o for o in turn.observations if o.source is Source.TOOL]
-        for turn in trajectory.turns
-    }
-    return [
-        (turn, at)
-        for turn, found in answers.items()
-        for at, observation in enumerate(found)
-        if observation.error
-    ]
-
-
 def _of_turns(turns: Iterable[Any], *names: str) -> dict[int, Any]:
     found = {turn.index: present({name: getattr(turn, name) for name in names}) for turn in turns}
     return {index: values for index, values in found.items() if values}
 
 
-def _system(told: RenderedChat) -> str | None:
-    return (
-        told.messages[0]["content"]
-        if told.messages and told.messages[0]["role"] == "system"
-        else None
-    )
-
-
-def _answers(told: RenderedChat) -> list[Message]:
-    return [message for message in told.messages if message["role"] == "assistant"]
-
-
-def _between(told: RenderedChat, *, tools: bool) -> dict[Place, Message]:
-    """What tools said, or what others did, by place; the system prompt aside."""
-    found: dict[Place, Message] = {}
-    turn = count = 0
-    for at, message in enumerate(told.messages):
-        if message["role"] == "assistant":
-            turn, count = turn + 1, 0
-        elif (message["role"] == "tool") is tools and not (at == 0 and message["role"] == "system"):
-            found[turn, count] = message
-            count += 1
-    return found
-
-
-def _calls(told: RenderedChat) -> Iterator[tuple[Place, Any]]:
-    for turn, message in enumerate(_answers(told)):
-        yield from (((turn, at), call) for at, call in enumerate(message.get("tool_calls") or ()))
-
-
-def _arguments(call: Any) -> Any:
-    written = call["function"]["arguments"]
-    return (
-        msgspec.json.decode(written)
-        if isinstance(written, str) and argument_error(written) is None
-        else written
-    )
-
-
-def _spelling(told: RenderedChat) -> dict[Place, str]:
-    """Arguments that are spelled otherwise than JSON without white space is; text that is no object
-    is told with the call.
-    """
-    texts = {
-        place: call["function"]["arguments"]
-        for place, call in _calls(told)
-        if isinstance(call["function"]["arguments"], str)
-    }
-    objects = {place: text for place, text in texts.items() if argument_error(text) is None}
-    return {
-        place: text
-        for place, text in objects.items()
-        if text != plain_text(msgspec.json.decode(text))
-    }
-
-
-def _tool_names(told: RenderedChat) -> dict[Place, str]:
-    names = {call.get("id"): call["function"]["name"] for _, call in _calls(told)}
-    answers = _between(told, tools=True).items()
-    return {
-        place: m["name"]
-        for place, m in answers
-        if m.get("name") and m["name"] != names.get(m.get("tool_call_id"))
-    }
-
-
-def _speakers(told: RenderedChat) -> dict[Place, str]:
-    return {
-        place: m["name"]
-        for place, m in _between(told, tools=False).items()
-        if m.get("name") and m["role"] != "system"
-    }
-
-
-def _order(told: RenderedChat) -> dict[int, str]:
-    gaps: dict[int, str] = {}
+def _of_messages(told: RenderedChat) -> dict[str, Any]:
+    """By name, then by turn or place."""
+    found: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
+    gaps: defaultdict[int, str] = defaultdict(str)
+    calls = [call for message in told.messages for call in message.get("tool_calls") or ()]
+    names = {call.get("id"): call["function"]["name"] for call in calls}
     turn = 0
-    for message in told.messages:
-        if message["role"] == "assistant":
+    for at, message in enumerate(told.messages):
+        role, name, content = message["role"], message.get("name"), message.get("content")
+        if role == "assistant":
+            found[TEXTS][turn] = content or ""
+            _of_calls(found, turn, message.get("tool_calls") or ())
+            for what, value in ((THOUGHTS, message.get("reasoning_content")), (AGENTS, name)):
+                found[what] |= {turn: value} if value else {}
             turn += 1
+            continue
+        by_tool = role == "tool"
+        place, call = (turn, gaps[turn].count("t" if by_tool else "o")), message.get("tool_call_id")
+        gaps[turn] += "t" if by_tool else "s" if (first := at == 0 and role == "system") else "o"
+        if by_tool:
+            found[ANSWERS][place] = content
+            found[LINKS] |= {place: call} if call else {}
+            found[TOOL_NAMES] |= {place: name} if name and name != names.get(call) else {}
+        elif first:
+            found[SYSTEM] = {0: content} if content else {}
         else:
-            gaps[turn] = gaps.get(turn, "") + ("t" if message["role"] == "tool" else "o")
-    return {turn: gap for turn, gap in gaps.items() if "ot" in gap}
+            found[HEARD][place] = content
+            found[MIDWAY] |= {place: True} if role == "system" else {}
+            found[SPEAKERS] |= {place: name} if name and role != "system" else {}
+    ordered = {turn: gap.replace("s", "o") for turn, gap in gaps.items()}
+    return {**found, ORDER: {turn: gap for turn, gap in ordered.items() if "ot" in gap}}
 
 
-_OF_MESSAGES: Mapping[str, Callable[[RenderedChat], Any]] = {
-    SYSTEM: _system,
-    SCHEMAS: lambda told: list(told.tools),
-    TEXTS: lambda told: [message.get("content") or "" for message in _answers(told)],
-    THOUGHTS: lambda told: {
-        at: m["reasoning_content"]
-        for at, m in enumerate(_answers(told))
-        if m.get("reasoning_content")
-    },
-    AGENTS: lambda told: {at: m["name"] for at, m in enumerate(_answers(told)) if m.get("name")},
-    CALLS: lambda told: {
-        place: (call["function"]["name"], _arguments(call)) for place, call in _calls(told)
-    },
-    CALL_IDS: lambda told: {place: call.get("id") for place, call in _calls(told)},
-    SPELLING: _spelling,
-    ANSWERS: lambda told: {place: m["content"] for place, m in _between(told, tools=True).items()},
-    LINKS: lambda told: {
-        place: m["tool_call_id"]
-        for place, m in _between(told, tools=True).items()
-        if m.get("tool_call_id")
-    },
-    TOOL_NAMES: _tool_names,
-    HEARD: lambda told: {place: m["content"] for place, m in _between(told, tools=False).items()},
-    MIDWAY: lambda told: [
-        place for place, m in _between(told, tools=False).items() if m["role"] == "system"
-    ],
-    SPEAKERS: _speakers,
-    ORDER: _order,
-    BEHIND: lambda told: told.behind,
-    MASKS: lambda told: sorted(told.masked),
-    REASONS: lambda told: {turn: reason for turn, reason in told.masked.items() if reason},
-}
-_OF_TRAJECTORIES = (
-    ORIGIN,
-    KEPT_OUT,
-    REWARD,
-    CHECK,
-    TURN_VALUES,
-    TOKENS,
-    USAGE,
-    AUTHORS,
-    ERRORS,
-    HIDDEN,
-    RAW,
-    LABEL,
-)
+def _of_calls(found: dict[str, dict[Any, Any]], turn: int, calls: Iterable[Any]) -> None:
+    """Arguments that are text but no object are told with the call; of others, how they are
+    spelled, where that is otherwise than JSON without white space.
+    """
+    for place, call in (((turn, at), call) for at, call in enumerate(calls)):
+        given = told = call["function"]["arguments"]
+        if isinstance(given, str) and argument_error(given) is None:
+            told = msgspec.json.decode(given)
+            found[SPELLING] |= {place: given} if given != plain_text(told) else {}
+        found[CALLS][place] = (call["function"]["name"], told)
+        found[CALL_IDS][place] = call.get("id")

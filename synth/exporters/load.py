@@ -5,8 +5,7 @@ synth.exporters.load import load_verified`.
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.reach import leads_out, texts_in
-from synth.exporters.sums import SUMS, folder_problems, read_sums
+from synth.exporters.sums import SUMS, folder_problems, leads_out, read_sums, texts_in
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, DamagedError
 
@@ -95,26 +94,15 @@ def _refuse_unnamed(folder: Path, storage: Storage, found: Any) -> None:
 
 def _refuse_media(storage: Storage, loaded: Any) -> None:
     """Raises `DamagedError` for columns whose values are read from the paths that they name."""
+    from datasets.features.features import require_storage_embed
+
     for split in loaded.values() if isinstance(loaded, dict) else [loaded]:
         for column, feature in (split.features or {}).items():
-            if _is_media(feature):
+            if require_storage_embed(feature):
                 raise DamagedError(
                     f"{storage.url}: its column {column!r} would be read from the paths in it; "
                     "use none of it"
                 )
-
-
-def _is_media(feature: Any) -> bool:
-    if hasattr(feature, "embed_storage"):
-        return True
-    inner = (
-        feature.values()
-        if isinstance(feature, dict)
-        else feature
-        if isinstance(feature, list)
-        else [getattr(feature, "feature", None)]
-    )
-    return any(_is_media(one) for one in inner if one is not None)
 
 
 def _downloaded(repo: str, revision: str | None, token: Any) -> Path:

@@ -6,24 +6,25 @@ from functools import partial
 import msgspec
 
 from synth.datasets.left_out import counted
-from synth.datasets.release import Lineage, Refusal
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.export import ExportReport, write
+from synth.datasets.release import Lineage, ReleaseRefusal
+from synth.exporters.control_tokens import broken_link
 from synth.exporters.kind import Form, Kind
 from synth.exporters.notes import remedial_setting
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft_rows import SftRow, said_after, sft_row
+from synth.exporters.sft_rows import (
+    SftRow,
+    joined_answers,
+    loss_characters,
+    said_after,
+    sft_row,
+    unrolled,
+)
 from synth.exporters.skills import with_skills
-from synth.exporters.spelling import Spelling, as_key
 from synth.exporters.tally import ExportCounts, masked_key
-from synth.exporters.tool_links import broken_link
-from synth.exporters.unroll import joined_answers, loss_characters, unrolled
 from synth.ledger.decided import decided
 from synth.loss_turns import turns_without_loss
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
-from synth.selection.recovery_view import decided_masks
 from synth.text.transcript.message_texts import (
     TOOLS,
     Change,
@@ -57,11 +58,11 @@ def _row(
     trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: ExportCounts
 ) -> SftRow | None:
     """The row, None where filters or the settings leave it out."""
-    masks = decided_masks(verdict.detail for verdict in verdicts.values())
+    masks = {turn: why for one in verdicts.values() for turn, why in one.masks.items()}
     refused = _refusal(trajectory, verdicts, tally)
     if refused is not None:
         tally.leaves(refused)
-        if not isinstance(refused, Refusal) or not refused.by_filter:
+        if not isinstance(refused, ReleaseRefusal) or not refused.by_filter:
             name = counted(refused)
             tally.behind[name].update(_behind(name, trajectory, verdicts, masks, tally))
         return None
@@ -114,7 +115,7 @@ def _without_loss(
 
 def _refusal(
     trajectory: Trajectory, verdicts: Mapping[str, Verdict], tally: ExportCounts
-) -> Refusal | str | None:
+) -> ReleaseRefusal | str | None:
     refusal = tally.refusal(Lineage(trajectory), verdicts)
     if refusal is not None:
         return refusal
@@ -209,17 +210,3 @@ SFT = Kind(
     counts=chat_counts,
     content=lambda row: (row.messages, row.trajectory.tools),
 )
-
-
-def export_sft(
-    trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]],
-    folder: DatasetFolder,
-    settings: RowSettings | None = None,
-    say: Spelling = as_key,
-) -> ExportReport:
-    """Writes the trajectories, each with its verdicts by filter name, without a ledger; see
-    `synth.exporters.export.write`.
-    """
-    return write(
-        SFT, lambda tally: sft_rows(trajectories, tally), folder, settings or RowSettings(), say
-    )

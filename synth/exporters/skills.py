@@ -14,7 +14,9 @@ from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values
+from synth.ledger.typed import read
 from synth.ledger.views import connect
+from synth.schemas.measures import Text
 from synth.stats.pdi import INDEX, SKILL
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.secrets.finder import Finder
@@ -70,15 +72,13 @@ def without_control_tokens(found: Iterable[Skill], tally: ExportCounts) -> Itera
 
 def skills(ledger: Ledger, wanted: set[str]) -> Iterator[Skill]:
     """Of these trajectories, in the order of their ids."""
-    sql = f"""SELECT s.subject_id, t.task_id, s.detail->>'$.text', i.value
-        FROM scores s JOIN trajectories t ON t.trajectory_id = s.subject_id
-        LEFT JOIN scores i ON i.subject_id = s.subject_id AND i.metric = '{INDEX}'
-        WHERE s.metric = '{SKILL}' AND s.subject_id IN (SELECT unnest(?)) ORDER BY ALL"""
+    subjects = sorted(wanted)
+    index = {row.subject_id: row.value for row in read(ledger, Text, (INDEX,), subjects=subjects)}
     with connect(ledger) as connection:
-        found = connection.execute(sql, [sorted(wanted)]).fetchall()
+        sql = "SELECT trajectory_id, task_id FROM trajectories"
+        tasks = dict(connection.execute(sql).fetchall())
     values, finder = found_values(ledger, wanted), Finder()
-    for identity, task, text, index in found:
-        if text:
-            yield Skill(
-                identity, task, QuotedValues(values.get(identity, {}), finder).out_of(text), index
-            )
+    for row in read(ledger, Text, (SKILL,), subjects=subjects):
+        if row.about.text and (identity := row.subject_id) in tasks:
+            text = QuotedValues(values.get(identity, {}), finder).out_of(row.about.text)
+            yield Skill(identity, tasks[identity], text, index.get(identity))

@@ -7,10 +7,16 @@ from typing import Any
 import msgspec
 
 from synth.datasets.left_out import LeftOut
-from synth.datasets.release import Lineage, Refusal, held_out, may_leave
-from synth.exporters.kind import Form, Kind, Row
-from synth.exporters.settings import ControlTokenPolicy, RowSettings
-from synth.exporters.spelling import Spelling, as_key
+from synth.datasets.release import Lineage, ReleaseRefusal, held_out, may_leave
+from synth.exporters.kind import (
+    ControlTokenPolicy,
+    ExportRow,
+    Form,
+    Kind,
+    RowSettings,
+    Spelling,
+    as_key,
+)
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
 from synth.set_aside import PREFIX
@@ -76,7 +82,7 @@ class ExportCounts(LeftOut):
         """What becomes of rows with control tokens."""
         return self.settings.control_tokens or "drop"
 
-    def refusal(self, lineage: Lineage, verdicts: Mapping[str, Verdict]) -> Refusal | None:
+    def refusal(self, lineage: Lineage, verdicts: Mapping[str, Verdict]) -> ReleaseRefusal | None:
         """Why the release rule keeps here what descends from it; nothing is counted."""
         return may_leave(lineage, verdicts, self.kind.rule, self.settings)
 
@@ -87,7 +93,7 @@ class ExportCounts(LeftOut):
         )
         self.left_out += self.aside.counts
 
-    def count(self, row: Row) -> None:
+    def count(self, row: ExportRow) -> None:
         """Adds a row that is written; one that cannot be counted changes nothing."""
         counts, content = self.kind.counts(row, self), self.kind.content(row)
         known = None if content is None else hash(msgspec.msgpack.encode(content))
@@ -147,7 +153,7 @@ def masked_key(reason: str) -> str:
     return _MASKED + reason
 
 
-def identity_of(row: Row) -> str:
+def identity_of(row: ExportRow) -> str:
     """By which a row is named to people: its trajectory's id, or its task's."""
     lineage = row.lineage
     return lineage.trajectory_id if isinstance(lineage, Trajectory) else lineage.task_id

@@ -14,7 +14,7 @@ from synth.engine.unfinished import unfinished_line
 from synth.exporters.card import loss_size, size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections
-from synth.hub.card_worlds import licences, worlds
+from synth.hub import card_worlds as worlds
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -46,38 +46,26 @@ def card(one: Described) -> str:
     """README.md: the same text for the same ledger, rows and settings."""
     flow = one.ledger.state.flow or {}
     name = str(flow.get("name") or "run")
-    parts = [
-        *(f"**WARNING** {in_cell(line)}" for line in warnings(one)),
-        f"# {in_markdown(name)}: agent trajectories",
-        _what(one, name),
-        _configurations(one),
-        _load(one),
-        *(
-            f"## {title}\n\n{text}"
-            for title, text in (
-                ("How the rows were verified", sections.verified(one.ledger, one.configs)),
-                ("Funnel and faults", sections.funnel_and_faults(one.ledger)),
-                ("False discoveries", sections.false_discoveries(one.ledger)),
-                ("Who wrote the rows", sections.authors(one.ledger)),
-                ("Worlds", worlds(one.ledger)),
-                ("Cost per kept row, by method", sections.cost_by_method(one.ledger, one.facts)),
-                ("Methods", sections.methods(one.ledger)),
-                ("Secrets and personal data", _secrets(one.searched)),
-                ("What is left out, and what to know of each configuration", _remarks(one)),
-                ("Training", _training(one)),
-                ("Limits", sections.limits(one.ledger, one.facts)),
-                (
-                    "Licence",
-                    licences(
-                        one.ledger,
-                        one.licence["license"],
-                        one.licence.get("license_name"),
-                        one.licence.get("license_link"),
-                    ),
-                ),
-            )
-        ),
-    ]
+    ledger, licence = one.ledger, one.licence
+    terms = (licence["license"], licence.get("license_name"), licence.get("license_link"))
+    titled = {
+        "How the rows were verified": sections.verified(ledger, one.configs),
+        "Funnel and faults": sections.funnel_and_faults(ledger),
+        "False discoveries": sections.false_discoveries(ledger),
+        "Who wrote the rows": sections.authors(ledger),
+        "Worlds": worlds.worlds(ledger),
+        "Cost per kept row, by method": sections.cost_by_method(ledger, one.facts),
+        "Methods": sections.methods(ledger),
+        "Secrets and personal data": _secrets(one.searched),
+        "What is left out, and what to know of each configuration": _remarks(one),
+        "Training": _training(one),
+        "Limits": worlds.limits(ledger, one.facts),
+        "Licence": worlds.licences(ledger, *terms),
+    }
+    parts = [f"**WARNING** {in_cell(line)}" for line in warnings(one)]
+    parts += [f"# {in_markdown(name)}: agent trajectories", _what(one, name)]
+    parts += [_configurations(one), _load(one)]
+    parts += [f"## {title}\n\n{text}" for title, text in titled.items()]
     return _metadata(one, name) + "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -87,34 +75,29 @@ def warnings(one: Described) -> Iterator[str]:
     if unfinished is not None:
         yield f"{unfinished}; these rows are a part of what the run is to give."
     for name, facts in one.facts.items():
-        if facts.scripted:
-            yield (
-                f"`{name}`: {facts.scripted} of {facts.rows} rows were written by scripts, "
-                "not by a model (`include_scripted`)."
-            )
-        if facts.gold_informed:
-            yield (
-                f"`{name}`: {facts.gold_informed} of {facts.rows} rows were made by someone who "
-                "had looked at gold (`gold_informed`): no "
-                "evidence of what the policy can do by itself."
-            )
-        for what, found, use in (
+        for count, what in (
             (
-                "attempts at public benchmarks",
-                facts.benchmarks,
-                "what is trained on them cannot be measured there",
+                facts.scripted,
+                "were written by scripts, not by a model (`include_scripted`).",
             ),
             (
-                "attempts at held-out tasks",
-                facts.held_out,
-                "what is trained on them cannot be measured on that split",
+                facts.gold_informed,
+                "were made by someone who had looked at gold (`gold_informed`): no evidence of "
+                "what the policy can do by itself.",
+            ),
+            (
+                facts.benchmarks.total(),
+                f"are attempts at public benchmarks ({', '.join(sorted(facts.benchmarks))}): what "
+                "is trained on them cannot be measured there.",
+            ),
+            (
+                facts.held_out.total(),
+                f"are attempts at held-out tasks ({', '.join(sorted(facts.held_out))}): what is "
+                "trained on them cannot be measured on that split.",
             ),
         ):
-            if found:
-                yield (
-                    f"`{name}`: {found.total()} of {facts.rows} rows are {what} "
-                    f"({', '.join(sorted(found))}): {use}."
-                )
+            if count:
+                yield f"`{name}`: {count} of {facts.rows} rows {what}"
 
 
 def _metadata(one: Described, name: str) -> str:
@@ -123,43 +106,30 @@ def _metadata(one: Described, name: str) -> str:
     from datasets.splits import SplitDict, SplitInfo
     from huggingface_hub import DatasetCardData
 
-    infos = DatasetInfosDict()
+    infos, listed = DatasetInfosDict(), list[dict[str, Any]]()
     for config in one.configs:
-        facts = one.facts[config.name]
-        size = sum(path.stat().st_size for path in config.files.values())
-        splits = SplitDict()
+        facts, splits = one.facts[config.name], SplitDict()
         splits.add(SplitInfo("train", num_bytes=facts.bytes, num_examples=facts.rows))
-        features = Features.from_arrow_schema(facts.schema)
         infos[config.name] = DatasetInfo(
-            features=features,
+            features=Features.from_arrow_schema(facts.schema),
             splits=splits,
-            download_size=size,
+            download_size=sum(path.stat().st_size for path in config.files.values()),
             dataset_size=facts.bytes,
             config_name=config.name,
         )
+        paths = [{"split": "train", "path": list(one.paths[config.name])}]
+        default = {} if listed else {"default": True}
+        listed.append({"config_name": config.name, "data_files": paths, **default})
     info = DatasetCardData()
     infos.to_dataset_card_data(info)
-    worlds = sorted({str(world) for world in sections.world_names(one.ledger)})
+    kinds = sorted({config.kind for config in one.configs})
     found: dict[str, Any] = {
         "pretty_name": f"{name}: agent trajectories",
         **one.licence,
         "task_categories": ["text-generation"],
-        "tags": [
-            "agent",
-            "tool-use",
-            "synthetic",
-            *worlds,
-            *sorted({config.kind for config in one.configs}),
-        ],
+        "tags": ["agent", "tool-use", "synthetic", *sections.world_names(one.ledger), *kinds],
         "size_categories": [size_category(sum(facts.rows for facts in one.facts.values()))],
-        "configs": [
-            {
-                "config_name": config.name,
-                "data_files": [{"split": "train", "path": list(one.paths[config.name])}],
-            }
-            | ({"default": True} if at == 0 else {})
-            for at, config in enumerate(one.configs)
-        ],
+        "configs": listed,
         "dataset_info": dict(info.__dict__)["dataset_info"],
     }
     return front_matter(found)
@@ -168,118 +138,78 @@ def _metadata(one: Described, name: str) -> str:
 def _what(one: Described, name: str) -> str:
     flow = one.ledger.state.flow or {}
     names = ", ".join(map(in_code, sections.world_names(one.ledger))) or "no world"
-    made = (
-        f"flow {in_code(name)}, seed {in_cell(str(flow['seed']))}" if "seed" in flow else "no flow"
-    )
+    seeded = f"flow {in_code(name)}, seed {in_cell(str(flow.get('seed')))}"
     traces = (
         f" `traces/` holds {one.traces} of the trajectories behind them as session traces, for "
-        "the viewer: a sample for looking at, in no "
-        "configuration."
-        if one.traces
-        else ""
+        "the viewer: a sample for looking at, in no configuration."
     )
-    return (
-        f"Trajectories of agents that act with tools in {names}, {_got(one.ledger)} and exported "
-        f"by synth {one.version} ({made}, run "
-        f"{in_code(one.ledger.state.run_id)}). Every number below is counted in the run's ledger "
-        f"or in the rows.{traces}"
-    )
-
-
-def _got(ledger: Ledger) -> str:
-    counts = dict(
-        sections.asked(ledger, "SELECT stage = 'import', count(*) FROM trajectories GROUP BY ALL")
-    )
-    if set(counts) == {True, False}:
-        return (
+    sql = "SELECT stage = 'import', count(*) FROM trajectories GROUP BY ALL"
+    counts = dict(sections.asked(one.ledger, sql))
+    got = "recorded elsewhere, imported" if True in counts else "collected, tested"
+    if len(counts) == 2:
+        got = (
             f"collected and tested ({counts[False]:,}) or recorded elsewhere and imported "
             f"({counts[True]:,})"
         )
-    return "recorded elsewhere, imported" if True in counts else "collected, tested"
+    return (
+        f"Trajectories of agents that act with tools in {names}, {got} and exported "
+        f"by synth {one.version} ({seeded if 'seed' in flow else 'no flow'}, run "
+        f"{in_code(one.ledger.state.run_id)}). Every number below is counted in the run's ledger "
+        f"or in the rows.{traces if one.traces else ''}"
+    )
 
 
 def _configurations(one: Described) -> str:
     rows = []
     for config in one.configs:
-        facts, report = one.facts[config.name], config.report
-        loss = (
-            loss_size(report.get("loss", 0), report.get("loss_unit", "characters"))
-            if report["trained_turns"]
-            else "-"
-        )
-        rows.append(
-            (
-                in_code(config.name),
-                config.kind,
-                f"{facts.rows:,}",
-                f"{report['trained_turns']:,}" if report["trained_turns"] else "-",
-                loss,
-                config.form,
-            )
-        )
-    table = sections.table(
-        ("configuration", "kind", "rows", "turns with loss", "size of what carries loss", "form"),
-        rows,
-    )
-    kinds = {config.kind: kind_of(config.kind) for config in one.configs}
-    told = [f"**{name}**: {kind.one_row}" for name, kind in kinds.items()]
-    told += [
+        report, name = config.report, in_code(config.name)
+        turns = report["trained_turns"]
+        loss = loss_size(report.get("loss", 0), report.get("loss_unit", "characters"))
+        told = (f"{turns:,}", loss) if turns else ("-", "-")
+        rows.append((name, config.kind, f"{one.facts[config.name].rows:,}", *told, config.form))
+    columns = ("configuration", "kind", "rows", "turns with loss", "size of what carries loss")
+    parts = [sections.table((*columns, "form"), rows)]
+    kinds = dict.fromkeys(config.kind for config in one.configs)
+    parts += [f"**{kind}**: {kind_of(kind).one_row}" for kind in kinds]
+    parts += [
         f"{in_code(path)}: skill texts that a model distilled from the chains that {lines:,} "
-        f"trajectories of {in_code(name)} "
-        "end, JSON lines of `trajectory_id`, `task_id`, `skill`, `pdi_index`; part of no row, and "
-        "in no configuration."
+        f"trajectories of {in_code(name)} end, JSON lines of `trajectory_id`, `task_id`, `skill`, "
+        "`pdi_index`; part of no row, and in no configuration."
         for name, (path, lines) in one.skills.items()
     ]
-    return table + "\n\n" + "\n\n".join(told)
+    return "\n\n".join(parts)
 
 
 def _load(one: Described) -> str:
-    lines = [
-        f"{_variable(config.name)} = load_dataset({_literal(one.repo)}, {_literal(config.name)}, "
-        'split="train")'
-        for config in one.configs
-    ]
-    lines += [
-        f'{_variable(name)}_skills = load_dataset("json", '
-        f'data_files={_literal(f"hf://datasets/{one.repo}/{path}")}, split="train")'
-        for name, (path, _) in one.skills.items()
-    ]
-    return (
-        "```python\nfrom datasets import load_dataset  # datasets>=4.7\n\n"
-        + "\n".join(lines)
-        + "\n```"
-    )
+    def line(name: str, *given: str) -> str:
+        variable = re.sub(r"\W", "_", name, flags=re.ASCII)
+        return f'{variable} = load_dataset({", ".join(given)}, split="train")'
 
-
-def _variable(name: str) -> str:
-    return re.sub(r"\W", "_", name, flags=re.ASCII)
-
-
-def _literal(text: str) -> str:
-    """A text as Python code on one line."""
-    return json.dumps(text)
+    lines = [line(config.name, *map(json.dumps, (one.repo, config.name))) for config in one.configs]
+    for name, (path, _) in one.skills.items():
+        at = json.dumps(f"hf://datasets/{one.repo}/{path}")
+        lines.append(line(f"{name}_skills", '"json"', f"data_files={at}"))
+    head = "from datasets import load_dataset  # datasets>=4.7\n\n"
+    return f"```python\n{head}" + "\n".join(lines) + "\n```"
 
 
 def _secrets(searched: Searched) -> str:
     again = "Before the dataset was sent, every text in it was searched once more"
-    if not searched.by_filter or searched.settings is None:
+    misses = "Patterns miss what they do not know."
+    settings = searched.settings
+    if not searched.by_filter or settings is None:
         return (
             f"{again}, for all kinds of secrets and personal data that synth knows: none were "
-            "found. Patterns miss what they do not know."
+            f"found. {misses}"
         )
-    settings = searched.settings
-    told = [in_cell(f"looked for {', '.join(settings['find'])}")]
-    told += [
-        in_cell(f"{key}: {', '.join(settings[key])}")
-        for key in ("ignore", "allow", "patterns")
-        if settings[key]
-    ]
+    given = {"looked for": settings["find"]}
+    given |= {f"{key}:": settings[key] for key in ("ignore", "allow", "patterns") if settings[key]}
+    told = "; ".join(in_cell(f"{what} {', '.join(names)}") for what, names in given.items())
     return (
         f"The filter `secrets` looked through all {searched.trajectories:,} trajectories of the "
-        f"run ({'; '.join(told)}); in "
-        f"{searched.redacted:,} something was found, and stand-ins of the form "
-        f"`[REDACTED:kind:1]` take its place. {again} with the same "
-        "settings: nothing was left. Patterns miss what they do not know."
+        f"run ({told}); in {searched.redacted:,} something was found, and stand-ins of the form "
+        f"`[REDACTED:kind:1]` take its place. {again} with the same settings: nothing was left. "
+        f"{misses}"
     )
 
 
@@ -288,21 +218,19 @@ def _remarks(one: Described) -> str:
     for config in one.configs:
         report = config.report
         lines = [note.removeprefix("WARNING: ") for note in report["notes"]]
-        lines += (
-            [f"left out by the export: {counted(report['left_out'])}"] if report["left_out"] else []
-        )
-        lines += (
-            [f"dropped by filters: {counted(report['filtered'])}"] if report["filtered"] else []
-        )
+        for what, key in (
+            ("left out by the export", "left_out"),
+            ("dropped by filters", "filtered"),
+        ):
+            lines += [f"{what}: {counted(report[key])}"] if report[key] else []
+        composition = one.facts[config.name].composition
         lines += [
-            f"rows by {column}: {counted(c)}"
-            for column, c in one.facts[config.name].composition.items()
-            if set(c) - {"none"}
+            f"rows by {column}: {counted(counts)}"
+            for column, counts in composition.items()
+            if set(counts) - {"none"}
         ]
-        parts.append(
-            f"### {in_markdown(config.name)}\n\n"
-            + "\n".join(f"- {in_markdown(line)}" for line in lines)
-        )
+        listed = "\n".join(f"- {in_markdown(line)}" for line in lines)
+        parts.append(f"### {in_markdown(config.name)}\n\n{listed}")
     return "\n\n".join(parts)
 
 
@@ -310,10 +238,9 @@ def _training(one: Described) -> str:
     parts = []
     for config in one.configs:
         form = form_of(config.kind, config.form)
-        per_turn = form.per_turn is not None and "completion" in one.facts[config.name].schema.names
-        chosen = form.per_turn if per_turn and form.per_turn is not None else form
-        read_from = f"{_literal(one.repo)}, {_literal(config.name)}"[
-            1:-1
-        ]  # load_dataset takes both, where the exporter names one folder
-        parts.append(f"### {in_markdown(config.name)}\n\n{chosen.training(read_from).strip()}")
+        if form.per_turn is not None and "completion" in one.facts[config.name].schema.names:
+            form = form.per_turn
+        # load_dataset takes repository and name, where the exporter names one folder
+        read_from = ", ".join(map(json.dumps, (one.repo, config.name)))[1:-1]
+        parts.append(f"### {in_markdown(config.name)}\n\n{form.training(read_from).strip()}")
     return "\n\n".join(parts)

@@ -2,8 +2,9 @@
 redacted keeps everything here.
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -14,6 +15,9 @@ from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 from synth.text.redaction.findings import REDACTED, found_in
 from synth.text.secrets.finder import GROUPS, Finder
+
+_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
+"""One that ends a string in JSON."""
 
 
 class Searched(msgspec.Struct, frozen=True):
@@ -60,10 +64,21 @@ class PublishScan:
 
     def search(self, place: str, text: str) -> None:
         """Counts what stands in a text, by place and kind; the text is kept nowhere."""
-        for span in found_in(text, self._finder):
-            self.found[place, span.kind] += 1
+        for kind, times in self._kinds_in(text).items():
+            self.found[place, kind] += times
         if self._token and self._token in text:
             self.found[place, "the token that publishes"] += 1
+
+    def _kinds_in(self, text: str) -> Counter[str]:
+        """Findings by kind. What reaches over the end of a string in a JSON text (a message is
+        stored as one) ran into the next field: each member by itself then says what is there.
+        """
+        spans = found_in(text, self._finder)
+        whole = [span for span in spans if not _QUOTE.search(text, span.start, span.end)]
+        if len(whole) == len(spans) or (value := _parsed(text)) is None:
+            return Counter(span.kind for span in spans)
+        alone = (span for member in _members(value) for span in found_in(member, self._finder))
+        return Counter(span.kind for span in whole) | Counter(span.kind for span in alone)
 
     def require_clean(self) -> None:
         """Raises `ConfigError` where anything was found."""
@@ -85,3 +100,26 @@ class PublishScan:
             f"nothing was sent: secrets or personal data that are not redacted: {said}{more}; "
             f"{remedy}, and run it again"
         )
+
+
+def _parsed(text: str) -> Any:
+    """The value of a JSON text; None where it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _members(value: Any) -> Iterator[str]:
+    """Each string of a JSON value as a text of its own, with the name of the field it stands in."""
+    if isinstance(value, dict):
+        for name, held in value.items():
+            if isinstance(held, str):
+                yield msgspec.json.encode({name: held}).decode()
+            else:
+                yield from _members(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _members(held)
+    elif isinstance(value, str):
+        yield value

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 import msgspec
+from huggingface_hub.utils.sha import git_hash
 
 from synth.schemas.printable import front_matter
 
@@ -34,21 +35,16 @@ class File:
     @cached_property
     def sha256(self) -> str:
         """As the Hub names files that it keeps apart."""
-        return self._digest(hashlib.sha256())
+        if isinstance(self.content, bytes):
+            return hashlib.sha256(self.content).hexdigest()
+        with self.content.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     @cached_property
     def blob_id(self) -> str:
-        """As git names a file."""
-        return self._digest(hashlib.sha1(b"blob %d\0" % self.size, usedforsecurity=False))
-
-    def _digest(self, found: "hashlib._Hash") -> str:
-        if isinstance(self.content, bytes):
-            found.update(self.content)
-            return found.hexdigest()
-        with self.content.open("rb") as file:
-            while block := file.read(1 << 20):
-                found.update(block)
-        return found.hexdigest()
+        """As git names a file, which the Hub keeps small ones by."""
+        content = self.content
+        return git_hash(content if isinstance(content, bytes) else content.read_bytes())
 
 
 class Listed(msgspec.Struct, frozen=True):

@@ -14,11 +14,10 @@ from synth.exporters.registry import form_of
 from synth.exporters.sft_rows import sft_row
 from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
-from synth.hub.licences import metadata
 from synth.hub.outgoing import PublishScan, searched
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.readback import Sent
-from synth.hub.released import PublishRequest, require_released
+from synth.hub.released import PublishRequest, metadata, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.ledger.decided import decided
@@ -39,7 +38,7 @@ _BODY = "\n---\n"
 """Ends the metadata of a card."""
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedUpload(msgspec.Struct, frozen=True):
     """A publication, how each configuration must be read back, and what is not in it."""
 
     publication: Publication
@@ -49,7 +48,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def prepare(
     ledger: Ledger, wanted: PublishRequest, aside: Path, token: str | None = None
-) -> Prepared:
+) -> PreparedUpload:
     """Raises `ConfigError` for datasets that do not stand, benchmarks and held-out tasks unasked,
     and anything secret or personal.
     """
@@ -102,7 +101,7 @@ def prepare(
         name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema, sums[name])
         for name, one in facts.items()
     }
-    return Prepared(
+    return PreparedUpload(
         publication, sent, (*datasets.left_out, *(f"traces: {line}" for line in unshown.lines()))
     )
 
@@ -162,7 +161,7 @@ def traces(
     }
 
 
-def preview(prepared: Prepared, wanted: PublishRequest, say: Callable[[str], None]) -> None:
+def preview(prepared: PreparedUpload, wanted: PublishRequest, say: Callable[[str], None]) -> None:
     """What would go out: files, sizes, rows, and how the card begins."""
     publication = prepared.publication
     account = "" if "/" in wanted.repo else ", in the account whose token sends it"

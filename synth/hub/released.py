@@ -4,11 +4,13 @@ row may leave under it.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.resources import files
 from itertools import islice
 
 import msgspec
 
-from synth.datasets.release import Lineage, Reason, Refusal, first, may_leave
+from synth.datasets.release import Lineage, Reason, ReleaseRefusal, first, may_leave
 from synth.exporters.registry import kind_of
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
@@ -17,6 +19,48 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError
 from synth.set_aside import SetAside
+
+OTHER = "other"
+LICENCES = files("synth.hub").joinpath("data/licences.txt").read_text(encoding="utf-8").splitlines()
+
+
+def require_licence(licence: str, name: str | None, link: str | None) -> None:
+    """Raises `ConfigError` for a name that the Hub does not have, and for `other` without its name
+    and the place of its text.
+    """
+    if licence not in LICENCES:
+        asked = licence.lower()
+        near = sorted(
+            get_close_matches(asked, LICENCES, n=6, cutoff=0.5),
+            key=lambda name: not name.startswith(asked),
+        )[:3]
+        named = f"nearest: {', '.join(near)}" if near else "for instance apache-2.0, cc-by-4.0"
+        raise ConfigError(
+            f"--license {licence!r}: is no name that the Hub has for a licence ({named}); what it "
+            f"has no name for is --license {OTHER} "
+            "--license-name NAME --license-link URL"
+        )
+    if licence == OTHER and not (name and link):
+        raise ConfigError(
+            f"--license {OTHER}: the Hub asks which: give --license-name NAME and --license-link "
+            "URL, where its text stands"
+        )
+    if licence != OTHER and (name or link):
+        raise ConfigError(
+            f"--license-name and --license-link belong to --license {OTHER}; the Hub knows "
+            f"{licence} by its name"
+        )
+    if link and not link.startswith("https://"):
+        raise ConfigError(
+            f"--license-link {link!r}: give the URL of the licence's text, https://..."
+        )
+
+
+def metadata(licence: str, name: str | None, link: str | None) -> dict[str, str]:
+    """How a card tells it to the Hub."""
+    known = {"license": licence, "license_name": name, "license_link": link}
+    return {key: value for key, value in known.items() if value is not None}
+
 
 _TOLD = {
     "allow_benchmark": "attempts at public benchmarks",
@@ -71,13 +115,13 @@ def require_released(
 
 def _refused(
     ledger: Ledger, config: Config, identities: Sequence[str], wanted: PublishRequest
-) -> dict[str, Refusal]:
+) -> dict[str, ReleaseRefusal]:
     """By trajectory or task. Who wrote a labelled turn is the export's to know, not asked here."""
     kind = kind_of(config.kind).rule
     allowed = {"allow_benchmark": wanted.allow_benchmark, "allow_held_out": wanted.allow_held_out}
     release = config.release.model_copy(update=allowed)
     valid, order = frozenset(ledger.state.current_valid()), decision_order(ledger)
-    found: dict[str, Refusal | None] = {}
+    found: dict[str, ReleaseRefusal | None] = {}
     with connect(ledger) as connection:
         waiting = iter(ledger.trajectories(set(identities), every=True))
         while chunk := list(islice(waiting, CHUNK)):

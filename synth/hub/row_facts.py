@@ -4,8 +4,9 @@ is searched on the way.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ _AUTHORS = ("authorship", "chosen_authorship", "rejected_authorship")
 _STANDS_ON = ("trajectory_id", "chosen_id", "rejected_id")
 """Columns that name trajectories; rows of tasks name none, only their task."""
 COUNTED = ("synthesizer", "method", "policy", "model", "outcome", "benchmark", "split")
+_READ = {*_AUTHORS, *_STANDS_ON, *COUNTED, "task_id", "gold_informed"}
 
 
 class RowFacts:
@@ -26,12 +28,7 @@ class RowFacts:
     """
 
     def __init__(self) -> None:
-        self.rows = 0
-        self.bytes = 0
-        self.scripted = 0
-        self.gold_informed = 0
-        self.benchmarks: Counter[str] = Counter()
-        self.held_out: Counter[str] = Counter()
+        self.rows = self.bytes = self.scripted = self.gold_informed = 0
         self.composition: dict[str, Counter[str]] = {column: Counter() for column in COUNTED}
         self.stands_on: Counter[tuple[str, ...]] = Counter()
         self.schema = pa.schema([])
@@ -41,41 +38,38 @@ class RowFacts:
         """Each trajectory or task once, as the rows come to them."""
         return list(dict.fromkeys(identity for of_row in self.stands_on for identity in of_row))
 
+    @property
+    def benchmarks(self) -> Counter[str]:
+        """Attempts at public benchmarks, by their names."""
+        return self._named("benchmark", "none")
+
+    @property
+    def held_out(self) -> Counter[str]:
+        """Attempts at held-out tasks, by their splits."""
+        return self._named("split", "none", "train")
+
+    def _named(self, column: str, *others: str) -> Counter[str]:
+        found = self.composition[column].items()
+        return Counter({name: count for name, count in found if name not in others})
+
     def take(self, batch: pa.RecordBatch) -> None:
         """Adds a batch of rows."""
-        names = set(batch.schema.names)
         self.rows += batch.num_rows
         self.bytes += batch.nbytes
-        by_script = [
-            pc.fill_null(pc.equal(batch[column], "scripted"), False)
-            for column in _AUTHORS
-            if column in names
-        ]
-        if by_script:
-            any_of_them = by_script[0]
-            for other in by_script[1:]:
-                any_of_them = pc.or_(any_of_them, other)
-            self.scripted += pc.sum(any_of_them).as_py() or 0
-        if "gold_informed" in names:
-            self.gold_informed += pc.sum(batch["gold_informed"]).as_py() or 0
+        read = [name for name in batch.schema.names if name in _READ]
+        frame = cast(pl.DataFrame, pl.from_arrow(pa.Table.from_batches([batch.select(read)])))
+        if authors := [name for name in _AUTHORS if name in read]:
+            by_script = pl.any_horizontal(pl.col(authors).eq_missing(pl.lit("scripted")))
+            self.scripted += frame.select(by_script.sum()).item()
+        if "gold_informed" in read:
+            self.gold_informed += int(frame["gold_informed"].sum())
         for column in COUNTED:
-            if column in names:
-                for entry in pc.value_counts(batch[column]).to_pylist():
-                    self.composition[column][str(entry["values"] or "none")] += entry["counts"]
-        columns = [name for name in _STANDS_ON if name in names] or ["task_id"]
-        if names.issuperset(columns):
-            of_rows = zip(*(batch[name].to_pylist() for name in columns), strict=True)
+            if column in read:
+                self.composition[column].update(str(one or "none") for one in frame[column])
+        columns = [name for name in _STANDS_ON if name in read] or ["task_id"]
+        if set(columns) <= set(read):
+            of_rows = frame.select(columns).iter_rows()
             self.stands_on.update(tuple(filter(None, of_row)) for of_row in of_rows)
-        self.benchmarks = Counter(
-            {name: n for name, n in self.composition["benchmark"].items() if name != "none"}
-        )
-        self.held_out = Counter(
-            {
-                name: n
-                for name, n in self.composition["split"].items()
-                if name not in ("none", "train")
-            }
-        )
 
 
 def row_facts(config: Config, outgoing: PublishScan) -> RowFacts:

@@ -4,17 +4,63 @@ compared.
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 from huggingface_hub import get_token
 
-from synth.hub import begun
 from synth.hub.client import Hub
-from synth.hub.publishing import Prepared
+from synth.hub.publishing import PreparedUpload
 from synth.hub.push import Pushed, push
 from synth.hub.readback import require_equal
 from synth.hub.released import PublishRequest
+from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
+from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """The settings, and the digest of what was to go out."""
+
+    wanted: PublishRequest
+    digest: str
+
+
+def note(ledger: Ledger, begun: Begun) -> None:
+    """Written before anything is sent. Raises `ConfigError` where it cannot be."""
+    path = _path(ledger, begun.wanted.repo)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_suffix(".partial")
+        aside.write_bytes(msgspec.json.encode(begun))
+        aside.replace(path)
+    except OSError as error:
+        raise ConfigError(
+            f"{path.parent}: cannot be written: {error.strerror}; nothing was sent; free some "
+            "room, or set SYNTH_STATE_DIR"
+        ) from error
+
+
+def noted(ledger: Ledger, repo: str) -> Begun:
+    """What was begun. Raises `ConfigError` where nothing was, or all of it is done."""
+    try:
+        return msgspec.json.decode(_path(ledger, repo).read_bytes(), type=Begun)
+    except (FileNotFoundError, msgspec.DecodeError) as error:
+        raise ConfigError(
+            f"--resume: no publication of {ledger.storage.url} to {repo} was begun on this "
+            "machine and left open; leave --resume out"
+        ) from error
+
+
+def done(ledger: Ledger, repo: str) -> None:
+    """It is whole."""
+    _path(ledger, repo).unlink(missing_ok=True)
+
+
+def _path(ledger: Ledger, repo: str) -> Path:
+    return state_folder() / "publish" / ledger.state.run_id / f"{content_hash([repo])}.json"
+
 
 TOKEN = "HF_TOKEN"
 
@@ -45,7 +91,7 @@ def send(
     ledger: Ledger,
     hub: Hub,
     wanted: PublishRequest,
-    prepared: Prepared,
+    prepared: PreparedUpload,
     token: str,
     say: Callable[[str], None],
 ) -> Pushed:
@@ -60,12 +106,12 @@ def send(
         )
     assert isinstance(publication.card.content, bytes)
     hub.validate_card(publication.card.content.decode())
-    begun.note(ledger, begun.Begun(wanted, publication.digest))
+    note(ledger, Begun(wanted, publication.digest))
     pushed = push(
         hub, wanted.repo, publication, public=wanted.public, overwrite=wanted.overwrite, say=say
     )
     require_equal(wanted.repo, pushed.revision, prepared.sent, token)
     if wanted.public and pushed.private:
         hub.make_public(wanted.repo)
-    begun.done(ledger, wanted.repo)
+    done(ledger, wanted.repo)
     return pushed

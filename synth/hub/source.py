@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.dataset_folder import MANIFEST, Manifest, read_manifest, why_to_write
+from synth.exporters.dataset_folder import Manifest, read_manifest, why_to_write
 from synth.exporters.in_run import of_others, overwriting
 from synth.exporters.registry import KINDS
 from synth.exporters.skills import SKILLS
@@ -44,21 +44,14 @@ class Config(msgspec.Struct, frozen=True):
         return Release(**{k: v for k, v in self.settings.items() if k in Release.model_fields})
 
 
-class Found(msgspec.Struct, frozen=True):
+class HubFound(msgspec.Struct, frozen=True):
     """The configurations, and a line for each dataset that is none."""
 
     configs: tuple[Config, ...]
     left_out: tuple[str, ...]
 
 
-class _Form(msgspec.Struct, frozen=True):
-    """What else of manifest.json is read."""
-
-    form: str
-    settings: dict[str, Any] = {}
-
-
-def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
+def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> HubFound:
     """The datasets of the run, those of `kinds` (kinds or names of folders) where any are named.
 
     Shards that lie on an object store are copied to `aside`. Raises `ConfigError` where there are
@@ -104,7 +97,7 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> Found:
             configs.append(config)
     if not configs:
         raise ConfigError(f"{ledger.storage.url}: nothing to publish: {'; '.join(left_out)}")
-    return Found(tuple(configs), tuple(left_out))
+    return HubFound(tuple(configs), tuple(left_out))
 
 
 def _reported(ledger: Ledger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -141,10 +134,9 @@ def _config(
     shards = [file for file in manifest.files if file.endswith(".parquet")]
     if not shards or set(manifest.files) - {*shards, SKILLS}:
         return None
-    described = msgspec.json.decode(storage.read(MANIFEST), type=_Form)
     files = {file: _here(storage, file, manifest, aside / name) for file in shards}
     skills = _here(storage, SKILLS, manifest, aside / name) if SKILLS in manifest.files else None
-    return Config(name, report["kind"], described.form, files, report, described.settings, skills)
+    return Config(name, report["kind"], manifest.form, files, report, manifest.settings, skills)
 
 
 def _here(storage: Storage, file: str, manifest: Manifest, aside: Path) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.records import (
+    Blamed,
     Entry,
     ImportedLabel,
     ImportSettings,
@@ -66,16 +67,16 @@ def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel,
             raise ValueError(
                 f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
             )
-        detail = {
-            "message": message,
-            "category": failure.failure_category,
-            "agent": failure.failed_agent,
-            "reason": failure.step_reason,
-        }
-        marks.append(ImportedLabel("agentrx.failure", 1.0, turns[message], detail))
+        blamed = Blamed(
+            message=message,
+            category=failure.failure_category,
+            agent=failure.failed_agent,
+            reason=failure.step_reason,
+        )
+        marks.append(ImportedLabel("agentrx.failure", 1.0, turns[message], blamed))
         if failure.failure_id == root.failure_id:
-            detail = {**detail, "reason": root.reason_for_root_cause}
-            marks.append(ImportedLabel("agentrx.root_cause", 1.0, turns[message], detail))
+            blamed = msgspec.structs.replace(blamed, reason=root.reason_for_root_cause)
+            marks.append(ImportedLabel("agentrx.root_cause", 1.0, turns[message], blamed))
     return tuple(marks)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import trajectory_id
@@ -78,10 +79,14 @@ class Replaced(msgspec.Struct, frozen=True):
     records: int
 
 
-class Blamed(msgspec.Struct, frozen=True):
-    """Whom a mark blames."""
+class Blamed(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a label blames for what stands in a message of the source."""
 
-    agent: str
+    message: int
+    category: str | UnsetType | None = UNSET
+    agent: str | None
+    speaker: str | UnsetType | None = UNSET
+    reason: str | None
 
 
 class ImportedLabel(msgspec.Struct, frozen=True):
@@ -92,12 +97,12 @@ class ImportedLabel(msgspec.Struct, frozen=True):
     metric: str
     value: float | None
     turn: int | None = None
-    detail: dict[str, Any] | None = None
+    detail: dict[str, Any] | Blamed | None = None
 
     @property
-    def blamed(self) -> str:
-        """Whom it blames. Raises `msgspec.ValidationError` where it blames nobody."""
-        return msgspec.convert(self.detail, Blamed).agent
+    def blamed(self) -> str | None:
+        """Whom it blames."""
+        return self.detail.agent if isinstance(self.detail, Blamed) else None
 
 
 class Imported(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from synth.importers.records import (
 )
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT, LedgerState
-from synth.ledger.views import connect
+from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.identity import trajectory_id
@@ -163,21 +163,11 @@ def _trial(
 
 def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[ImportedLabel, ...]]:
     """The labels that sources gave to trajectories that the run had imported itself."""
-    if not identities:
-        return {}
-    sql = (
-        "SELECT subject_id, metric, value, turn, detail FROM scores WHERE stage = ? AND "
-        "subject_id IN (SELECT unnest(?))"
-    )
     found: dict[str, tuple[ImportedLabel, ...]] = {}
-    with connect(ledger) as connection:
-        for subject, metric, value, turn, detail in connection.execute(
-            sql, [IMPORT, identities]
-        ).fetchall():
-            mark = ImportedLabel(
-                metric, value, turn, None if detail is None else msgspec.json.decode(detail)
-            )
-            found[subject] = (*found.get(subject, ()), mark)
+    given = read(ledger, dict[str, Any], subjects=identities, stage=IMPORT) if identities else ()
+    for row in given:
+        mark = ImportedLabel(row.metric, row.value, row.turn, row.about or None)
+        found[row.subject_id] = (*found.get(row.subject_id, ()), mark)
     return found
 
 

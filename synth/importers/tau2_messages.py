@@ -38,15 +38,20 @@ def dialogue(messages: Sequence[Mapping[str, Any]], system_prompt: str | None) -
     )
     usages: list[Usage] = []
     labels: list[ImportedLabel] = []
+    asked: list[dict[str, Any]] = []
     for index, message in enumerate(_flat(messages)):
         role, content = message.get("role"), message.get("content")
         calls = message.get("tool_calls") or ()
         if role == "assistant" and any(call.get("requestor") == "user" for call in calls):
             raise ValueError(f"message {index}: an assistant message with a call of the user's")
         if role == "user" and calls:
-            labels += [_user_call(call, content, len(usages)) for call in calls]
+            for call in calls:
+                told = {name: call.get(name) for name in ("id", "name", "arguments")}
+                asked.append({**told, "content": content})
+                turn = len(usages) - 1 if usages else None
+                labels.append(ImportedLabel(USER_CALL, 1.0, turn, asked[-1]))
         elif role == "tool" and message.get("requestor") == "user":
-            _answer(labels, message)
+            _answer(asked, message)
         elif role == "tool":
             answered = {"tool_call_id": message.get("id"), "error": message.get("error")}
             chat.append({"role": role, "content": content, **answered})
@@ -101,17 +106,9 @@ def _usage(message: Mapping[str, Any]) -> Usage:
     )
 
 
-def _user_call(call: Mapping[str, Any], content: Any, turns: int) -> ImportedLabel:
-    detail = {name: call.get(name) for name in ("id", "name", "arguments")}
-    return ImportedLabel(
-        USER_CALL, 1.0, turns - 1 if turns else None, {**detail, "content": content}
-    )
-
-
-def _answer(labels: Sequence[ImportedLabel], message: Mapping[str, Any]) -> None:
+def _answer(asked: Sequence[dict[str, Any]], message: Mapping[str, Any]) -> None:
     """Puts a tool's result beside the user's call that it answers."""
-    for label in reversed(labels):
-        call = label.detail or {}
+    for call in reversed(asked):
         if call["id"] == message.get("id") and "result" not in call:
             call.update(result=message.get("content"), error=bool(message.get("error")))
             return

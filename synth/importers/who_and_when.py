@@ -11,6 +11,7 @@ import msgspec
 
 from synth.importers.attempt import entry, import_task
 from synth.importers.records import (
+    Blamed,
     Entry,
     ImportedLabel,
     ImportSettings,
@@ -80,13 +81,10 @@ def _run(record: Record, settings: ImportSettings) -> Entry:
     )
     solved = run.is_correct if run.is_correct is not None else run.is_corrected
     speaker = _speaker(run.history[step])
-    detail = {
-        "message": step,
-        "agent": run.mistake_agent,
-        "speaker": speaker,
-        "reason": run.mistake_reason,
-    }
-    mistake = ImportedLabel("who_and_when.mistake", 1.0, turn_of_message[step], detail)
+    blamed = Blamed(
+        message=step, agent=run.mistake_agent, speaker=speaker, reason=run.mistake_reason
+    )
+    mistake = ImportedLabel("who_and_when.mistake", 1.0, turn_of_message[step], blamed)
     return entry(record, "who_and_when", conversation, task, marks=(mistake,), passed=bool(solved))
 
 

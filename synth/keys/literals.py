@@ -25,46 +25,14 @@ REMEDY = (
     "name the variable, api_key_env: NAME of a "
     f"model, {{{FROM_ENV}: NAME}} in the environment of a world's process"
 )
-_ISSUED = frozenset(
-    {
-        "anthropic_key",
-        "api_key",
-        "aws_access_key",
-        "azure_storage_key",
-        "databricks_token",
-        "digitalocean_token",
-        "discord_token",
-    }
-    | {
-        "github_token",
-        "gitlab_token",
-        "google_api_key",
-        "google_oauth",
-        "groq_key",
-        "hugging_face_token",
-        "jwt",
-        "mailchimp_key",
-    }
-    | {
-        "npm_token",
-        "openai_key",
-        "private_key",
-        "pypi_token",
-        "replicate_token",
-        "sendgrid_key",
-        "shopify_token",
-        "slack_token",
-    }
-    | {
-        "square_secret",
-        "stripe_key",
-        "telegram_token",
-        "twilio_key",
-        "url_password",
-        "vault_token",
-        "xai_key",
-    }
+_ISSUED_WORDS = (
+    "square_secret stripe_key telegram_token twilio_key url_password vault_token xai_key "
+    "npm_token openai_key private_key pypi_token replicate_token sendgrid_key shopify_token "
+    "slack_token anthropic_key api_key aws_access_key azure_storage_key databricks_token "
+    "digitalocean_token discord_token github_token gitlab_token google_api_key google_oauth "
+    "groq_key hugging_face_token jwt mailchimp_key"
 )
+_ISSUED = frozenset(_ISSUED_WORDS.split())
 """Kinds of secrets (synth/text/secrets) whose pattern is the key itself; what is told by its surroundings
 alone would refuse prose.
 """
@@ -79,23 +47,8 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/[^:@?=&]*|[A-Za-z]:\\.*")
 _ASSIGNED = re.compile(
     r"""(?<![\w$])-{0,2}([A-Za-z][\w-]*)["']?\s*(?:=|:(?!//))\s*["']?([^\s"',;&]+)"""
 )
-_SAYS_WHAT = frozenset(
-    {
-        "digest",
-        "sha",
-        "sha256",
-        "sha1",
-        "md5",
-        "checksum",
-        "commit",
-        "rev",
-        "revision",
-        "hash",
-        "ref",
-        "tag",
-    }
-    | {"id", "uuid"}
-)
+_SAYS_WHAT_WORDS = "digest sha sha256 sha1 md5 checksum commit rev revision hash ref tag id uuid"
+_SAYS_WHAT = frozenset(_SAYS_WHAT_WORDS.split())
 _SENT = re.compile(r"\b(bearer|basic)\s+([A-Za-z0-9+/=._~-]{8,})", re.IGNORECASE)
 _BEARER = re.compile(r"bearer\s+[^\s$<{]+", re.IGNORECASE)
 """As a header carries a key; the second is a whole value."""

@@ -22,51 +22,16 @@ _DRAWN = re.compile(r"[A-Za-z0-9_]{20,}")
 _ONE_WORD = re.compile(r"[A-Za-z0-9+/_=.~-]+")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_SECRET = frozenset(
-    {
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "credential",
-        "authorization",
-        "apikey",
-        "bearer",
-        "cookie",
-        "pat",
-    }
+_SECRET_WORDS = (
+    "secret password passwd passphrase passcode credential authorization apikey bearer cookie pat"
 )
+_SECRET = frozenset(_SECRET_WORDS.split())
 """Words that make a secret of what they name, at the end of a name."""
-_KEYS_OF = frozenset(
-    {
-        "api",
-        "secret",
-        "access",
-        "private",
-        "encryption",
-        "signing",
-        "auth",
-        "master",
-        "account",
-        "storage",
-        "service",
-        "ssh",
-    }
-    | {
-        "deploy",
-        "webhook",
-        "hmac",
-        "client",
-        "license",
-        "licence",
-        "admin",
-        "session",
-        "bot",
-        "app",
-        "security",
-    }
+_KEYS_OF_WORDS = (
+    "api secret access private encryption signing auth master account storage service ssh "
+    "deploy webhook hmac client license licence admin session bot app security"
 )
+_KEYS_OF = frozenset(_KEYS_OF_WORDS.split())
 _TOKENS_OF = _KEYS_OF | {
     "refresh",
     "id",
@@ -81,39 +46,10 @@ _TOKENS_OF = _KEYS_OF | {
     "jwt",
     "registry",
 }
-_PLAIN_KEYS = frozenset(
-    {
-        "primary",
-        "foreign",
-        "state",
-        "sort",
-        "public",
-        "partition",
-        "group",
-        "cache",
-        "routing",
-        "order",
-        "index",
-    }
-)
-_PLAIN_TOKENS = frozenset(
-    {
-        "eos",
-        "bos",
-        "pad",
-        "stop",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "start",
-        "end",
-        "special",
-        "max",
-        "min",
-        "num",
-    }
-)
+_PLAIN_KEYS_WORDS = "primary foreign state sort public partition group cache routing order index"
+_PLAIN_KEYS = frozenset(_PLAIN_KEYS_WORDS.split())
+_PLAIN_TOKENS_WORDS = "eos bos pad stop unk sep cls mask start end special max min num"
+_PLAIN_TOKENS = frozenset(_PLAIN_TOKENS_WORDS.split())
 """Before `key` and `token`: what is no secret."""
 
 

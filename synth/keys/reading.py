@@ -50,7 +50,7 @@ def otherwise_read(*, marks: bool) -> bytes:
     return b"|".join((_SOME_ESCAPE if marks else _SOME_CODE, _LONG, _NUMBERS))
 
 
-class Reading(msgspec.Struct, frozen=True):
+class KeyReading(msgspec.Struct, frozen=True):
     """The bytes, and the changes that made them from those that were read: where each stands
     (`starts`, `ends`), and where it stood.
     """
@@ -60,7 +60,7 @@ class Reading(msgspec.Struct, frozen=True):
     ends: tuple[int, ...] = ()
     began: tuple[int, ...] = ()
     ended: tuple[int, ...] = ()
-    of: "Reading | None" = None
+    of: "KeyReading | None" = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """A span of these bytes in the text as it stands; an escape that it touches belongs to
@@ -81,14 +81,14 @@ class Reading(msgspec.Struct, frozen=True):
         return self.of.span(start, end)
 
 
-def readings(text: bytes, *, marks: bool) -> Iterator[Reading]:
+def readings(text: bytes, *, marks: bool) -> Iterator[KeyReading]:
     """The text as it stands, without escapes level by level, and with long words and hexadecimal
     numbers in one piece.
 
     `marks`: escapes of `MARKED` characters are undone too, of which every text in JSON has many.
     """
     there, each = (_ANY_ESCAPE, _ESCAPE) if marks else (_ANY_CODE, _CODE)
-    reading = Reading(text)
+    reading = KeyReading(text)
     yield reading
     for _ in range(DEEPEST):
         if there.search(reading.text) is None:
@@ -106,8 +106,8 @@ def _nothing(_: "re.Match[bytes]") -> bytes:
 
 
 def _replaced(
-    reading: Reading, pattern: re.Pattern[bytes], by: Callable[["re.Match[bytes]"], bytes]
-) -> Reading:
+    reading: KeyReading, pattern: re.Pattern[bytes], by: Callable[["re.Match[bytes]"], bytes]
+) -> KeyReading:
     pieces, starts, ends, began, ended = (
         list[bytes](),
         list[int](),
@@ -127,7 +127,7 @@ def _replaced(
         ended.append(found.end())
         last = found.end()
     pieces.append(reading.text[last:])
-    return Reading(
+    return KeyReading(
         b"".join(pieces), tuple(starts), tuple(ends), tuple(began), tuple(ended), reading
     )
 

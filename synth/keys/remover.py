@@ -6,7 +6,7 @@ from typing import Any
 
 import re2
 
-from synth.keys.reading import MARKED, Reading, in_bytes, otherwise_read, readings
+from synth.keys.reading import MARKED, KeyReading, in_bytes, otherwise_read, readings
 from synth.keys.spellings import spellings
 
 KEY_REMOVED = "api_key_removed"
@@ -120,7 +120,7 @@ class KeyRemover:
             return value if found == written else found
         return value
 
-    def _spans(self, reading: Reading, body: bytes) -> Iterator[tuple[int, int, bytes]]:
+    def _spans(self, reading: KeyReading, body: bytes) -> Iterator[tuple[int, int, bytes]]:
         """Where pieces of keys stand in the text as it stands, with their marks."""
         if self._any is None:
             return

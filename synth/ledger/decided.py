@@ -14,6 +14,7 @@ from synth.schemas.verdict import Verdict
 from synth.set_aside import SetAside
 
 CHUNK = 500
+_MASKS = msgspec.json.Decoder(dict[int, str])
 Order = Callable[[str, str], tuple[int, int, str]]
 
 
@@ -23,8 +24,7 @@ def decided(
     """The current flow's valid trajectories in ledger order, redacted where a filter found secrets,
     each with its verdicts by filter; `among`: of these only.
 
-    Of the verdicts' details those are given that name turns without loss. What cannot be redacted
-    is noted in `aside`, and not given.
+    What cannot be redacted is noted in `aside`, and not given.
     """
     valid = set(ledger.state.current_valid())
     wanted = valid if among is None else valid.intersection(among)
@@ -75,9 +75,8 @@ def by_filter(decisions: Iterable[tuple[str, str, Verdict]], order: Order) -> di
 def verdicts_on(
     connection: LedgerConnection, identities: Sequence[str], order: Order
 ) -> dict[str, dict[str, Verdict]]:
-    """The current flow's verdicts by trajectory or task, then by filter; none where there are none.
-
-    Of their details those are given that name turns without loss.
+    """The current flow's verdicts by trajectory or task, then by filter; none where there are
+    none.
     """
     found: dict[str, list[tuple[str, str, Verdict]]] = {}
     masks = f"json_extract_string(detail, '$.{MASKS}')"
@@ -88,8 +87,8 @@ def verdicts_on(
     for identity, stage, name, keep, reason, score, masked in connection.execute(
         sql, [list(identities)]
     ).fetchall():
-        detail = {} if masked is None else {MASKS: msgspec.json.decode(masked)}
-        found.setdefault(identity, []).append((stage, name, Verdict(keep, reason, score, detail)))
+        verdict = Verdict(keep, reason, score, masks=_MASKS.decode(masked or "{}"))
+        found.setdefault(identity, []).append((stage, name, verdict))
     return {identity: by_filter(found.get(identity, ()), order) for identity in identities}
 
 
@@ -106,6 +105,15 @@ def has_decided(connection: LedgerConnection, name: str) -> bool:
     """Whether a filter has decided on anything in the current flow."""
     sql = "SELECT count(*) FROM decisions WHERE filter = ?"
     return connection.execute(sql, [name]).fetchone() != (0,)
+
+
+def faulted(ledger: Ledger, stage_key: str, filters: Sequence[str]) -> int:
+    """Trajectories of which a fault left one of these filters' decisions undefined."""
+    sql = """SELECT count(DISTINCT trajectory_id) FROM decisions_all
+        WHERE stage_key = ? AND filter IN (SELECT unnest(?)) AND keep IS NULL AND detail->>'$.fault' IS NOT NULL"""
+    with connect(ledger) as connection:
+        ((count,),) = connection.execute(sql, [stage_key, list(filters)]).fetchall()
+    return int(count)
 
 
 def seen_by(ledger: Ledger, name: str, reason: str) -> tuple[int, int, int]:

@@ -57,52 +57,35 @@ _EVIDENCE_CLASS = (
 
 def evidence_tables(
     scores: Iterable[Any], stage: str, stage_key: str
-) -> dict[str, dict[str, list[Any]]]:
-    """The rows of the typed tables that scores are stored as: table -> column -> values."""
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the typed tables that scores are stored as, by table."""
     found: dict[str, list[dict[str, Any]]] = {}
 
-    def put(table: str, row: dict[str, Any]) -> None:
-        found.setdefault(table, []).append(row)
+    def put(table: str, **row: Any) -> None:
+        found.setdefault(table, []).append(row | {"stage": stage, "stage_key": stage_key})
 
     for score in scores:
-        about, text = _reader(score.detail), _text(score.detail)
-        same = {
-            "subject_id": score.subject_id,
-            "turn": score.turn,
-            "metric": score.metric,
-            "value": score.value,
-            "detail": text,
-        }
-        if score.metric in KINDS:
+        about, metric = _reader(score.detail), score.metric
+        same = {name: getattr(score, name) for name in ("subject_id", "turn", "metric", "value")}
+        same["detail"] = text = _text(score.detail)
+        if metric in KINDS:
             identity = _label_id(stage_key, score, text)
-            put("labels", {**same, "label_id": identity, **_label(score.metric, about)})
+            put("labels", **same, label_id=identity, **_label(metric, about))
             for arm, ids in _ARMS.items():
                 for episode in about((ids,)) or ():
-                    put(
-                        "label_episodes",
-                        {"label_id": identity, "arm": arm, "trajectory_id": episode},
-                    )
-        elif score.metric in UNITS:
-            put("units", {**same, **_unit(score, about)})
+                    put("label_episodes", label_id=identity, arm=arm, trajectory_id=episode)
+        elif metric in UNITS:
+            put("units", **same, **_unit(score, about))
         else:
             undefined = about(_MEASURE["undefined"]) if score.value is None else None
             student = about(_MEASURE["student"])
-            put("measures", {**same, "undefined": _string(undefined), "student": _string(student)})
-            if score.metric in _STEPS:
-                for turn, value in zip(
-                    about(("turns",)) or (), about(_BY_TURN) or (), strict=False
-                ):
-                    if value is not None:
-                        where = {"trajectory_id": score.subject_id, "turn": turn}
-                        put("step_measures", {**where, "metric": score.metric, "value": value})
-    lineage = {"stage": stage, "stage_key": stage_key}
-    return {
-        table: {
-            field.name: [({**row, **lineage}).get(field.name) for row in rows]
-            for field in TABLES[table]
-        }
-        for table, rows in found.items()
-    }
+            put("measures", **same, undefined=_string(undefined), student=_string(student))
+            turns = (about(("turns",)) or ()) if metric in _STEPS else ()
+            for turn, value in zip(turns, about(_BY_TURN) or (), strict=False):
+                if value is not None:
+                    where = {"trajectory_id": score.subject_id, "turn": turn, "metric": metric}
+                    put("step_measures", **where, value=value)
+    return found
 
 
 def _label(metric: str, about: Callable[[Sequence[str]], Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 
 
-class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
+class JournaledReply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
     """A model's reply: `ordinal` counts the calls of the attempt, `request` is the hash of what was
     asked.
     """
@@ -34,7 +34,7 @@ class Reply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
     completion: Completion
 
 
-class Step(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
+class JournaledStep(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
     """What the world answered in one turn (-1 = the opening): digest of its observations and state
     key.
     """
@@ -45,7 +45,7 @@ class Step(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
     observed: str
 
 
-class Faulted(msgspec.Struct, frozen=True, tag="fault", omit_defaults=True):
+class JournaledFault(msgspec.Struct, frozen=True, tag="fault", omit_defaults=True):
     """The attempt ended by a fault in this turn and phase; a resumed slot goes on with its next
     attempt.
     """
@@ -58,7 +58,7 @@ class Faulted(msgspec.Struct, frozen=True, tag="fault", omit_defaults=True):
     detail: str
 
 
-Event = Reply | Step | Faulted
+Event = JournaledReply | JournaledStep | JournaledFault
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _encode = msgspec.json.Encoder().encode
 

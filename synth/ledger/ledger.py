@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from synth.ledger import manifest, rows
 from synth.ledger.cursor import Cursor
-from synth.ledger.fencing import fenced, refuse_fenced
+from synth.ledger.fencing import FENCE, refuse_fenced
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.manifest import (
@@ -26,6 +26,7 @@ from synth.ledger.manifest import (
     ShardLine,
     SlotRecord,
     StageLine,
+    StoredFile,
     WrittenLine,
     paths,
 )
@@ -41,31 +42,12 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
-LIGHT = (
-    *(
-        "trajectory_id",
-        "task_id",
-        "synthesizer",
-        "model",
-        "stage",
-        "attempt",
-        "outcome",
-        "fault",
-        "termination",
-        "authorship",
-        "benchmark",
-    ),
-    *(
-        "prompt_tokens",
-        "completion_tokens",
-        "cached_tokens",
-        "model_calls",
-        "cost_usd",
-        "n_turns",
-        "n_tool_calls",
-        "fault_detail",
-    ),
-)
+_LIGHT = """
+    trajectory_id task_id synthesizer model stage attempt outcome fault termination authorship
+    benchmark prompt_tokens completion_tokens cached_tokens model_calls cost_usd n_turns
+    n_tool_calls fault_detail
+"""
+LIGHT = _LIGHT.split()
 """Columns of a trajectory that are no longer than a line."""
 PATIENCE = 50
 """Looks, a tenth of a second apart, at a line that another writer has taken."""
@@ -112,6 +94,7 @@ class Ledger:
         self.storage = Storage(url)
         self.state = LedgerState()
         self.files = ShardFiles(self.storage)
+        self._tasks_in: dict[str, frozenset[str]] = {}
         self._cursor = Cursor(self.storage, mends=create)
         self.refresh()
         if not self.state.lines and not may_be_empty:
@@ -202,18 +185,16 @@ class Ledger:
         another worker.
         """
         records: dict[str, Sequence[msgspec.Struct]] = {
-            "decisions": decisions,
-            "scores": scores,
-            "replies": replies,
+            **{"decisions": decisions, "scores": scores, "replies": replies},
+            **{"nodes": nodes, "edges": edges},
         }
-        records |= {"nodes": nodes, "edges": edges}
         while True:
             refuse_fenced(self.refresh().fences)
             line, kept, ended = self.write_shard(ref, trajectories, tasks, records, name)
             while not self.append(line):
                 self._after_another()
                 if (
-                    fenced(self.state.fences)
+                    FENCE.get() in self.state.fences
                     or kept != self._renumbered(kept)
                     or any(
                         self.state.settled(t.slot_id)
@@ -264,45 +245,22 @@ class Ledger:
         """The current flow's trajectories, or those of `every` flow that ran here; all attempts,
         one shard in memory at a time.
         """
-        whole, partly = (self.state.shards, []) if every else self.state.visible()
-        adopted = self.state.adopted()
-        for shards, allowed in ((whole, None), (partly, adopted)):
-            for shard in shards:
-                if wanted is not None and not any(
-                    record.trajectory_id in wanted for record in shard.slots
-                ):
-                    continue
-                if "trajectories" not in shard.files:
-                    continue
-                for trajectory in self._read_shard(shard, wanted):
-                    identity = trajectory.trajectory_id
-                    if identity in self.state.superseded or (
-                        allowed is not None and identity not in allowed
-                    ):
-                        continue
-                    yield trajectory
+        for shard, slots in self.state.seen(every=every):
+            ids = [r.trajectory_id for r in slots if wanted is None or r.trajectory_id in wanted]
+            if ids and "trajectories" in shard.files:
+                yield from self._read_shard(shard, ids)
 
     def records(self, stages: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         """Rows of the current flow's trajectories without the heavy columns, of all stages or of
         those named.
         """
-        whole, partly = self.state.visible()
-        adopted = self.state.adopted()
-        for shard in [*whole, *partly]:
-            if "trajectories" not in shard.files or (
-                stages is not None and shard.stage not in stages
-            ):
-                continue
-            blob = self.files.read(shard.files["trajectories"])
-            seen = (
-                {r.trajectory_id for r in shard.slots} if self.state.is_current(shard) else adopted
-            )
-            for row in pq.read_table(pa.BufferReader(blob), columns=[*LIGHT]).to_pylist():
-                if (
-                    row["trajectory_id"] in seen
-                    and row["trajectory_id"] not in self.state.superseded
-                ):
-                    yield row
+        for shard, slots in self.state.seen():
+            if "trajectories" in shard.files and (stages is None or shard.stage in stages):
+                seen = {record.trajectory_id for record in slots}
+                blob = self.files.read(shard.files["trajectories"])
+                for row in pq.read_table(pa.BufferReader(blob), columns=LIGHT).to_pylist():
+                    if row["trajectory_id"] in seen:
+                        yield row
 
     def trajectory(self, identity: str) -> Trajectory:
         """One trajectory by id or unique beginning of one, of any flow that ran here. Raises
@@ -323,31 +281,36 @@ class Ledger:
                 "'SELECT trajectory_id FROM trajectories'"
             )
         ((whole_id, shard),) = found.items()
-        return next(self._read_shard(shard, {whole_id}))
+        return next(self._read_shard(shard, [whole_id]))
 
     def task_ids(self) -> dict[str, str]:
         """The current flow's tasks: id -> environment."""
-        rows_of = (
-            table.select(["task_id", "env"]).to_pylist() for table in self._task_tables(every=False)
-        )
-        return {row["task_id"]: row["env"] for found in rows_of for row in found}
+        tables = (self.files.table(file) for file in self._task_files(every=False))
+        columns = (table.select(["task_id", "env"]).to_pylist() for table in tables)
+        return {row["task_id"]: row["env"] for found in columns for row in found}
 
     def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
-        """The wanted tasks by id, as far as the current flow has them, or any flow that ran
-        here.
+        """The wanted tasks by id, as far as the current flow has them, or any flow that ran here.
+
+        Which tasks a file holds is remembered: files without any that is wanted are read once.
         """
-        ids = pa.array(sorted(wanted), pa.string())
         found: dict[str, Task] = {}
-        for table in self._task_tables(every=every):
+        for file in self._task_files(every=every):
+            held = self._tasks_in.get(file.path)
+            if held is not None and held.isdisjoint(wanted):
+                continue
+            table = self.files.table(file)
+            if held is None:
+                held = self._tasks_in[file.path] = frozenset(table["task_id"].to_pylist())
+            ids = pa.array(sorted(held.intersection(wanted)), pa.string())
             for row in table.filter(pc.is_in(table["task_id"], value_set=ids)).to_pylist():
                 found[row["task_id"]] = rows.task_of(row)
         return found
 
-    def _task_tables(self, *, every: bool) -> Iterator[pa.Table]:
+    def _task_files(self, *, every: bool) -> list[StoredFile]:
         whole, partly = self.state.visible()
-        for shard in self.state.shards if every else [*whole, *partly]:
-            if "tasks" in shard.files:
-                yield self.files.table(shard.files["tasks"])
+        shards = self.state.shards if every else [*whole, *partly]
+        return [shard.files["tasks"] for shard in shards if "tasks" in shard.files]
 
     def decided(self, stage_key: str) -> set[str]:
         """Trajectories that have decisions under a stage's key."""
@@ -362,25 +325,14 @@ class Ledger:
             for identity in self.files.table(file).column("trajectory_id").to_pylist()
         }
 
-    def _read_shard(
-        self, shard: ShardLine, wanted: Collection[str] | None = None
-    ) -> Iterator[Trajectory]:
-        """Its trajectories; of those that are not wanted nothing is decoded, which is most of the
+    def _read_shard(self, shard: ShardLine, wanted: Sequence[str]) -> Iterator[Trajectory]:
+        """The wanted of its trajectories; of the others nothing is decoded, which is most of the
         work.
         """
-        tables = (
-            self.files.table(shard.files["trajectories"]),
-            self.files.table(shard.files["turns"]),
-        )
-        if wanted is not None:
-            ids = pa.array(
-                [record.trajectory_id for record in shard.slots if record.trajectory_id in wanted],
-                pa.string(),
-            )
-            tables = (
-                tables[0].filter(pc.is_in(tables[0]["trajectory_id"], ids)),
-                tables[1].filter(pc.is_in(tables[1]["trajectory_id"], ids)),
-            )
+        tables = (self.files.table(shard.files[name]) for name in ("trajectories", "turns"))
+        if len(wanted) < len(shard.slots):
+            ids = pa.array(wanted, pa.string())
+            tables = (table.filter(pc.is_in(table["trajectory_id"], ids)) for table in tables)
         return rows.trajectories_of(*tables)
 
     def append(self, line: manifest.Line) -> bool:

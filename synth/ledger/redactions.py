@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -24,8 +25,7 @@ from synth.text.redaction.findings import (
     GOAL,
     REDACTED,
     TASK,
-    Finding,
-    findings_of,
+    RedactionFinding,
     redacted,
     redacted_task,
     values_of,
@@ -45,24 +45,47 @@ WHERE t.task_id IN (SELECT unnest(?)) ORDER BY trajectory_id, d.detail
 """
 
 
-class Found(msgspec.Struct):
+class RedactionsFound(msgspec.Struct):
     """Findings by trajectory or task, and those whose decisions do not say where they stand."""
 
-    findings: dict[str, list[Finding]] = {}
+    findings: dict[str, list[RedactionFinding]] = {}
     unreadable: dict[str, RowError] = {}
 
-    def of(self, identity: str) -> Sequence[Finding]:
+    def of(self, identity: str) -> Sequence[RedactionFinding]:
         """Raises `RowError` where they cannot be read."""
         if identity in self.unreadable:
             raise self.unreadable[identity]
         return self.findings.get(identity, ())
 
 
-def found_in_decisions(connection: LedgerConnection, identities: Sequence[str]) -> Found:
+def findings_of(detail: Mapping[str, Any]) -> tuple[RedactionFinding, ...]:
+    """The findings in the detail of a decision with the reason `redacted`. Raises `RowError` where
+    they cannot be read.
+    """
+    try:
+        return msgspec.convert(detail["findings"], tuple[RedactionFinding, ...])
+    except (KeyError, msgspec.ValidationError) as error:
+        raise RowError(
+            "unreadable_findings",
+            f"its decision does not say where the findings stand: {error}",
+            "decision",
+        ) from error
+
+
+def found_in_decisions(connection: LedgerConnection, identities: Sequence[str]) -> RedactionsFound:
     """What the current flow's decisions found in these trajectories."""
     return _read(
         connection, f"{_FOUND} AND trajectory_id IN (SELECT unnest(?)) ORDER BY ALL", identities
     )
+
+
+def scanned(connection: LedgerConnection) -> bool:
+    """Whether any filter of the current flow has looked for what is secret: what it measured, or
+    decided, lists findings, if only none.
+    """
+    sql = """SELECT 1 FROM (SELECT detail FROM scores UNION ALL SELECT detail FROM decisions)
+        WHERE json_type(detail, '$.findings') = 'ARRAY' LIMIT 1"""
+    return connection.execute(sql).fetchall() != []
 
 
 def without_findings(
@@ -159,12 +182,14 @@ def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, st
     return values
 
 
-def _pairs(trajectory: Trajectory, goal: str, findings: Sequence[Finding]) -> dict[str, str]:
+def _pairs(
+    trajectory: Trajectory, goal: str, findings: Sequence[RedactionFinding]
+) -> dict[str, str]:
     return {value: finding.stand_in for value, finding in values_of(trajectory, goal, findings)}
 
 
-def _read(connection: LedgerConnection, sql: str, identities: Sequence[str]) -> Found:
-    found = Found()
+def _read(connection: LedgerConnection, sql: str, identities: Sequence[str]) -> RedactionsFound:
+    found = RedactionsFound()
     for identity, reason, detail in connection.execute(sql, [list(identities)]).fetchall():
         try:
             kept = json.loads(detail)

@@ -1,7 +1,8 @@
 """Trajectories and tasks as columns, and back; what is written is what is read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -20,177 +21,132 @@ from synth.schemas.trajectory import (
     Trajectory,
     Turn,
     Usage,
-    Wording,
 )
 
-_CALLS = msgspec.json.Decoder(tuple[ToolCall, ...])
-_OBSERVATIONS = msgspec.json.Decoder(tuple[Observation, ...])
-_USAGE = msgspec.json.Decoder(Usage)
-_TOOLS = msgspec.json.Decoder(tuple[ToolSchema, ...])
-_CHECK_RESULT = msgspec.json.Decoder(CheckResult)
-_CHECKED_OF_TURN: Mapping[str, Callable[[Any], Any]] = {
-    "tool_calls": _CALLS.decode,
-    "observations": _OBSERVATIONS.decode,
-    "usage": lambda text: None if text is None else _USAGE.decode(text),
-    "sampled_by": SampledBy,
-}
-"""The columns of turns in which a value may stand that cannot be read back; any other is read as
-what arrow holds.
-"""
+T = TypeVar("T")
+Column = Callable[[Any], Any]
 _OF_USE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _encoder = msgspec.json.Encoder()
-
-
-def _json(value: Any) -> str | None:
-    return None if value is None else _encoder.encode(value).decode()
-
-
-def _table(name: str, columns: dict[str, list[Any]], stage: str, stage_key: str) -> pa.Table:
-    rows = len(next(iter(columns.values())))
-    columns |= {"stage": [stage] * rows, "stage_key": [stage_key] * rows}
-    schema = TABLES[name]
-    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
-    """One row per trajectory, without its turns."""
-    ts = trajectories
-    same = [
-        "trajectory_id",
-        "slot_id",
-        "attempt",
-        "task_id",
-        "env",
-        "trial",
-        "synthesizer",
-        "parent_id",
-        "pivot_turn",
-        "policy",
-        "model",
-    ]
-    same += [
-        "weights_id",
-        "seed",
-        "outcome",
-        "reward",
-        "fault",
-        "termination",
-        "authorship",
-        "gold_informed",
-        "source",
-        "created_at",
-    ]
-    same += [
-        "fault_detail",
-        "benchmark",
-        "system_prompt",
-        "opening_state_key",
-        "content_hash",
-        "split",
-        "role",
-        "user_model",
-        "guidance",
-    ]
-    columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in ts] for name in same}
-    columns |= {
-        "n_turns": [len(t.turns) for t in ts],
-        "n_tool_calls": [sum(len(turn.tool_calls) for turn in t.turns) for t in ts],
-        "prompt_tokens": [t.totals.prompt_tokens for t in ts],
-        "completion_tokens": [t.totals.completion_tokens for t in ts],
-        "cached_tokens": [t.totals.cached_tokens for t in ts],
-        "cost_usd": [t.totals.cost_usd for t in ts],
-        "model_calls": [t.totals.calls for t in ts],
-        "unpriced_calls": [t.totals.unpriced_calls for t in ts],
-        **{
-            f"user_{name}": [getattr(t.user_totals, name) for t in ts]
-            for name in ("calls", *_OF_USE, "unpriced_calls")
-        },
-        "sampling": [_json(t.sampling) for t in ts],
-        "tools": [_json(t.tools) for t in ts],
-        "opening": [_json(t.opening) for t in ts],
-        "check_result": [_json(t.check_result) for t in ts],
-    }
-    return _table("trajectories", columns, stage, stage_key)
-
-
-def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
-    """One row per turn, in the order of the trajectories."""
-    pairs = [(t.trajectory_id, turn) for t in trajectories for turn in t.turns]
-    turns = [turn for _, turn in pairs]
-    columns: dict[str, list[Any]] = {
-        name: [getattr(turn, name) for turn in turns]
-        for name in (
-            "agent",
-            "thought",
-            "content",
-            "state_key",
-            "reward",
-            "sampled_by",
-            "injected",
-            "latency_ms",
-        )
-    }
-    columns |= {
-        name: [getattr(turn, name) for turn in turns]
-        for name in ("prompt_token_ids", "completion_token_ids", "logprobs", "raw")
-    }
-    columns |= {
-        "trajectory_id": [identity for identity, _ in pairs],
-        "turn": [turn.index for turn in turns],
-        "masked": [turn.mask for turn in turns],
-        "repairs": [turn.repairs for turn in turns],
-        "user_simulator": [user_notes(turn) for turn in turns],
-        "tool_calls": [_json(turn.tool_calls) for turn in turns],
-        "observations": [_json(turn.observations) for turn in turns],
-        "usage": [_json(turn.usage) for turn in turns],
-    }
-    return _table("turns", columns, stage, stage_key)
 
 
 def user_notes(turn: Turn) -> list[str]:
     """What a model that plays the user did in a turn, in order: `worded` or `fell_back` per line,
     after the kinds of its deviations.
     """
-    wordings = [
-        observation.wording for observation in turn.observations if observation.wording is not None
-    ]
+    wordings = [one.wording for one in turn.observations if one.wording is not None]
     return [
         note
         for wording in wordings
-        for note in (*_kinds(wording), "fell_back" if wording.fell_back else "worded")
+        for note in (
+            *(one.kind for turned_down in wording.turned_down for one in turned_down.deviations),
+            "fell_back" if wording.fell_back else "worded",
+        )
     ]
 
 
-def _kinds(wording: Wording) -> list[str]:
-    return [
-        deviation.kind
-        for turned_down in wording.turned_down
-        for deviation in turned_down.deviations
-    ]
+def _json(value: Any) -> str | None:
+    return None if value is None else _encoder.encode(value).decode()
 
 
-def task_table(tasks: Sequence[Task], stage: str, stage_key: str) -> pa.Table:
-    """One row per task."""
-    same = ("task_id", "env", "goal", "origin", "seed", "split", "benchmark", "parent")
-    columns: dict[str, list[Any]] = {name: [getattr(task, name) for task in tasks] for name in same}
-    columns |= {
-        name: [_json(getattr(t, name)) for t in tasks]
-        for name in ("check", "gold", "env_config", "script", "difficulty")
-    }
-    return _table("tasks", columns, stage, stage_key)
+def _as_json(*names: str) -> dict[str, Column]:
+    def column(name: str) -> Column:
+        return lambda record: _json(getattr(record, name))
+
+    return {name: column(name) for name in names}
 
 
-def record_table(
-    name: str, records: Sequence[msgspec.Struct], stage: str, stage_key: str
+_WRITTEN: Mapping[str, Mapping[str, Column]] = {
+    "trajectories": {
+        "n_turns": lambda t: len(t.turns),
+        "n_tool_calls": lambda t: sum(len(turn.tool_calls) for turn in t.turns),
+        "model_calls": attrgetter("totals.calls"),
+        "user_calls": attrgetter("user_totals.calls"),
+        **{
+            f"{of}{name}": attrgetter(f"{of}totals.{name}")
+            for of in ("", "user_")
+            for name in (*_OF_USE, "unpriced_calls")
+        },
+        **_as_json("sampling", "tools", "opening", "check_result"),
+    },
+    "turns": {
+        "turn": attrgetter("index"),
+        "masked": attrgetter("mask"),
+        "user_simulator": user_notes,
+        **_as_json("tool_calls", "observations", "usage"),
+    },
+    "tasks": _as_json("check", "gold", "env_config", "script", "difficulty"),
+    "decisions": _as_json("detail"),
+}
+"""The columns that are not simply a field of their name."""
+
+
+def _optional(read: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    return lambda value: None if value is None else read(value)
+
+
+def _decoded(kind: Any) -> Column:
+    return msgspec.json.Decoder(kind).decode
+
+
+_CHECKED_OF_TURN: Mapping[str, Column] = {
+    "tool_calls": _decoded(tuple[ToolCall, ...]),
+    "observations": _decoded(tuple[Observation, ...]),
+    "usage": _optional(_decoded(Usage)),
+    "sampled_by": SampledBy,
+}
+"""The columns of turns in which a value may stand that cannot be read back; any other is read as
+what arrow holds.
+"""
+_OF_TURN: Mapping[str, Column] = {
+    **_CHECKED_OF_TURN,
+    **dict.fromkeys(("prompt_token_ids", "completion_token_ids", "logprobs"), _optional(tuple)),
+    "repairs": lambda value: tuple(value or ()),
+}
+_OF_TRAJECTORY: Mapping[str, Column] = {
+    "outcome": Outcome,
+    "termination": Termination,
+    "fault": _optional(Fault),
+    "authorship": Authorship,
+    "sampling": msgspec.json.decode,
+    "tools": _decoded(tuple[ToolSchema, ...]),
+    "opening": _decoded(tuple[Observation, ...]),
+    "check_result": _optional(_decoded(CheckResult)),
+}
+_OF_TASK: Mapping[str, Column] = {
+    "origin": Origin,
+    "check": _optional(_decoded(Check)),
+    "gold": _optional(_decoded(tuple[ToolCall, ...])),
+    **dict.fromkeys(("env_config", "script", "difficulty"), msgspec.json.decode),
+}
+
+
+def _table(
+    name: str, records: Sequence[Any], stage: str, stage_key: str, **given: list[Any]
 ) -> pa.Table:
-    """Decisions, replies and the like, one row each; their `detail` as JSON."""
-    columns = {
-        field.name: [getattr(record, field.name) for record in records]
-        for field in TABLES[name]
-        if field.name not in ("stage", "stage_key", "detail")
-    }
-    columns["detail"] = [_json(getattr(record, "detail", None)) for record in records]
-    return _table(name, columns, stage, stage_key)
+    """A row per record; columns that are not `given` are read off the records."""
+    given |= {"stage": [stage] * len(records), "stage_key": [stage_key] * len(records)}
+    schema, written = TABLES[name], _WRITTEN.get(name, {})
+    arrays = [
+        pa.array(
+            given.get(field.name)
+            or [*map(written.get(field.name) or attrgetter(field.name), records)],
+            field.type,
+        )
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
+    """One row per trajectory, without its turns."""
+    return _table("trajectories", trajectories, stage, stage_key)
+
+
+def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
+    """One row per turn, in the order of the trajectories."""
+    turns = [turn for t in trajectories for turn in t.turns]
+    of = [t.trajectory_id for t in trajectories for _ in t.turns]
+    return _table("turns", turns, stage, stage_key, trajectory_id=of)
 
 
 def shard_tables(
@@ -205,94 +161,44 @@ def shard_tables(
     if trajectories:
         tables["turns"] = turn_table(trajectories, stage, stage_key)
         tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
-    if tasks:
-        tables["tasks"] = task_table(tasks, stage, stage_key)
-    for name, found in records.items():
-        if name == "scores":
-            tables |= {
-                table: _table(table, columns, stage, stage_key)
-                for table, columns in evidence_tables(found, stage, stage_key).items()
-            }
-        elif found:
-            tables[name] = record_table(name, found, stage, stage_key)
-    return tables
+    others = {name: found for name, found in records.items() if name != "scores"}
+    for name, found in {"tasks": tasks, **others}.items():
+        if found:
+            tables[name] = _table(name, found, stage, stage_key)
+    evidence = evidence_tables(records.get("scores", ()), stage, stage_key)
+    return tables | {
+        name: pa.Table.from_pylist(rows, TABLES[name]) for name, rows in evidence.items()
+    }
 
 
 def turn_of(row: dict[str, Any]) -> Turn:
     """A turn from its row."""
-    tuples: dict[str, Any] = {
-        name: tuple(row[name]) if row[name] is not None else None
-        for name in ("prompt_token_ids", "completion_token_ids", "logprobs")
-    }
-    return Turn(
-        index=row["turn"],
-        content=row["content"],
-        thought=row["thought"],
-        agent=row["agent"],
-        state_key=row["state_key"],
-        reward=row["reward"],
-        mask=row["masked"],
-        injected=row["injected"],
-        latency_ms=row["latency_ms"],
-        repairs=tuple(row["repairs"] or ()),
-        raw=row["raw"],
-        **{name: read(row[name]) for name, read in _CHECKED_OF_TURN.items()},
-        **tuples,
-    )
+    return _record(Turn, {**row, "index": row["turn"], "mask": row["masked"]}, _OF_TURN)
 
 
 def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
-    """A trajectory from its row and its turns."""
-    same = (
-        "trajectory_id",
-        "slot_id",
-        "attempt",
-        "task_id",
-        "env",
-        "trial",
-        "synthesizer",
-        "parent_id",
-        "pivot_turn",
-        "policy",
-        "model",
-    )
-    more = (
-        "weights_id",
-        "seed",
-        "reward",
-        "gold_informed",
-        "source",
-        "created_at",
-        "fault_detail",
-        "benchmark",
-        "system_prompt",
-    )
-    return Trajectory(
-        **{name: row[name] for name in (*same, *more, "opening_state_key")},
-        content_hash=row.get("content_hash"),
-        split=row.get("split"),
-        role=row.get("role"),
-        user_model=row.get("user_model"),
-        guidance=row.get("guidance"),
-        user_totals=_user_totals(row),
-        outcome=Outcome(row["outcome"]),
-        termination=Termination(row["termination"]),
-        fault=Fault(row["fault"]) if row["fault"] is not None else None,
-        authorship=Authorship(row["authorship"]),
-        sampling=msgspec.json.decode(row["sampling"]),
-        tools=_TOOLS.decode(row["tools"]),
-        opening=_OBSERVATIONS.decode(row["opening"]),
-        check_result=_CHECK_RESULT.decode(row["check_result"])
-        if row["check_result"] is not None
-        else None,
-        totals=_usage(row, "", row["model_calls"]),
-        turns=tuple(turns),
-    )
+    """A trajectory from its row and its turns. In rows of runs in which no model could play the user
+    nothing stands of one.
+    """
+    user = _usage(row, "user_", row["user_calls"]) if row.get("user_calls") else Usage()
+    totals = _usage(row, "", row["model_calls"])
+    given = {"turns": tuple(turns), "totals": totals, "user_totals": user}
+    return _record(Trajectory, {**row, **given}, _OF_TRAJECTORY)
 
 
-def _user_totals(row: dict[str, Any]) -> Usage:
-    """Nothing in the rows of runs in which no model could play the user."""
-    return _usage(row, "user_", row["user_calls"]) if row.get("user_calls") else Usage()
+def task_of(row: dict[str, Any]) -> Task:
+    """A task from its row."""
+    return _record(Task, row, _OF_TASK)
+
+
+def _record(kind: type[T], row: Mapping[str, Any], read: Mapping[str, Column]) -> T:
+    """What a row holds; columns that a former version did not write are empty."""
+    return kind(
+        **{
+            name: read[name](row[name]) if name in read else row.get(name)
+            for name in kind.__struct_fields__  # type: ignore[attr-defined]
+        }
+    )
 
 
 def _usage(row: dict[str, Any], of: str, calls: int) -> Usage:
@@ -323,17 +229,3 @@ def check_readable(trajectories: pa.Table, turns: pa.Table) -> None:
             read(value)
     for row in trajectories.to_pylist():
         trajectory_of(row, ())
-
-
-def task_of(row: dict[str, Any]) -> Task:
-    """A task from its row."""
-    return Task(
-        **{
-            name: row[name]
-            for name in ("task_id", "env", "goal", "seed", "split", "benchmark", "parent")
-        },
-        origin=Origin(row["origin"]),
-        check=msgspec.json.decode(row["check"], type=Check) if row["check"] is not None else None,
-        gold=_CALLS.decode(row["gold"]) if row["gold"] is not None else None,
-        **{name: msgspec.json.decode(row[name]) for name in ("env_config", "script", "difficulty")},
-    )

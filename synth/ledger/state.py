@@ -168,6 +168,15 @@ class LedgerState:
         """Whether a slot has a valid attempt."""
         return (slot := self.slots.get(slot_id)) is not None and slot.valid is not None
 
+    def trajectories_of(self, stage_key: str) -> set[str]:
+        """The valid trajectories that were committed under a key."""
+        return {
+            record.trajectory_id
+            for shard in self.shards
+            if shard.stage_key == stage_key
+            for record in shard.slots
+        }
+
     def next_attempt(self, slot_id: str) -> int:
         """The first number that no attempt at a slot ever had, a lost one neither: verdicts on that
         one are not verdicts on the next.
@@ -258,24 +267,29 @@ class LedgerState:
         )
         return whole, partly
 
+    def seen(self, *, every: bool = False) -> Iterator[tuple[ShardLine, list[SlotRecord]]]:
+        """Shards with the attempts of theirs that the current flow sees, or `every` flow."""
+        whole, partly = (self.shards, []) if every else self.visible()
+        adopted, hidden = self.adopted(), self.superseded
+        for at, shard in enumerate([*whole, *partly]):
+            yield (
+                shard,
+                [
+                    record
+                    for record in shard.slots
+                    if record.trajectory_id not in hidden
+                    and (at < len(whole) or record.trajectory_id in adopted)
+                ],
+            )
+
     def valid_by_shard(self) -> list[list[str]]:
         """Ids of the valid trajectories that the current flow sees, shard by shard, in the order in
         which the ledger reads them.
         """
-        whole, partly = self.visible()
-        adopted = self.adopted()
-        found = [
-            [
-                r.trajectory_id
-                for r in shard.slots
-                if r.fault is None and r.trajectory_id not in self.superseded
-            ]
-            for shard in whole
-        ]
-        found += [
-            [r.trajectory_id for r in shard.slots if r.trajectory_id in adopted - self.superseded]
-            for shard in partly
-        ]
+        found = (
+            [record.trajectory_id for record in slots if record.fault is None]
+            for _, slots in self.seen()
+        )
         return [part for part in found if part]
 
     def current_valid(self) -> list[str]:

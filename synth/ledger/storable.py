@@ -29,29 +29,17 @@ UNSTORABLE = (
 )
 """What pyarrow and msgspec raise for a value of the wrong size, type or encoding."""
 
+_OF_ENVIRONMENT = """
+    observations state_key reward system_prompt tools opening opening_state_key check_result
+"""
+_OF_MODEL = """
+    content thought tool_calls usage latency_ms prompt_token_ids completion_token_ids logprobs
+    repairs raw totals weights_id
+"""
 _BOUNDARY = {
-    Fault.ENVIRONMENT: {
-        "observations",
-        "state_key",
-        "reward",
-        "system_prompt",
-        "tools",
-        "opening",
-        "opening_state_key",
-        "check_result",
-    },
-    Fault.MODEL: {
-        "content",
-        "thought",
-        "tool_calls",
-        "usage",
-        "latency_ms",
-        "prompt_token_ids",
-        "completion_token_ids",
-        "logprobs",
-    }
-    | {"repairs", "raw", "totals", "weights_id"},
-    Fault.USER_SIMULATOR: {"user_totals"},
+    Fault.ENVIRONMENT: _OF_ENVIRONMENT.split(),
+    Fault.MODEL: _OF_MODEL.split(),
+    Fault.USER_SIMULATOR: ["user_totals"],
 }
 """Who gave a field its value; what is in neither list comes from our own machinery."""
 
@@ -126,11 +114,7 @@ def with_storable_values(trajectory: Trajectory) -> Trajectory:
     lines = [*of_turn, *(f"{name}: {why}" for name, why in of_all.items())]
     if trajectory.fault_detail is not None and "fault_detail" not in of_all:
         lines.insert(0, trajectory.fault_detail)
-    blank: dict[str, Any] = {
-        field.name: _default(field)
-        for field in msgspec.structs.fields(trajectory)
-        if field.name in of_all
-    }
+    blank = {name: value for name, value in _blank(trajectory).items() if name in of_all}
     if "totals" in of_all:
         blank["totals"] = sum(
             (turn.usage for turn in trajectory.turns[:cut] if turn.usage is not None), Usage()
@@ -159,34 +143,30 @@ def _problem(table: str, record: Any) -> str | None:
 
 def _unstorable(record: S, as_trajectory: Callable[[S], Trajectory]) -> dict[str, str]:
     """The fields of a turn or trajectory that no column can hold, each with the reason."""
-    fields = [
-        field
-        for field in msgspec.structs.fields(record)
-        if not field.required and field.name not in _KEPT
-    ]
-    bare = msgspec.structs.replace(record, **{field.name: _default(field) for field in fields})
+    blank = _blank(record)
+    bare = msgspec.structs.replace(record, **blank)
     found = {}
-    for field in fields:
-        alone = msgspec.structs.replace(bare, **{field.name: getattr(record, field.name)})
+    for name in blank:
+        alone = msgspec.structs.replace(bare, **{name: getattr(record, name)})
         problem = _problem("trajectories", as_trajectory(alone))
         if problem is not None:
-            found[field.name] = problem
+            found[name] = problem
     return found
 
 
 def _with_turn(bare: Trajectory, turn: Turn) -> Trajectory:
-    fields = [
-        field
-        for field in msgspec.structs.fields(bare)
+    return msgspec.structs.replace(bare, **_blank(bare) | {"turns": (turn,)})
+
+
+def _blank(record: msgspec.Struct) -> dict[str, Any]:
+    """The optional fields of a record, empty."""
+    return {
+        field.name: field.default
+        if field.default is not msgspec.NODEFAULT
+        else field.default_factory()
+        for field in msgspec.structs.fields(record)
         if not field.required and field.name not in _KEPT
-    ]
-    return msgspec.structs.replace(
-        bare, **{field.name: _default(field) for field in fields} | {"turns": (turn,)}
-    )
-
-
-def _default(field: msgspec.structs.FieldInfo) -> Any:
-    return field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    }
 
 
 def _boundary(field: str) -> Fault:

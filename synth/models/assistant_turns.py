@@ -31,7 +31,7 @@ Tokenize = Callable[[Sequence[Message], Sequence[ToolSchema], bool], Awaitable[t
 """A chat as the model would read it; True adds the header of a turn of its own."""
 
 
-class Template(msgspec.Struct, frozen=True):
+class ChatTemplate(msgspec.Struct, frozen=True):
     """What is known of a model's template: a hash of what it makes of a fixed chat, and the tokens
     that end an assistant's turn.
     """
@@ -51,7 +51,7 @@ class AssistantTurns(msgspec.Struct, frozen=True):
     unknown: str | None = None
 
 
-async def known_template(tokenize: Tokenize) -> Template:
+async def known_template(tokenize: Tokenize) -> ChatTemplate:
     """Found out by rendering chats whose turns are known."""
     header = await tokenize(_PROBE, (), True)
     tails = []
@@ -68,11 +68,14 @@ async def known_template(tokenize: Tokenize) -> Template:
         {"role": "assistant", "content": "a"},
     ]
     rendered = await tokenize(chat, (_PROBE_TOOL,), True)
-    return Template(content_hash([rendered, tails[0]]), tails[0][len(tails[0]) - shared :])
+    return ChatTemplate(content_hash([rendered, tails[0]]), tails[0][len(tails[0]) - shared :])
 
 
 async def assistant_turns(
-    tokenize: Tokenize, template: Template, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    tokenize: Tokenize,
+    template: ChatTemplate,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSchema],
 ) -> AssistantTurns:
     """The spans from after each header up to, and not with, what ends the turn.
 
@@ -100,7 +103,7 @@ def _renamed(tool: ToolSchema) -> ToolSchema:
     return {**tool, "function": {**tool["function"], "name": f"{tool['function']['name']}_"}}
 
 
-def end_of_span(tokens: Sequence[TokenId], start: int, template: Template) -> int:
+def end_of_span(tokens: Sequence[TokenId], start: int, template: ChatTemplate) -> int:
     """Where a turn that begins there ends; an unfinished one runs to the end."""
     size = len(template.end_of_turn)
     ends = (

@@ -19,7 +19,7 @@ from synth.models.reply_body import (
     SentResponse,
     SentUsage,
 )
-from synth.models.reply_health import Said, why_a_fault
+from synth.models.reply_health import ChoiceFacts, why_a_fault
 from synth.models.said_twice import read_once, said_twice
 from synth.models.server_error import error_text, unusable
 from synth.models.settings import Price
@@ -139,11 +139,11 @@ def _in_order(choices: list[SentChoice], n: int, body: bytes) -> list[SentChoice
     return [by_place[place] for place in range(n)]
 
 
-def _said(choice: SentChoice, message: SentMessage, usage: SentUsage | None) -> Said:
+def _said(choice: SentChoice, message: SentMessage, usage: SentUsage | None) -> ChoiceFacts:
     """What a choice says of itself, for the table."""
     functions = [call.function for call in message.calls()]
     tokens = usage.completion_tokens if usage is not None else None
-    return Said(
+    return ChoiceFacts(
         choice.finish_reason,
         _error(choice.error) or _error(message.error),
         message.role,

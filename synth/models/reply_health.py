@@ -30,7 +30,7 @@ CALLS = frozenset({"tool_calls", "function_call"})
 ROLES = frozenset({None, "", "assistant"})
 
 
-class Said(msgspec.Struct, frozen=True):
+class ChoiceFacts(msgspec.Struct, frozen=True):
     """What a choice says of itself: `words` = content, thought or refusal; `tokens` = how many it
     took, None where that is not told.
     """
@@ -59,14 +59,14 @@ def unfinished(finish_reason: str | None) -> str | None:
     )
 
 
-def _empty(said: Said) -> bool:
+def _empty(said: ChoiceFacts) -> bool:
     """Nothing was written, and no token is told of; one that was filtered or cut off may well be
     empty.
     """
     return not (said.words or said.calls or said.tokens) and mask_of(said.finish_reason) is None
 
 
-FAULTS: Mapping[str, Callable[[Said], bool]] = {
+FAULTS: Mapping[str, Callable[[ChoiceFacts], bool]] = {
     "its message is not the assistant's": lambda said: said.role not in ROLES,
     "a call in it names no function": lambda said: said.unnamed,
     "there is nothing in it: no content, no call, no refusal, no token": _empty,
@@ -79,7 +79,7 @@ finish reason is.
 """
 
 
-def why_a_fault(said: Said) -> str | None:
+def why_a_fault(said: ChoiceFacts) -> str | None:
     """Why a choice is not the agent's, or None where it is."""
     if said.error is not None:
         return f"it tells of an error: {said.error[:200]}"

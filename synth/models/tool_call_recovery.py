@@ -49,7 +49,7 @@ _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*?</think>"
 _STRING = msgspec.json.Decoder(str)
 
 
-class Recovered(msgspec.Struct, frozen=True):
+class RecoveredCalls(msgspec.Struct, frozen=True):
     """Calls (without ids), the text around them, and the names of what was mended."""
 
     calls: tuple[ToolCall, ...]
@@ -73,7 +73,7 @@ def rendered_call(call: ToolCall) -> str:
     )
 
 
-def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered:
+def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> RecoveredCalls:
     """The calls that stand in a text, in order; never raises. `tools` say of what type bare text is
     (Qwen3-Coder).
 
@@ -101,8 +101,8 @@ def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> Recovered
         position = end
     kept.append(text[position:])
     if not calls:
-        return Recovered((), text)
-    return Recovered(
+        return RecoveredCalls((), text)
+    return RecoveredCalls(
         tuple(calls), "".join(kept).strip(), tuple(dict.fromkeys((RECOVERED, *repairs)))
     )
 
@@ -139,7 +139,7 @@ def with_recovered_calls(
     )
 
 
-def _not_among(known: Sequence[ToolCall], found: Recovered) -> Recovered:
+def _not_among(known: Sequence[ToolCall], found: RecoveredCalls) -> RecoveredCalls:
     """The calls that were found beyond those known, each of which accounts for one of the same name
     and the same arguments.
     """
@@ -150,7 +150,7 @@ def _not_among(known: Sequence[ToolCall], found: Recovered) -> Recovered:
             left.remove(_meaning(call))
         else:
             beyond.append(call)
-    return Recovered(tuple(beyond), found.text, (*found.repairs, BESIDE))
+    return RecoveredCalls(tuple(beyond), found.text, (*found.repairs, BESIDE))
 
 
 def _meaning(call: ToolCall) -> tuple[str, object]:
@@ -158,7 +158,7 @@ def _meaning(call: ToolCall) -> tuple[str, object]:
     return call.name, call.arguments if call.parse_error is not None else call.parsed()
 
 
-def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> tuple[Recovered, str]:
+def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> tuple[RecoveredCalls, str]:
     """What stands in the content outside of <think>; the thinking itself stays where it is."""
     spans = [match.span() for match in _THINKING.finditer(_without_arguments(content))]
     calls: list[ToolCall] = []
@@ -171,7 +171,7 @@ def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> tuple[Recove
         repairs.extend(found.repairs)
         kept.extend((found.text, content[start:end]))
         position = end
-    return Recovered(tuple(calls), "", tuple(dict.fromkeys(repairs))), "".join(kept)
+    return RecoveredCalls(tuple(calls), "", tuple(dict.fromkeys(repairs))), "".join(kept)
 
 
 def _without_arguments(content: str) -> str:
@@ -193,7 +193,7 @@ def _without_arguments(content: str) -> str:
 
 def _inside_thinking(
     content: str | None, thought: str | None, tools: Sequence[ToolSchema]
-) -> tuple[str | None, str | None, Recovered]:
+) -> tuple[str | None, str | None, RecoveredCalls]:
     """The calls of the thought, else of the content's <think> parts, with both texts as they are
     without them.
     """
@@ -202,7 +202,7 @@ def _inside_thinking(
         if found.calls:
             found = replace(found, repairs=(*found.repairs, IN_THINKING))
             return (content, found.text, found) if of_thought else (found.text, thought, found)
-    return content, thought, Recovered((), "")
+    return content, thought, RecoveredCalls((), "")
 
 
 def _read_call(

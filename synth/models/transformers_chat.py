@@ -17,7 +17,7 @@ from synth.models.broken_calls import SENT_AS_TEXT
 from synth.models.call_ids import MISSING
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import RECOVERED, with_recovered_calls
-from synth.models.transformers_decoding import KNOBS, Continuation, decode, within_prefill
+from synth.models.transformers_decoding import KNOBS, DecodedText, decode, within_prefill
 from synth.models.transformers_model import LocalModel, check_local, load, sent_as_text
 from synth.models.xml_tool_calls import XML
 from synth.schemas.errors import ConfigError
@@ -41,8 +41,8 @@ class TransformersChat:
         self._rendering = ThreadPoolExecutor(1, "transformers-template")
         self._thread = ThreadPoolExecutor(1, "transformers")
         self._lock = threading.Lock()
-        self._waiting: deque[Continuation] = deque()
-        self._under_way: list[Continuation] = []
+        self._waiting: deque[DecodedText] = deque()
+        self._under_way: list[DecodedText] = []
         self._decoding = False
         self._loading: Future[LocalModel] | None = None
 
@@ -78,7 +78,7 @@ class TransformersChat:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, error)
 
-        continuation = Continuation(model, prompt, sampling, self._settings.timeout_s, finished)
+        continuation = DecodedText(model, prompt, sampling, self._settings.timeout_s, finished)
         self._enter(model, continuation)
         try:
             await done
@@ -100,7 +100,7 @@ class TransformersChat:
             self._loading = self._thread.submit(load, self._settings)
         return self._loading
 
-    def _enter(self, model: LocalModel, continuation: Continuation) -> None:
+    def _enter(self, model: LocalModel, continuation: DecodedText) -> None:
         with self._lock:
             self._waiting.append(continuation)
             if self._decoding:
@@ -108,7 +108,7 @@ class TransformersChat:
             self._decoding = True
         self._thread.submit(decode, model, self._arrivals).add_done_callback(self._ended)
 
-    def _arrivals(self, rows: int) -> list[Continuation]:
+    def _arrivals(self, rows: int) -> list[DecodedText]:
         """Those who join the batch now; asked between two tokens. With nobody waiting and no rows
         the thread is free again.
         """
@@ -142,7 +142,7 @@ class TransformersChat:
     def _completion(
         self,
         model: LocalModel,
-        drawn: Continuation,
+        drawn: DecodedText,
         messages: Sequence[Message],
         tools: Sequence[ToolSchema],
     ) -> Completion:

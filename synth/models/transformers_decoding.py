@@ -23,7 +23,7 @@ PREFILL_TOKENS = 16384
 """
 
 
-class Continuation:
+class DecodedText:
     """A prompt, and what is drawn after it. `finished` is called once, on the decoding thread, with
     no error or the reason why not.
     """
@@ -169,11 +169,11 @@ class _Batch:
     are those of the next token.
     """
 
-    def __init__(self, rows: list[Continuation], cache: Any, mask: Any, logits: Any) -> None:
+    def __init__(self, rows: list[DecodedText], cache: Any, mask: Any, logits: Any) -> None:
         self.rows, self.cache, self.mask, self.logits = rows, cache, mask, logits
 
 
-def decode(model: LocalModel, arrivals: Callable[[int], list[Continuation]]) -> None:
+def decode(model: LocalModel, arrivals: Callable[[int], list[DecodedText]]) -> None:
     """Decodes until `arrivals(rows under way)`, asked between two tokens, has nothing more and all
     are finished.
     """
@@ -191,7 +191,7 @@ def decode(model: LocalModel, arrivals: Callable[[int], list[Continuation]]) -> 
             batch = _advanced(model, batch)
 
 
-def _read(model: LocalModel, rows: list[Continuation]) -> _Batch:
+def _read(model: LocalModel, rows: list[DecodedText]) -> _Batch:
     """The prompts, padded on the left, read at once."""
     import torch
 
@@ -292,7 +292,7 @@ def _trimmed(cache: Any, mask: Any) -> Any:
     return mask
 
 
-def within_prefill(waiting: Iterable[Continuation], room: int) -> int:
+def within_prefill(waiting: Iterable[DecodedText], room: int) -> int:
     """How many of those who wait, the first first, are read in one forward: one at least, `room`
     and `PREFILL_TOKENS` at most.
     """

@@ -9,7 +9,7 @@ from synth.models.assistant_turns import (
     PREFIXES_CHANGE,
     TOO_LONG,
     AssistantTurns,
-    Template,
+    ChatTemplate,
     assistant_turns,
     end_of_span,
     known_template,
@@ -40,7 +40,7 @@ class TransformersScoring:
         self._rendering = ThreadPoolExecutor(1, "transformers-template")
         self._thread = ThreadPoolExecutor(1, "transformers-scores")
         self._loading: Future[LocalModel] | None = None
-        self._template: Template | None = None
+        self._template: ChatTemplate | None = None
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
         """The assistant turns' tokens in order; `turn_of_token` counts assistant messages from 0.
@@ -107,7 +107,7 @@ def marked_turns(
     turns: AssistantTurns,
     blocks: Sequence[tuple[int, int]],
     messages: Sequence[Message],
-    template: Template,
+    template: ChatTemplate,
 ) -> AssistantTurns:
     """The turns as the template marks them, where it marks one block for each; else as they were,
     unknown.

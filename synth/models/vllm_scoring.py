@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from synth.models.assistant_turns import TOO_LONG, Template, assistant_turns, known_template
+from synth.models.assistant_turns import TOO_LONG, ChatTemplate, assistant_turns, known_template
 from synth.models.chat_request import encoded
 from synth.models.http_chat import open_vllm
 from synth.models.reply import ROUNDING
@@ -56,7 +56,7 @@ class VLLMScoring:
 
     def __init__(self, chat: ServerChat) -> None:
         self._chat = chat
-        self._template: asyncio.Task[Template] | None = None
+        self._template: asyncio.Task[ChatTemplate] | None = None
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
         """The assistant turns' tokens in order; `turn_of_token` counts assistant messages from 0.
@@ -92,7 +92,7 @@ class VLLMScoring:
         """Closes the connections."""
         await self._chat.close()
 
-    async def _known_template(self) -> Template:
+    async def _known_template(self) -> ChatTemplate:
         """Found out once, by whoever comes first; one that failed is tried again by the next."""
         if self._template is None or (
             self._template.done()

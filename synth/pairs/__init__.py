@@ -3,21 +3,24 @@ ledger holds.
 """
 
 from synth.pairs.kto import kto_labels
+from synth.pairs.labels import (
+    KtoReport,
+    LabelSettings,
+    PairReport,
+    PairRow,
+    PairSettings,
+    StepReport,
+)
 from synth.pairs.preference import preference_pairs
-from synth.pairs.report import KtoReport, PairReport, StepReport
-from synth.pairs.rows import KtoRow, PairRow, StepRow
-from synth.pairs.settings import LabelSettings, PairSettings
 from synth.pairs.step_labels import step_labels
 
 __all__ = [
     "KtoReport",
-    "KtoRow",
     "LabelSettings",
     "PairReport",
     "PairRow",
     "PairSettings",
     "StepReport",
-    "StepRow",
     "kto_labels",
     "preference_pairs",
     "step_labels",

@@ -2,16 +2,95 @@
 trials lie there.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 import msgspec
-import pyarrow as pa
 
 from synth.ledger.ledger import Ledger
+from synth.ledger.typed import read
 from synth.ledger.views import LedgerConnection
-from synth.schemas.pairs import Evidence
+from synth.schemas.labels import given
+from synth.schemas.measures import Ranked
+from synth.schemas.pairs import RowEvidence
+from synth.schemas.trajectory import Trajectory, Turn
 from synth.set_aside import SetAside
+
+RSR = "rsr"
+"""Metric of `scores`, as the filter `rank_surprisal` writes it."""
+MOST_RATIO = 2.0
+"""mean nll(rejected) / mean nll(chosen), in nats per token; beyond it the rejected side is told
+apart by its strangeness alone.
+"""
+
+
+class Surprisal(msgspec.Struct, frozen=True):
+    """Of a trajectory's turns under one student (its name, weights and template): mean nll per
+    token, in nats.
+    """
+
+    student: str
+    under: tuple[str | None, str | None]
+    means: tuple[float, ...]
+
+
+Surprisals = Mapping[str, Sequence[Surprisal]]
+"""By trajectory: one per student that measured it."""
+
+
+def surprisals(connection: LedgerConnection, identities: Sequence[str]) -> Surprisals:
+    """What students have made of these trajectories, in the current flow."""
+    found: dict[str, list[Surprisal]] = {}
+    for row in read(connection, Ranked, (RSR,), subjects=identities) if identities else ():
+        if row.value is not None:
+            means = tuple(nats / tokens for _, nats, tokens in row.about.turns)
+            under = (given(row.about.weights_id), row.about.template_hash)
+            found.setdefault(row.subject_id, []).append(
+                Surprisal(row.about.student or "", under, means)
+            )
+    return found
+
+
+def mean_nll(turn: Turn) -> float | None:
+    """Mean negative log-probability of the turn's sampled tokens; None where the server gave
+    none.
+    """
+    if not turn.logprobs:
+        return None
+    return -sum(turn.logprobs) / len(turn.logprobs)
+
+
+def bar(
+    chosen: Trajectory, rejected: Trajectory, turn: int, known: Surprisals, student: str | None
+) -> str | None:
+    """Why a pair with an injected rejected turn is none: `likelihood_unknown`, `unlikely_rejected`,
+    or None where the bar holds.
+
+    By what one student makes of both turns (`student`, where it is named), else by what the server
+    said while they were sampled.
+    """
+    good, bad = _measured(chosen, rejected, turn, known, student) or (
+        mean_nll(chosen.turns[turn]),
+        mean_nll(rejected.turns[turn]),
+    )
+    if good is None or bad is None:
+        return "likelihood_unknown"
+    return None if bad <= MOST_RATIO * good else "unlikely_rejected"
+
+
+def _measured(
+    chosen: Trajectory, rejected: Trajectory, turn: int, known: Surprisals, student: str | None
+) -> tuple[float | None, float | None] | None:
+    """Both means under the first student that has measured every turn of both."""
+    of_rejected = {(one.student, one.under): one for one in known.get(rejected.trajectory_id, ())}
+    for one in known.get(chosen.trajectory_id, ()):
+        other = of_rejected.get((one.student, one.under))
+        if other is None or student not in (None, one.student):
+            continue
+        if len(one.means) == len(chosen.turns) and len(other.means) == len(rejected.turns):
+            return one.means[turn], other.means[turn]
+    return None
+
 
 CRITICAL_STEP, REPAIR, INJECTION = "critical_step", "repair", "injection"
 STEP_VALUE, REFLECTION = "step_value", "reflection"
@@ -20,6 +99,8 @@ OFF_POLICY = "off_policy_pivot"
 (`observation_fault`) are never read here:
 they are no mistake of the step that received them.
 """
+
+
 CHUNK = 100
 
 
@@ -50,6 +131,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     successes: int = 0
     n: int = 0
     retry: str | None = None
+    control: bool = False
 
     @property
     def confirmed(self) -> bool:
@@ -58,19 +140,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         """
         return self.status == "confirmed"
 
-    def evidence(self) -> Evidence | None:
+    def evidence(self) -> RowEvidence | None:
         """The counts; None where a side has none."""
         if self.q_pos is None or self.q_neg is None:
             return None
-        return Evidence(
-            q_pos=self.q_pos,
-            n_pos=self.n_pos,
-            q_neg=self.q_neg,
-            n_neg=self.n_neg,
-            method=self.method,
-            stopped_at=self.stopped_at,
-            weights_id=self.weights_id,
-        )
+        return RowEvidence(**{name: getattr(self, name) for name in RowEvidence.__struct_fields__})
 
 
 class TestState(msgspec.Struct, frozen=True):
@@ -85,9 +159,6 @@ class TestState(msgspec.Struct, frozen=True):
         return [row for row in self.rows if row.metric == metric]
 
 
-_READ = msgspec.json.Decoder(Experiment)
-
-
 def states(
     ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside
 ) -> Iterator[TestState]:
@@ -99,32 +170,16 @@ def states(
         for at, shard in enumerate(ledger.state.shards)
         for record in shard.slots
     }
-    table = pa.table(
-        {
-            "id": pa.array(list(places), pa.string()),
-            "place": pa.array(list(places.values()), pa.int64()),
-        }
+    rows = (
+        msgspec.structs.replace(
+            one.about,
+            metric=one.metric,
+            subject_id=one.subject_id,
+            turn=one.turn,
+            value=one.value,
+        )
+        for one in read(connection, Experiment, metrics, aside=aside, places=places)
+        if one.turn is not None and not one.about.control
     )
-    sql = """
-        SELECT s.metric, s.subject_id, s.turn, s.value, s.detail FROM scores s LEFT JOIN places p ON s.subject_id = p.id
-        WHERE s.metric IN (SELECT unnest(?)) AND s.turn IS NOT NULL AND coalesce(json_extract_string(s.detail, '$.control'), '') <> 'true'
-        ORDER BY p.place, s.subject_id, s.turn, s.metric, s.detail
-    """
-    cursor = connection.cursor()
-    cursor.register("places", table)
-    answer = cursor.execute(sql, [list(metrics)])
-    held: list[Experiment] = []
-    while found := answer.fetchmany(CHUNK):
-        for metric, subject, turn, value, detail in found:
-            read = aside.tried(subject, partial(_READ.decode, detail or ""))
-            if read is None:
-                continue
-            row = msgspec.structs.replace(
-                read, metric=metric, subject_id=subject, turn=turn, value=value
-            )
-            if held and (held[0].subject_id, held[0].turn) != (subject, turn):
-                yield TestState(held[0].subject_id, held[0].turn, tuple(held))
-                held = []
-            held.append(row)
-    if held:
-        yield TestState(held[0].subject_id, held[0].turn, tuple(held))
+    for (subject, turn), held in groupby(rows, lambda row: (row.subject_id, row.turn)):
+        yield TestState(subject, turn, tuple(held))

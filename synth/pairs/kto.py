@@ -12,15 +12,12 @@ from functools import partial
 
 import msgspec
 
-from synth.datasets.release import LABELLED_TURNS, Lineage, Refusal, may_leave
+from synth.datasets.release import ReleaseRefusal
 from synth.ledger.ledger import Ledger
-from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
-from synth.pairs.likelihood_bar import bar
-from synth.pairs.report import KtoReport
-from synth.pairs.rows import KtoRow
-from synth.pairs.settings import LabelSettings
-from synth.pairs.standing import Standings, standings
-from synth.pairs.states import Scene, scenes
+from synth.ledger.views import connect
+from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, bar
+from synth.pairs.labels import KtoReport, LabelSettings, TurnRow
+from synth.pairs.states import PairAct, Scene, scenes
 from synth.pairs.turns import (
     policy_name,
     prompt_digest,
@@ -30,27 +27,47 @@ from synth.pairs.turns import (
     unlearnable,
 )
 from synth.schemas.pairs import KtoLabel
-from synth.schemas.trajectory import Authorship, Trajectory
-from synth.text.transcript.acts import act_digest
+from synth.schemas.trajectory import Trajectory
 
 FLIP = "flip_deterministic"
 _TENTHS = 10
 _METRICS = (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION)
-Act = tuple[str, str]
-"""(prompt digest, act digest)."""
+Digests = tuple[str, str]
+"""Of a prompt and of an act after it."""
+KtoRow = TurnRow[KtoLabel]
+_TRIALS = """
+SELECT task_id, coalesce(model, policy), count(DISTINCT slot_id) FILTER (outcome = 'success') / count(DISTINCT slot_id)
+FROM trajectories WHERE synthesizer IN ('rollout', 'import') AND parent_id IS NULL AND outcome IN ('success', 'failure', 'truncated')
+GROUP BY ALL
+"""
+_SOLVED = """
+SELECT DISTINCT task_id FROM trajectories
+WHERE outcome = 'success' AND parent_id IS NULL AND guidance IS NULL AND NOT gold_informed
+UNION SELECT task_id FROM tasks WHERE json_extract_string(difficulty, '$.tests.T8.passed') = 'true'
+"""
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A turn with its verdict, the rate and count that it stands on, and who wrote it."""
+class Standings(msgspec.Struct, frozen=True):
+    """How often base trials pass, by task and policy; `solvable` tasks have passed test T8 (the
+    expert solves them from their goal), or were solved from their beginning by somebody who knew
+    neither gold nor guidance.
+    """
 
-    trajectory: Trajectory
-    turn: int
-    desirable: bool
-    q: float
-    n: int
-    row: Experiment
-    policy: str
-    authorship: Authorship
+    rates: dict[tuple[str, str], float]
+    solvable: frozenset[str]
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> "Standings":
+        """Of all tasks of the current flow."""
+        with connect(ledger) as connection:
+            trials = connection.execute(_TRIALS).fetchall()
+            solved = connection.execute(_SOLVED).fetchall()
+        rates = {(task, policy): rate for task, policy, rate in trials}
+        return cls(rates, frozenset(task for (task,) in solved))
+
+    def rate(self, trial: Trajectory) -> float | None:
+        """Of the trials of its policy; None where there are none."""
+        return self.rates.get((trial.task_id, policy_name(trial)))
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -69,51 +86,41 @@ def kto_labels(
     """
     settings = settings or LabelSettings()
     report = KtoReport() if report is None else report
-    known = standings(ledger)
+    known = Standings.of(ledger)
     matched = _matched(ledger, settings, known, report)
     for act, row in _labels(ledger, settings, known, KtoReport()):
-        by = matched.get(act)
-        if by is not None and by[0] == (row.label.trajectory_id, row.label.turn):
-            yield KtoRow(
-                msgspec.structs.replace(row.label, matched_by=by[1] or None), row.trajectory
-            )
+        place, by = matched.get(act, (None, ""))
+        if place == (row.label.trajectory_id, row.label.turn):
+            label = msgspec.structs.replace(row.label, matched_by=by or None)
+            yield KtoRow(label, row.trajectory)
 
 
 def _matched(
     ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport
-) -> dict[Act, tuple[tuple[str, int], str]]:
+) -> dict[Digests, tuple[tuple[str, int], str]]:
     """Acts that are taken -> where they are recorded, and by what a negative is matched; fills the
     report.
     """
-    entries: dict[Act, _Entry] = {}
-    contradicted: set[Act] = set()
+    entries: dict[Digests, _Entry] = {}
+    contradicted: set[Digests] = set()
     for act, row in _labels(ledger, settings, known, report):
         label = row.label
         entry = _Entry(label.desirable, label.stratum, (label.trajectory_id, label.turn))
         if act in entries:
-            report.left_out[
-                "duplicate" if entries[act].desirable is label.desirable else "contradicted"
-            ] += 1
-            if entries[act].desirable is not label.desirable:
-                contradicted.add(act)
-        elif act not in contradicted:
+            alike = entries[act].desirable is label.desirable
+            report.left_out["duplicate" if alike else "contradicted"] += 1
+            contradicted |= set() if alike else {act}
+        else:
             entries[act] = entry
     for act in contradicted:
         report.left_out["contradicted"] += 1
         del entries[act]
     prompts = {prompt for (prompt, _), entry in entries.items() if entry.desirable}
     strata = {entry.stratum for entry in entries.values() if entry.desirable}
-    taken: dict[Act, tuple[tuple[str, int], str]] = {}
+    taken: dict[Digests, tuple[tuple[str, int], str]] = {}
     for (prompt, digest), entry in entries.items():
-        by = (
-            ""
-            if entry.desirable
-            else "prompt"
-            if prompt in prompts
-            else "stratum"
-            if entry.stratum in strata
-            else None
-        )
+        by = "prompt" if prompt in prompts else "stratum" if entry.stratum in strata else None
+        by = "" if entry.desirable else by
         if by is None:
             report.left_out["no_positive_at_such_a_state"] += 1
             continue
@@ -121,143 +128,87 @@ def _matched(
         report.desirable += entry.desirable
         report.undesirable += not entry.desirable
         report.strata[entry.stratum] += 1
-        if by:
-            report.matched[by] += 1
+        report.matched.update([by] if by else ())
     return taken
 
 
 def _labels(
     ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport
-) -> Iterator[tuple[Act, KtoRow]]:
+) -> Iterator[tuple[Digests, KtoRow]]:
     for scene in scenes(ledger, _METRICS, report.aside):
         own = scene.own
         if own is None:
             report.left_out["trajectory_lost"] += 1
             continue
-        acts = report.aside.all_of(own.trajectory_id, partial(_found, scene, own, settings, known))
-        for found in acts:
-            made = report.aside.tried(
-                own.trajectory_id, partial(_made, found, own, scene, settings, known)
-            )
-            if isinstance(made, tuple):
-                yield made
+        identity, rate = own.trajectory_id, known.rate(own)
+        for act in report.aside.all_of(identity, partial(_acts, scene, own, settings, rate)):
+            made = partial(_made, act, own, scene, settings, known)
+            found = report.aside.tried(identity, made)
+            if isinstance(found, tuple):
+                yield found
             else:
-                report.leaves(made)
+                report.leaves(found)
 
 
-def _made(
-    found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
-) -> tuple[Act, KtoRow] | Refusal | str:
-    reason = _refused(found, own, scene, settings, known)
-    if reason is not None:
-        return reason
-    act = (
-        prompt_digest(found.trajectory, found.turn),
-        act_digest(found.trajectory.turns[found.turn]),
-    )
-    return act, _row(found, own, scene, known)
-
-
-def _found(
-    scene: Scene, own: Trajectory, settings: LabelSettings, known: Standings
-) -> Iterator[Found]:
+def _acts(
+    scene: Scene, own: Trajectory, settings: LabelSettings, rate: float | None
+) -> Iterator[PairAct]:
     """Acts whose tests say what they are worth: confirmed losers, and acts that pass at least as
     often as the task's trials do.
     """
-    turn, standing = scene.state.turn, known.of(own.task_id, policy_name(own))
-    by_itself = (policy_name(own), own.authorship)
+
+    def good(q: float | None, n: int, method: str) -> bool:
+        enough = n >= settings.fewest or (method == FLIP and n > 0)
+        return q is not None and rate is not None and q >= rate and enough
+
     tests = [*scene.state.of(CRITICAL_STEP), *scene.state.of(REPAIR)]
-    losses = [
-        row
-        for row in (*tests, *scene.state.of(INJECTION))
-        if row.confirmed and row.q_neg is not None
-    ]
+    lost = [row for row in (*tests, *scene.state.of(INJECTION)) if row.confirmed]
+    losses = [row for row in lost if row.q_neg is not None]
     if losses:
         row = max(losses, key=lambda one: one.n_neg)
-        yield Found(own, turn, False, row.q_neg or 0.0, row.n_neg, row, *by_itself)
-    rate = None if standing is None else standing.rate
+        yield scene.own_act(row, own, row.q_neg or 0.0, row.n_neg, good=False)
     method = next((row.method for row in tests), "")
     for row in scene.state.of(STEP_VALUE):
-        good = (
-            row.value is not None
-            and rate is not None
-            and row.value >= rate
-            and _enough(row.n, method, settings)
-        )
-        if good and not losses and row.act == row.own:
-            yield Found(
-                own,
-                turn,
-                True,
-                row.value or 0.0,
-                row.n,
-                msgspec.structs.replace(row, method=method),
-                *by_itself,
-            )
+        if good(row.value, row.n, method) and not losses and row.act == row.own:
+            told = msgspec.structs.replace(row, method=method)
+            yield scene.own_act(told, own, row.value or 0.0, row.n, good=True)
     for row in tests:
-        solved = scene.solved(row)
-        good = (
-            row.q_pos is not None
-            and rate is not None
-            and row.q_pos >= rate
-            and _enough(row.n_pos, row.method, settings)
-        )
-        if good and solved is not None and (row.confirmed or row.status == "rejected"):
-            yield Found(
-                solved, turn, True, row.q_pos or 0.0, row.n_pos, row, *scene.author(row, own)
-            )
+        better = scene.better(row, own)
+        decided = row.confirmed or row.status == "rejected"
+        if good(row.q_pos, row.n_pos, row.method) and better is not None and decided:
+            yield msgspec.structs.replace(better, good=True)
 
 
-def _enough(n: int, method: str, settings: LabelSettings) -> bool:
-    return n >= settings.fewest or (method == FLIP and n > 0)
-
-
-def _refused(
-    found: Found, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
-) -> Refusal | str | None:
-    one, turn = found.trajectory, found.trajectory.turns[found.turn]
-    lineage = Lineage(one, (found.authorship,), continuation=one is not own)
-    refusal = may_leave(lineage, scene.verdicts[one.trajectory_id], LABELLED_TURNS, settings)
-    if refusal is not None:
-        return refusal
-    if (reason := unlearnable(turn)) is not None:
+def _made(
+    act: PairAct, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
+) -> tuple[Digests, KtoRow] | ReleaseRefusal | str:
+    """The label, or why there is none."""
+    one = act.trajectory
+    refusal = scene.refusal(one, (act.authorship,), own, settings)
+    reason = refusal or unlearnable(act.recorded)
+    if reason is not None:
         return reason
-    if found.desirable:
-        gap = provenance_gap(one, found.turn)
-        return None if gap is None else f"positive_{gap}"
-    if found.row.metric == INJECTION:
-        twin = scene.trajectories.get(found.row.clean_twin_id)
-        if twin is None or found.turn >= len(twin.turns):
-            return "trajectory_lost"
-        if (reason := bar(twin, one, found.turn, scene.surprisals, settings.student)) is not None:
-            return f"injection_{reason}"
-    standing = known.of(one.task_id, policy_name(one))
-    if standing is not None and not standing.successes and one.task_id not in known.solvable:
-        return "all_fail_not_proven_solvable"
-    return None
-
-
-def _row(found: Found, own: Trajectory, scene: Scene, known: Standings) -> KtoRow:
-    one, standing = found.trajectory, known.of(own.task_id, policy_name(own))
-    kind = template(scene.task, own.env)
-    tenth = _TENTHS * scene.state.turn // len(own.turns)
+    if act.good:
+        gap = provenance_gap(one, act.turn)
+        if gap is not None:
+            return f"positive_{gap}"
+    else:
+        if act.row.metric == INJECTION:
+            twin = scene.better(act.row, own)
+            if twin is None:
+                return "trajectory_lost"
+            unlikely = bar(twin.trajectory, one, act.turn, scene.surprisals, settings.student)
+            if unlikely is not None:
+                return f"injection_{unlikely}"
+        if known.rate(one) == 0 and one.task_id not in known.solvable:
+            return "all_fail_not_proven_solvable"
+    kind, turn = template(scene.task, own.env), scene.state.turn
+    told = act.told() | {"gold_informed": one.gold_informed or own.gold_informed}
     label = KtoLabel(
-        trajectory_id=one.trajectory_id,
-        turn=found.turn,
-        desirable=found.desirable,
-        stratum=f"{kind}|{tool_in_context(own, scene.state.turn)}|{tenth}",
-        q=found.q,
-        n=found.n,
-        method=found.row.method,
-        task_rate=None if standing is None else standing.rate,
-        source=found.row.metric,
-        policy=found.policy,
-        authorship=found.authorship,
-        on_policy_for=found.row.on_policy_for,
-        task_id=own.task_id,
+        **told | {"task_id": own.task_id},
+        desirable=bool(act.good),
+        stratum=f"{kind}|{tool_in_context(own, turn)}|{_TENTHS * turn // len(own.turns)}",
+        task_rate=known.rate(own),
         template=kind,
-        gold_informed=one.gold_informed or own.gold_informed,
-        benchmark=one.benchmark,
-        split=one.split,
     )
-    return KtoRow(label, one)
+    return (prompt_digest(one, act.turn), act.digest), KtoRow(label, one)

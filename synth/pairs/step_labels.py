@@ -2,42 +2,101 @@
 hard labels.
 """
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, may_leave
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.loss_turns import EVIDENCE
-from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, Experiment
-from synth.pairs.gold_rules import blamed
-from synth.pairs.report import StepReport
-from synth.pairs.rows import StepRow
-from synth.pairs.settings import LabelSettings
-from synth.pairs.states import Scene, scenes
+from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE
+from synth.pairs.labels import LabelSettings, StepReport, TurnRow
+from synth.pairs.states import PairAct, Scene, scenes
 from synth.pairs.turns import policy_name
-from synth.schemas.pairs import StepLabel, Tier
-from synth.schemas.trajectory import Authorship, Trajectory
-from synth.text.transcript.acts import act_digest
+from synth.schemas.pairs import PrmLabel, Tier
+from synth.schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.text.provenance.effect import effectful_by_name
 
+PROCESS, STATE = "process", "state"
+POLICY_BREACH, PROTECTED_WRITE = "policy_breach", "protected_write"
+_BREACH = re.compile(r"^(\S+) in turn (\d+): ")
+_PROTECTED = re.compile(r"^changed although protected: ([^/]+)/([^/]+)/(.+)$")
+
+
+class BlamedStep(msgspec.Struct, frozen=True):
+    """A turn and the rule that it broke; `turn` None where the evidence does not single one out."""
+
+    turn: int | None
+    rule: str
+
+
+def blamed(trajectory: Trajectory) -> Iterator[BlamedStep]:
+    """The turns that the parts of the check name: `RULE in turn N: ...` of a broken process, and
+    the only write that can have changed a
+    protected row. A turn that the policy did not take is never blamed.
+    """
+    parts = trajectory.check_result.parts if trajectory.check_result is not None else ()
+    seen: set[BlamedStep] = set()
+    for part in parts:
+        if part.passed:
+            continue
+        for line in part.evidence:
+            found = _read(trajectory, line)
+            if found is not None and found not in seen:
+                seen.add(found)
+                yield found
+
+
+def _read(trajectory: Trajectory, line: str) -> BlamedStep | None:
+    breach = _BREACH.match(line)
+    if breach is not None:
+        turn, rule = int(breach.group(2)), f"{POLICY_BREACH}:{breach.group(1)}"
+        own = turn < len(trajectory.turns) and _own(trajectory.turns[turn])
+        return BlamedStep(turn if own else None, rule)
+    protected = _PROTECTED.match(line)
+    if protected is None:
+        return None
+    return BlamedStep(
+        _writer(trajectory, protected.group(2)), f"{PROTECTED_WRITE}:{protected.group(1)}"
+    )
+
+
+def _writer(trajectory: Trajectory, key: str) -> int | None:
+    """The one own turn that changed the state by an effectful call that was not refused; of
+    several, the one that names the row.
+    """
+    writes = [turn for turn in trajectory.turns if _own(turn) and _wrote(trajectory, turn)]
+    naming = [
+        turn for turn in writes if any(f'"{key}"' in call.arguments for call in turn.tool_calls)
+    ]
+    found = naming or writes
+    return found[0].index if len(found) == 1 else None
+
+
+def _own(turn: Turn) -> bool:
+    return turn.sampled_by is SampledBy.POLICY and turn.injected is None
+
+
+def _wrote(trajectory: Trajectory, turn: Turn) -> bool:
+    before = (
+        trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
+    )
+    changed = turn.state_key is None or turn.state_key != before
+    refused = bool(turn.observations) and all(seen.error for seen in turn.observations)
+    return changed and not refused and any(effectful_by_name(call.name) for call in turn.tool_calls)
+
+
+_TESTS = (CRITICAL_STEP, REPAIR, INJECTION)
 STATISTICAL = ("decisive_drop",)
 """Metrics of `topology` about single turns: proposals, never hard labels."""
 
 
-class Act(msgspec.Struct, frozen=True):
-    """A turn with what its continuations came to; `label` None where no test decided it."""
-
-    trajectory: Trajectory
-    turn: int
-    label: bool | None
-    q: float
-    n: int
-    policy: str
-    authorship: Authorship
-    row: Experiment
+StepRow = TurnRow[PrmLabel]
 
 
 def step_labels(
@@ -79,82 +138,46 @@ def _every(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Itera
 def _interventional(
     ledger: Ledger, settings: LabelSettings, report: StepReport
 ) -> Iterator[StepRow]:
-    for scene in scenes(ledger, (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION), report.aside):
+    for scene in scenes(ledger, (*_TESTS, STEP_VALUE), report.aside):
         own = scene.own
         if own is None:
             report.left_out["trajectory_lost"] += 1
             continue
         seen: set[str] = set()
         for act in report.aside.all_of(own.trajectory_id, partial(_acts, scene, own)):
-            digest = act_digest(act.trajectory.turns[act.turn])
-            one = act.trajectory
-            lineage = Lineage(one, (act.authorship,), continuation=one is not own)
-            verdicts = scene.verdicts[one.trajectory_id]
-            refusal = may_leave(lineage, verdicts, LABELLED_TURNS, settings)
-            if not report.leaves(refusal or ("duplicate" if digest in seen else None)):
-                seen.add(digest)
-                yield StepRow(_label(act), one)
+            refusal = scene.refusal(act.trajectory, (act.authorship,), own, settings)
+            if not report.leaves(refusal or ("duplicate" if act.digest in seen else None)):
+                seen.add(act.digest)
+                passed = round(act.q * act.n)
+                label = PrmLabel(
+                    **act.told(), tier=Tier.INTERVENTIONAL, label=act.good, successes=passed
+                )
+                yield StepRow(label, act.trajectory)
 
 
-def _acts(scene: Scene, own: Trajectory) -> Iterator[Act]:
+def _acts(scene: Scene, own: Trajectory) -> Iterator[PairAct]:
     """The own act by all its continuations, then the others; one that a test decided before one
     that only was continued.
     """
-    turn, rows = scene.state.turn, scene.state.rows
-    tests = [*scene.state.of(CRITICAL_STEP), *scene.state.of(REPAIR), *scene.state.of(INJECTION)]
-    lost = any(row.confirmed for row in tests)
-    values = [
-        row for row in scene.state.of(STEP_VALUE) if row.act == row.own and row.value is not None
-    ]
-    counted = [(row.value, row.n, row) for row in values] or [
-        (row.q_neg, row.n_neg, row) for row in tests if row.q_neg is not None
-    ]
+    tests = [row for metric in _TESTS for row in scene.state.of(metric)]
+    counted = [
+        (row.value, row.n, row)
+        for row in scene.state.of(STEP_VALUE)
+        if row.act == row.own and row.value is not None
+    ] or [(row.q_neg, row.n_neg, row) for row in tests if row.q_neg is not None]
     if counted:
         q, n, row = max(counted, key=lambda found: found[1])
         method = next((test.method for test in tests), row.method)
-        told = msgspec.structs.replace(row, method=method)
-        yield Act(
-            own, turn, False if lost else None, q or 0.0, n, policy_name(own), own.authorship, told
-        )
-    for row in sorted((row for row in rows if row in tests), key=lambda row: not row.confirmed):
-        other = (
-            scene.trajectories.get(row.clean_twin_id)
-            if row.metric == INJECTION
-            else scene.solved(row)
-        )
-        if other is None or turn >= len(other.turns) or row.q_pos is None:
-            continue
-        author = (
-            (policy_name(other), other.authorship)
-            if row.metric == INJECTION
-            else scene.author(row, own)
-        )
-        yield Act(other, turn, True if row.confirmed else None, row.q_pos, row.n_pos, *author, row)
+        lost = False if any(test.confirmed for test in tests) else None
+        yield scene.own_act(replace(row, method=method), own, q or 0.0, n, lost)
+    among = (row for row in scene.state.rows if row in tests and row.q_pos is not None)
+    for row in sorted(among, key=lambda row: not row.confirmed):
+        better = scene.better(row, own)
+        if better is not None:
+            yield better
 
 
-def _label(act: Act) -> StepLabel:
-    one = act.trajectory
-    return StepLabel(
-        trajectory_id=one.trajectory_id,
-        turn=act.turn,
-        tier=Tier.INTERVENTIONAL,
-        source=act.row.metric,
-        label=act.label,
-        q=act.q,
-        n=act.n,
-        successes=round(act.q * act.n),
-        method=act.row.method,
-        on_policy_for=act.row.on_policy_for,
-        policy=act.policy,
-        authorship=act.authorship,
-        task_id=one.task_id,
-        gold_informed=one.gold_informed,
-        benchmark=one.benchmark,
-        split=one.split,
-    )
-
-
-def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[StepLabel]:
+def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[PrmLabel]:
     for found in blamed(trajectory):
         if found.turn is not None and found.turn < (trajectory.pivot_turn or 0):
             continue  # of a turn that another trajectory took
@@ -164,7 +187,7 @@ def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[StepLabel]:
             yield _of(trajectory, found.turn, Tier.GOLD_RULE, "check", found.rule, label=False)
 
 
-def _statistical(connection: LedgerConnection, trajectory: Trajectory) -> Iterator[StepLabel]:
+def _statistical(connection: LedgerConnection, trajectory: Trajectory) -> Iterator[PrmLabel]:
     sql = (
         "SELECT turn, metric, value FROM scores WHERE subject_id = ? AND turn IS NOT NULL AND "
         "metric IN (SELECT unnest(?)) ORDER BY ALL"
@@ -184,8 +207,8 @@ def _of(
     *,
     label: bool | None = None,
     value: float | None = None,
-) -> StepLabel:
-    return StepLabel(
+) -> PrmLabel:
+    return PrmLabel(
         trajectory_id=trajectory.trajectory_id,
         turn=turn,
         tier=tier,

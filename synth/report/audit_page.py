@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from synth.engine.table import Table
 from synth.envs.audit.report import AuditAnswer, Report
-from synth.envs.conformance.finding import Finding
+from synth.envs.conformance.finding import QuestionFinding
 from synth.report.html import document
 from synth.schemas.printable import in_html
 
@@ -61,9 +60,7 @@ def _section(answer: AuditAnswer) -> str:
     failed.
     """
     opened = " open" if answer.passed is False else ""
-    evidence = "".join(
-        Table(found.title, found.columns, found.rows).html() for found in answer.tables
-    )
+    evidence = "".join(table.html() for table in answer.tables)
     if evidence:
         summary = (
             "<summary>Evidence: "
@@ -86,7 +83,7 @@ def _section(answer: AuditAnswer) -> str:
     )
 
 
-def _part(finding: Finding) -> str:
+def _part(finding: QuestionFinding) -> str:
     detail = in_html(finding.detail) or '<span class="quiet">as it should be</span>'
     return f"<tr><td>{in_html(finding.name.replace('_', ' '))}</td><td>{_mark(finding.passed)}</td><td>{detail}</td></tr>"
 

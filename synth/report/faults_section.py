@@ -5,7 +5,7 @@ lost more often.
 from functools import reduce
 
 from synth.engine.numbers import counted_noun
-from synth.engine.table import Drawn, Table
+from synth.engine.table import DrawnCell, Table
 from synth.ledger.groups import LOST_SHARE
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
@@ -117,7 +117,7 @@ def _by_length(connection: LedgerConnection) -> str:
             share = (
                 f"{lost / attempts:.1%}",
                 percents(low, high),
-                Drawn(bar(lost / attempts, low, high)),
+                DrawnCell(bar(lost / attempts, low, high)),
             )
             rows.append(
                 (

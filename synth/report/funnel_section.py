@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from synth.engine.episodes_report import episodes_report
 from synth.engine.funnel import funnel_notes, funnel_table
+from synth.engine.stage_reports import episodes_report
 from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.state import IMPORT

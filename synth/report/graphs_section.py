@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-import msgspec
-
 from synth.ledger.graph_rows import Edge
 from synth.ledger.ledger import Ledger
+from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.graph_svg import STYLE, picture
 from synth.report.section import Section
+from synth.schemas.measures import Potentials
 from synth.schemas.printable import in_html
 from synth.topology.graph import START, SUCCESS
 from synth.topology.stored_graph import rows_of
@@ -33,7 +33,9 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         parts = [_LEGEND]
         for at, (task, population, n, n_success) in enumerate(chosen):
             rows = rows_of(connection, task, population)
-            lucky = _along(connection.execute(_LUCKY, [task]).fetchall(), rows.edges)
+            unproven = [one for (one,) in connection.execute(_LUCKY, [task]).fetchall()]
+            passes = read(connection, Potentials, ("potential",), subjects=unproven)
+            lucky = _along([one.about.nodes for one in passes], rows.edges)
             said = {node: stand_ins.in_text(task, done) for node, done in rows.said.items()}
             svg = picture(rows.nodes, rows.edges, said, lucky)
             parts.append(
@@ -50,16 +52,15 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
 
 
 _LUCKY = """
-SELECT s.detail FROM scores AS s JOIN decisions AS d ON d.trajectory_id = s.subject_id
-JOIN trajectories AS t ON t.trajectory_id = s.subject_id
-WHERE s.metric = 'potential' AND d.reason = 'lucky_unproven' AND t.task_id = ?
+SELECT trajectory_id FROM decisions JOIN trajectories USING (trajectory_id)
+WHERE reason = 'lucky_unproven' AND task_id = ?
 """
 
 
-def _along(details: Sequence[tuple[str]], edges: Sequence[Edge]) -> set[tuple[str, str]]:
+def _along(passes: Sequence[Sequence[str]], edges: Sequence[Edge]) -> set[tuple[str, str]]:
     """The edges of a graph that some passes went along."""
     passed = {(edge.source_node, edge.target_node) for edge in edges if edge.n_success}
-    paths = [[START, *msgspec.json.decode(detail)["nodes"], SUCCESS] for (detail,) in details]
+    paths = [[START, *nodes, SUCCESS] for nodes in passes]
     return {pair for path in paths for pair in pairwise(path) if pair in passed}
 
 

@@ -2,7 +2,7 @@
 to.
 """
 
-from synth.engine.table import Drawn, Table
+from synth.engine.table import DrawnCell, Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
@@ -48,10 +48,10 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         return None
     rows = []
     for method, policy, model, tasks, attempts, *counts, solved, judged in found:
-        rate = ("-", "-", Drawn(""))
+        rate = ("-", "-", DrawnCell(""))
         if judged:
             middle, (low, high) = sum(solved) / sum(judged), clustered(solved, judged)
-            rate = (f"{middle:.0%}", percents(low, high), Drawn(bar(middle, low, high)))
+            rate = (f"{middle:.0%}", percents(low, high), DrawnCell(bar(middle, low, high)))
         by = f"{policy} ({model})" if model else policy
         rows.append(
             (method, by, f"{tasks:,}", *(f"{int(count):,}" for count in (attempts, *counts)), *rate)

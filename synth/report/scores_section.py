@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from synth.engine.table import Drawn, Table, meant
+from synth.engine.table import DrawnCell, Table, meant
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
@@ -68,7 +68,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
     for metric, count, undefined, of_turns, *values in found:
         figures = [_figure(value) for value in values[:5]]
         subject = "turns" if of_turns == count else "wholes" if not of_turns else "both"
-        named = Drawn(meant(metric, MEANINGS)) or metric
+        named = DrawnCell(meant(metric, MEANINGS)) or metric
         rows.append(
             (
                 named,
@@ -76,7 +76,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
                 f"{count - undefined:,}",
                 f"{undefined:,}",
                 *figures,
-                Drawn(_histogram(values[5:], figures)),
+                DrawnCell(_histogram(values[5:], figures)),
             )
         )
     note = (

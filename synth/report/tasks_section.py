@@ -1,7 +1,7 @@
 """Tasks: how often each was solved, and what its graph says about it."""
 
 from synth.engine.numbers import counted_noun
-from synth.engine.table import Drawn, Table
+from synth.engine.table import DrawnCell, Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
@@ -75,7 +75,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
         words += f" The {SHOWN} nearest to a half are shown; the list of trajectories has all."
     rows = [
         (
-            Drawn(f'<a href="#task={in_html(identity)}">{in_html(identity[:8])}</a>'),
+            DrawnCell(f'<a href="#task={in_html(identity)}">{in_html(identity[:8])}</a>'),
             _short(stand_ins.in_text(identity, goal or "")),
             *(f"{count:,}" for count in counts),
             *_rate(*counts[1:4]),
@@ -109,9 +109,13 @@ def _judged(solved: int, failed: int, truncated: int) -> int:
 def _rate(solved: int, failed: int, truncated: int) -> tuple[str, str, str]:
     judged = _judged(solved, failed, truncated)
     if not judged:
-        return "-", "-", Drawn("")
+        return "-", "-", DrawnCell("")
     low, high = wilson(solved, judged)
-    return f"{solved / judged:.0%}", percents(low, high), Drawn(bar(solved / judged, low, high))
+    return (
+        f"{solved / judged:.0%}",
+        percents(low, high),
+        DrawnCell(bar(solved / judged, low, high)),
+    )
 
 
 def _short(goal: str) -> str:

@@ -4,11 +4,12 @@ outcome that the ledger would hold.
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from synth.boundary import FaultError, guard_async
+from synth.boundary import FaultError, guard_async, imported
+from synth.exporters.sft_rows import joined_answers
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
@@ -16,11 +17,40 @@ from synth.rollout.recorded_turn import recorded_turn
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
 from synth.schemas.errors import ConfigError
-from synth.schemas.messages import greeting_turn
+from synth.schemas.messages import greeting_turn, observation_message
+from synth.schemas.model import Message
 from synth.schemas.outcome import Fault, Outcome, Termination, settle
 from synth.schemas.policy import Act
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, Turn
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
+
+SAFE = "synth.flows.environments:open_env"
+"""Environments that need no start, and those that the user's own environments.yaml binds."""
+
+
+def opener(worlds: str) -> OpenEnv:
+    """`package.module:attribute` of an opener, or a YAML file of the user's own with an `env`
+    block. Raises `ConfigError`.
+    """
+    if worlds.endswith((".yaml", ".yml")):
+        return cast(OpenEnv, imported("worlds", "synth.flows.environments:bound_envs")(worlds))
+    found = imported("worlds", worlds)
+    if not callable(found):
+        raise ConfigError(
+            f"worlds: {worlds} is a {type(found).__name__}, not a function of an environment's "
+            "name and settings"
+        )
+    return cast(OpenEnv, found)
+
+
+def refuse_another(name: str, task_env: str, row: Mapping[str, Any]) -> None:
+    """Raises `ConfigError` where the task of a row is of another environment than the row says."""
+    if task_env != name:
+        raise ConfigError(
+            f"row {str(row.get('task_id'))[:80]!r}: says {name!r}, its task {task_env[:80]!r}; do "
+            "not use these rows"
+        )
+
 
 T = TypeVar("T")
 
@@ -44,7 +74,12 @@ def task_of(row: Mapping[str, Any]) -> Task:
         ) from error
 
 
-class Episode:
+def answers(response: Response) -> list[Message]:
+    """What is said to a turn, words of users in the answers of tools."""
+    return joined_answers([observation_message(one) for one in response.observations])
+
+
+class RlEpisode:
     """One episode at a time. A fault of the world ends it as `invalid`, and is raised: a fault is
     never a reward.
     """
@@ -94,6 +129,15 @@ class Episode:
         else:
             self._ended = reached(self._limits, self.turns, completion_tokens=0, waited_s=0)
         return response
+
+    async def call(self, name: str, arguments: str) -> tuple[str, bool]:
+        """A turn of one call: what the tool answers, with what the user says to it behind (as
+        `join_answers` writes rows of SFT), and whether it is an error.
+        """
+        call = ToolCall.received(f"call_{len(self.turns)}", name, arguments)
+        response = await self.step(AgentTurn(tool_calls=(call,)))
+        said = "\n\n".join(message["content"] for message in answers(response))
+        return said, bool(response.observations) and response.observations[0].error
 
     @property
     def done(self) -> bool:

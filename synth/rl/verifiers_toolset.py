@@ -10,14 +10,9 @@ from mcp.types import Tool as McpTool
 from pydantic import Field
 
 from synth.boundary import FaultError
-from synth.exporters.unroll import joined_answers
-from synth.rl.episode import Episode, task_of
-from synth.rl.opener import SAFE, opener
+from synth.rl.episode import SAFE, RlEpisode, opener, task_of
 from synth.rollout.limits import Limits
 from synth.schemas.canonical import canonical_json
-from synth.schemas.environment import AgentTurn
-from synth.schemas.messages import observation_message
-from synth.schemas.trajectory import ToolCall
 
 BROKEN = "The world broke; nothing more can be done."
 
@@ -42,7 +37,7 @@ class WorldState(vf.State):  # type: ignore[misc]
 
 
 class WorldConfig(vf.ToolsetConfig):  # type: ignore[misc]
-    """`worlds` says how environments are started (`synth.rl.opener`), which no row can; `limits`
+    """`worlds` says how environments are started (`synth.rl.episode`), which no row can; `limits`
     are those of a rollout.
     """
 
@@ -50,9 +45,9 @@ class WorldConfig(vf.ToolsetConfig):  # type: ignore[misc]
     limits: Limits = Limits()
 
 
-def opened_by(config: WorldConfig) -> Episode:
+def opened_by(config: WorldConfig) -> RlEpisode:
     """An episode with the worlds that the settings name. Raises `ConfigError`."""
-    return Episode(opener(config.worlds), config.limits)
+    return RlEpisode(opener(config.worlds), config.limits)
 
 
 class WorldToolset(vf.Toolset[WorldConfig, WorldState]):  # type: ignore[misc]
@@ -90,23 +85,14 @@ class WorldToolset(vf.Toolset[WorldConfig, WorldState]):  # type: ignore[misc]
         this raises: no reward, then.
         """
         episode = self._episode
-        call = ToolCall.received(
-            f"call_{len(episode.turns)}", name, canonical_json(arguments).decode()
-        )
         try:
-            response = await episode.step(AgentTurn(tool_calls=(call,)))
+            text, failed = await episode.call(name, canonical_json(arguments).decode())
             outcome = await episode.outcome()
         except FaultError as error:
             self.state.fault = str(error)
             return CallToolResult(content=[TextContent(type="text", text=BROKEN)], is_error=True)
         self.state.outcome, self.state.reward = outcome.value, await episode.reward()
-        messages = joined_answers(
-            [observation_message(observation) for observation in response.observations]
-        )
-        text = "\n\n".join(message["content"] for message in messages)
-        return CallToolResult(
-            content=[TextContent(type="text", text=text)], is_error=response.observations[0].error
-        )
+        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,11 @@ from verl.experimental.agent_loop.tool_agent_loop import AgentData, AgentState, 
 from verl.tools.schemas import ToolResponse
 
 from synth.boundary import FaultError
-from synth.exporters.unroll import joined_answers
 from synth.models.reply_health import FINISH_REASONS
-from synth.rl.episode import Episode, task_of
-from synth.rl.opener import SAFE, opener
+from synth.rl.episode import SAFE, RlEpisode, answers, opener, task_of
 from synth.rollout.limits import Limits
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
-from synth.schemas.messages import observation_message
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import ToolCall
 
@@ -32,7 +29,7 @@ _COMPLETED = frozenset({None, "completed", *FINISH_REASONS})
 
 
 class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
-    """Plays a row's task. `worlds` says how environments are started (`synth.rl.opener`): it stands
+    """Plays a row's task. `worlds` says how environments are started (`synth.rl.episode`): it stands
     in the trainer's configuration, and
     no row can change it; `limits` are those of a rollout.
 
@@ -55,7 +52,7 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, server_manager=_Watched(server_manager), **kwargs)
-        self._episode = Episode(opener(worlds), Limits(**(limits or {})))
+        self._episode = RlEpisode(opener(worlds), Limits(**(limits or {})))
         self._tries = tries
         self._answers: dict[str, str] = {}
 
@@ -106,12 +103,9 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
             ),
         )
         response = await self._episode.step(turn)
-        told = joined_answers(
-            [observation_message(observation) for observation in response.observations]
-        )
         self._answers = {
             message["tool_call_id"]: message["content"]
-            for message in told
+            for message in answers(response)
             if message["role"] == "tool"
         }
         state = await super()._handle_processing_tools_state(agent_data)

@@ -5,7 +5,7 @@ compared with it.
 from collections.abc import Sequence
 
 from synth.boundary import FaultError
-from synth.ledger.journal import Event, Faulted, Journal, Reply, Step
+from synth.ledger.journal import Event, Journal, JournaledFault, JournaledReply, JournaledStep
 from synth.models.reply_health import unfinished
 from synth.schemas.canonical import content_hash
 from synth.schemas.model import ChatModel, Completion, Message, ModelError, Sampling
@@ -25,9 +25,9 @@ class Resumption:
     ) -> None:
         self.slot_id = slot_id
         self.attempt = attempt
-        self.replies = {e.ordinal: e for e in events if isinstance(e, Reply)}
-        self.steps = {e.turn: e.observed for e in events if isinstance(e, Step)}
-        self.fault = next((e for e in events if isinstance(e, Faulted)), None)
+        self.replies = {e.ordinal: e for e in events if isinstance(e, JournaledReply)}
+        self.steps = {e.turn: e.observed for e in events if isinstance(e, JournaledStep)}
+        self.fault = next((e for e in events if isinstance(e, JournaledFault)), None)
         self.live = not events
         self.calls = 0
         self.journal = journal
@@ -41,7 +41,7 @@ class Resumption:
         seen = content_hash([observations, state_key])
         recorded = None if self.live else self.steps.get(turn)
         if recorded is None:
-            self.journal.append(Step(self.slot_id, self.attempt, turn, seen))
+            self.journal.append(JournaledStep(self.slot_id, self.attempt, turn, seen))
         elif recorded != seen:
             raise FaultError(
                 Fault.DRIFT,
@@ -63,7 +63,7 @@ class Resumption:
         """Records the fault that ends this attempt, unless the journal has it."""
         if self.live or self.fault is None:
             self.journal.append(
-                Faulted(self.slot_id, self.attempt, turn, phase, error.fault, error.detail)
+                JournaledFault(self.slot_id, self.attempt, turn, phase, error.fault, error.detail)
             )
 
 
@@ -106,7 +106,7 @@ class JournaledModel:
                 f"model {self._model.name}: the reply is unusable: {broken}", retryable=True
             )
         resumption.journal.append(
-            Reply(resumption.slot_id, resumption.attempt, ordinal, request, completion)
+            JournaledReply(resumption.slot_id, resumption.attempt, ordinal, request, completion)
         )
         return completion
 

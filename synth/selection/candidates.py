@@ -2,15 +2,57 @@
 about it before.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from math import inf, log
 from types import MappingProxyType
 
 from synth.loss_turns import EVIDENCE, characters, mask_reason
+from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.selection.choosing import Candidate
 from synth.text.provenance.linter import provenance
 from synth.topology.trajectory_measures import strategy
+
+REWARD = "trajectory_reward"
+"""Score of a trajectory, 1 to 5: its weight in a draw."""
+_DIGITS = 13
+"""Hexadecimal ones of a hash: as many as a float holds."""
+
+
+def draw_rank(seed: int, trajectory_id: str, reward: float | None) -> float:
+    """log(u) / R with u uniform in (0, 1) by the seed: in the order of these, the greatest first,
+    each next one is drawn with probability
+    R over the sum of those left (Efraimidis and Spirakis 2006). Without a reward -inf: never before
+    one that has some.
+    """
+    if reward is None or reward <= 0:
+        return -inf
+    return (
+        log(
+            (int(content_hash(["weighted_draw", seed, trajectory_id])[:_DIGITS], 16) + 0.5)
+            / 16**_DIGITS
+        )
+        / reward
+    )
+
+
+def composition(parts: Iterable[tuple[Mapping[str, Hashable], int]]) -> dict[str, dict[str, int]]:
+    """How much of the size falls to each value of each trait, from (traits, size)."""
+    found: dict[str, Counter[str]] = {}
+    for traits, size in parts:
+        for trait, value in traits.items():
+            found.setdefault(trait, Counter())[str(value)] += size
+    return {trait: dict(sorted(counts.items())) for trait, counts in found.items()}
+
+
+def share(counts: Mapping[str, Mapping[str, int]], trait: str, value: str = "True") -> str:
+    """How much falls to one value, in words."""
+    found = counts.get(trait, {})
+    total = sum(found.values())
+    return f"{found.get(value, 0) / total:.0%}" if total else "nothing"
+
 
 TURN_BUCKETS = (4, 8, 16, 32)
 SECOND_EVIDENCE = "second_evidence"

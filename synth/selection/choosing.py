@@ -4,10 +4,79 @@ deterministic, each with its reason.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import sqrt
 
 import msgspec
+from pydantic import BaseModel, ConfigDict, Field
 
-from synth.selection.allocation import TaskQuota, allocated
+PRIOR = 2.0
+"""Beta(2, 2) over the pass rate of a task."""
+EASY = 7 / 8
+FEWEST_TRIALS = 4
+"""By which a task can be called easy: half of those that pass every other time pass in one trial of
+one.
+"""
+
+
+class TaskQuota(msgspec.Struct, frozen=True):
+    """A task's trials with a verdict, the successes among them, and how many rows it could give."""
+
+    trials: int
+    successes: int
+    available: int
+
+    @property
+    def pass_rate(self) -> float:
+        """Shrunk to a half."""
+        return (self.successes + PRIOR) / (self.trials + 2 * PRIOR)
+
+    @property
+    def easy(self) -> bool:
+        """Whether it passes nearly always, as observed in at least `FEWEST_TRIALS`."""
+        return self.trials >= FEWEST_TRIALS and self.successes >= EASY * self.trials
+
+
+def allocated(tasks: Mapping[str, TaskQuota], rows: int, cap: int) -> dict[str, int]:
+    """Rows per task: proportional to sqrt(p (1 - p)), at most `cap` and what it has, `rows`
+    together or as near as that allows.
+
+    Whole numbers by largest remainder; ties and order by task id, so that equal tasks give equal
+    answers. What a task cannot take
+    goes to the others.
+    """
+    limits = {
+        task: min(cap, standing.available)
+        for task, standing in sorted(tasks.items())
+        if standing.available > 0
+    }
+    weights = {task: sqrt(tasks[task].pass_rate * (1 - tasks[task].pass_rate)) for task in limits}
+    shares = _shares(limits, weights, min(rows, sum(limits.values())))
+    given = {task: int(share) for task, share in shares.items()}
+    left = min(rows, sum(limits.values())) - sum(given.values())
+    open_tasks = [task for task in limits if given[task] < limits[task]]
+    for task in sorted(open_tasks, key=lambda task: (given[task] - shares[task], task))[:left]:
+        given[task] += 1
+    return given
+
+
+def _shares(limits: Mapping[str, int], weights: Mapping[str, float], rows: int) -> dict[str, float]:
+    """Proportional to the weights; what is beyond a task's limit is dealt among the others."""
+    found: dict[str, float] = {}
+    open_tasks = dict(weights)
+    left = float(rows)
+    while open_tasks:
+        total = sum(open_tasks.values())
+        full = [
+            task for task, weight in open_tasks.items() if left * weight / total >= limits[task]
+        ]
+        if not full:
+            return found | {task: left * weight / total for task, weight in open_tasks.items()}
+        for task in full:
+            found[task] = float(limits[task])
+            left -= limits[task]
+            del open_tasks[task]
+    return found
+
 
 HARD = 0.25
 
@@ -30,19 +99,26 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     world_fault: bool = False
 
 
-class Quotas(msgspec.Struct, frozen=True):
-    """`per_task` rows on average and at most `cap`; shares of all loss for tasks that nearly always
-    pass, and for recoveries.
+class SftSelection(BaseModel):
+    """Rows per task on average and at most, and shares of all loss: of tasks that nearly always
+    pass, of recoveries.
+
+    `by_reward`: of a task they are drawn by chance, in proportion to the scores of the stage
+    trajectory_reward, instead of the better
+    ones first.
     """
 
-    per_task: float = 2.0
-    cap: int = 4
-    easy_share: float = 0.15
-    recovery_share: float = 0.10
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    per_task: float = Field(default=2.0, gt=0, le=1000)
+    cap: int = Field(default=4, ge=1)
+    easy_share: float = Field(default=0.15, ge=0, le=1)
+    recovery_share: float = Field(default=0.10, ge=0, le=1)
+    by_reward: bool = False
 
 
 def chosen(
-    candidates: Sequence[Candidate], standings: Mapping[str, tuple[int, int]], quotas: Quotas
+    candidates: Sequence[Candidate], standings: Mapping[str, tuple[int, int]], rule: SftSelection
 ) -> dict[str, tuple[bool, str]]:
     """Trajectory -> (taken, reason). `standings` are trials and successes by task.
 
@@ -65,7 +141,7 @@ def chosen(
     tasks = {
         task: TaskQuota(*standings.get(task, (0, 0)), len(found)) for task, found in varied.items()
     }
-    shares = allocated(tasks, round(quotas.per_task * len(tasks)), quotas.cap)
+    shares = allocated(tasks, round(rule.per_task * len(tasks)), rule.cap)
     taken: list[Candidate] = []
     for task, found in varied.items():
         taken += found[: shares.get(task, 0)]
@@ -79,14 +155,14 @@ def chosen(
         taken = _within(
             taken,
             lambda one: one.task_id in easy,
-            quotas.easy_share,
+            rule.easy_share,
             "easy_tasks_have_their_share",
             decided,
         )
         taken = _within(
             _worlds_first(taken),
             lambda one: one.recovered,
-            quotas.recovery_share,
+            rule.recovery_share,
             "recoveries_have_their_share",
             decided,
         )

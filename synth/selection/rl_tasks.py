@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from pydantic import BaseModel, ConfigDict, Field
 
 from synth.topology.task_measures import mixed_group_probability
 
@@ -33,24 +34,25 @@ class RlTask(msgspec.Struct, frozen=True, kw_only=True):
     refused: str | None = None
 
 
-class RlRule(msgspec.Struct, frozen=True):
-    """`group` trials per task and step of the trainer; at most `tasks`, with a mixed group at least
-    as likely as `least`.
+class RlSelection(BaseModel):
+    """Tasks whose next `group` trials have both outcomes with a chance of at least `least`, at most
+    `tasks` of them, the likeliest first.
 
-    Tasks without a success do not compete: `unsolved` says which of them are kept beside the
-    others, `proven` for those that are known to
-    be solvable. `by_branching` breaks ties by `RlTask.branching`; what is left of them falls to the
-    task ids, which are content hashes.
+    `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a
+    success of a retry), `all`, `none`.
+    `by_branching`: ties by error branch ratio x strategic heterogeneity, before the task id.
     """
 
-    group: int = 8
-    tasks: int | None = None
-    least: float = 0.5
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    group: int = Field(default=8, ge=2, le=1024)
+    tasks: int | None = Field(default=None, ge=1)
+    least: float = Field(default=0.5, ge=0, le=1)
     unsolved: Unsolved = "proven"
     by_branching: bool = False
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class RankedTask(msgspec.Struct, frozen=True):
     """Whether a task is taken, why, the chance that its group is mixed, and its rank from 1 among
     those that compete.
     """
@@ -61,40 +63,37 @@ class Ranked(msgspec.Struct, frozen=True):
     rank: int | None = None
 
 
-def ranked(tasks: Sequence[RlTask], rule: RlRule) -> dict[str, Ranked]:
+def ranked(tasks: Sequence[RlTask], rule: RlSelection) -> dict[str, RankedTask]:
     """Task -> what was decided of it. Tasks that were never tried compete by the prior."""
     mixed = {
         one.task_id: mixed_group_probability(one.successes, one.trials, rule.group) for one in tasks
     }
-    found: dict[str, Ranked] = {}
+    found: dict[str, RankedTask] = {}
     competing: list[RlTask] = []
     for one in tasks:
         chance = mixed[one.task_id]
         if one.refused is not None:
-            found[one.task_id] = Ranked(False, one.refused, chance)
+            found[one.task_id] = RankedTask(False, one.refused, chance)
         elif one.trials and not one.successes:
             keep = rule.unsolved == "all" or (rule.unsolved == "proven" and one.solvable)
-            found[one.task_id] = Ranked(
+            found[one.task_id] = RankedTask(
                 keep, "unsolved_but_solvable" if one.solvable else "unsolved", chance
             )
         else:
             competing.append(one)
-    order = sorted(competing, key=lambda one: (-mixed[one.task_id], -_tie(one, rule), one.task_id))
+
+    def place(one: RlTask) -> tuple[float, float, str]:
+        tie = (one.branching or 0.0) if rule.by_branching else 0.0
+        return -mixed[one.task_id], -tie, one.task_id
+
+    order = sorted(competing, key=place)
     for rank, one in enumerate(order, 1):
         chance = mixed[one.task_id]
-        reason = (
-            "seldom_mixed"
-            if chance < rule.least
-            else "enough_tasks"
-            if rule.tasks is not None and rank > rule.tasks
-            else "chosen"
-        )
-        found[one.task_id] = Ranked(reason == "chosen", reason, chance, rank)
+        most = rule.tasks or len(order)
+        beyond = "enough_tasks" if rank > most else "chosen"
+        reason = "seldom_mixed" if chance < rule.least else beyond
+        found[one.task_id] = RankedTask(reason == "chosen", reason, chance, rank)
     return found
-
-
-def _tie(one: RlTask, rule: RlRule) -> float:
-    return one.branching or 0.0 if rule.by_branching else 0.0
 
 
 def band(one: RlTask) -> str:

@@ -39,12 +39,12 @@ class Agreement(msgspec.Struct, frozen=True):
             Measure(
                 f"{prefix}.kappa",
                 self.kappa,
-                detail={"interval": self.kappa_interval, "items": self.items},
+                about={"interval": self.kappa_interval, "items": self.items},
             ),
             Measure(
                 f"{prefix}.false_accepts",
                 rate,
-                detail={"interval": [low, high], "failures": self.failures},
+                about={"interval": [low, high], "failures": self.failures},
             ),
         ]
 

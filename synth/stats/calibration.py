@@ -30,7 +30,7 @@ _Z95 = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class LevelPlayed:
     """One episode with a verdict, at a level between 0 (easiest) and 1."""
 
     level: float
@@ -67,7 +67,7 @@ class Curve:
         )
 
 
-def fitted(played: Sequence[Played]) -> Curve:
+def fitted(played: Sequence[LevelPlayed]) -> Curve:
     """The most probable curve, and the covariance of its two numbers."""
     means, deviations = np.array([_PRIOR_RATE, _PRIOR_SLOPE]).T
     precision = deviations**-2
@@ -80,7 +80,7 @@ def fitted(played: Sequence[Played]) -> Curve:
 
 
 def round_levels(
-    number: int, played: Sequence[Played], target: float, episodes: int
+    number: int, played: Sequence[LevelPlayed], target: float, episodes: int
 ) -> list[tuple[float, int]]:
     """Round `number` of an experiment of `episodes` in all: (level, how many episodes there), empty
     after the last round.

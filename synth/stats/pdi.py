@@ -78,7 +78,7 @@ LEAST_ATTEMPTS = 3
 Level = Literal["soft", "strong"]
 
 
-class Step(msgspec.Struct, frozen=True):
+class PdiStep(msgspec.Struct, frozen=True):
     """What the memo after an attempt holds, and the attempt's own commands and failed tests."""
 
     commands: str
@@ -87,7 +87,7 @@ class Step(msgspec.Struct, frozen=True):
     failed_tests: frozenset[str] = frozenset()
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class PdiSnapshot(msgspec.Struct, frozen=True):
     """The proxy after one attempt; steps are numbered from 0. `triggered`: the pattern calls for an
     intervention of that level.
     """
@@ -110,15 +110,15 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 def snapshots(
-    steps: Sequence[Step],
+    steps: Sequence[PdiStep],
     backend: Backend = "token_overlap",
     *,
     least_attempts: int = LEAST_ATTEMPTS,
-) -> list[Snapshot]:
+) -> list[PdiSnapshot]:
     """One per attempt so far. Nothing triggers before the attempt of number `least_attempts`; the
     official code's is the second.
     """
-    found: list[Snapshot] = []
+    found: list[PdiSnapshot] = []
     parts: list[tuple[float, float, float]] = []
     for at, step in enumerate(steps):
         before = steps[at - 1] if at else None
@@ -132,7 +132,7 @@ def snapshots(
         if triggered:
             level = "strong" if found[-1].triggered else "soft"
         found.append(
-            Snapshot(
+            PdiSnapshot(
                 backend,
                 at,
                 executed,
@@ -148,7 +148,7 @@ def snapshots(
     return found
 
 
-def _parts(step: Step, before: Step | None, backend: Backend) -> tuple[float, float, float]:
+def _parts(step: PdiStep, before: PdiStep | None, backend: Backend) -> tuple[float, float, float]:
     """(exec, plan, oss) of an attempt."""
     absorbed = js_similarity if backend == "js_divergence" else coverage
     executed = absorbed(step.commands, step.facts) if step.facts else 0.0
@@ -198,7 +198,7 @@ class Index(msgspec.Struct, frozen=True):
     deviations: Phis
 
 
-def phis(steps: Sequence[Step], success_commands: str, skill: str) -> Phis | None:
+def phis(steps: Sequence[PdiStep], success_commands: str, skill: str) -> Phis | None:
     """`steps` are the failed attempts with their memos, in their order; the successful one, which
     leaves none, comes after them.
 

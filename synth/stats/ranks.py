@@ -14,7 +14,7 @@ Scored = Sequence[tuple[float, bool]]
 LEAST = 3
 
 
-class Ranking(msgspec.Struct, frozen=True):
+class RankAgreement(msgspec.Struct, frozen=True):
     """Within-task AUROC, averaged over the tasks that have both outcomes; 95 % interval by
     resampling whole tasks.
     """
@@ -56,7 +56,7 @@ def concordance(trials: Scored) -> tuple[float, int] | None:
 
 def within_tasks(
     by_task: Mapping[str, Scored], *, resamples: int = 2000, seed: int = 0
-) -> Ranking | None:
+) -> RankAgreement | None:
     """None where no task has both outcomes."""
     return over_tasks(
         [value for trials in by_task.values() if (value := concordance(trials)) is not None],
@@ -67,7 +67,7 @@ def within_tasks(
 
 def of_pairs(
     by_task: Mapping[str, Sequence[tuple[float, float]]], *, resamples: int = 2000, seed: int = 0
-) -> Ranking | None:
+) -> RankAgreement | None:
     """The same from pairs (score of the success, score of the failure) that were each scored for
     the comparison with the other.
     """
@@ -79,13 +79,15 @@ def of_pairs(
     return over_tasks(found, resamples=resamples, seed=seed)
 
 
-def over_tasks(found: Sequence[tuple[float, int]], *, resamples: int, seed: int) -> Ranking | None:
+def over_tasks(
+    found: Sequence[tuple[float, int]], *, resamples: int, seed: int
+) -> RankAgreement | None:
     """The mean of the tasks' concordances with its interval; None without any."""
     if not found:
         return None
     values = np.array([value for value, _ in found])
     drawn = np.random.default_rng(seed).integers(0, len(values), (resamples, len(values)))
     low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
-    return Ranking(
+    return RankAgreement(
         float(values.mean()), float(low), float(high), len(values), sum(pairs for _, pairs in found)
     )

@@ -25,7 +25,7 @@ COUNTED = frozenset({Outcome.SUCCESS, Outcome.FAILURE, Outcome.TRUNCATED})
 """Outcomes with a verdict; what was truncated has not solved its task."""
 
 
-class Trial(msgspec.Struct, frozen=True):
+class GraphTrial(msgspec.Struct, frozen=True):
     """One trajectory as a path through the graph; `nodes` has one entry per turn of the agent."""
 
     trajectory_id: str
@@ -54,7 +54,7 @@ class TaskGraph(msgspec.Struct, frozen=True):
 
     task_id: str
     level: Level
-    trials: tuple[Trial, ...]
+    trials: tuple[GraphTrial, ...]
     nodes: Mapping[str, Count]
     edges: Mapping[tuple[str, str], Count]
 
@@ -116,14 +116,14 @@ def task_graph(
     """The graph of trials of one task and one population. Raises `ValueError` for trajectories that
     are no such trials.
     """
-    trials: list[Trial] = []
+    trials: list[GraphTrial] = []
     populations: set[str] = set()
     for trajectory, keys in paths:
         if trajectory.task_id != task_id or not is_donor(trajectory):
             raise ValueError(f"trajectory {trajectory.trajectory_id} is no trial of task {task_id}")
         populations.add(population(trajectory))
         trials.append(
-            Trial(
+            GraphTrial(
                 trajectory.trajectory_id,
                 trajectory.outcome is Outcome.SUCCESS,
                 tuple(key.node(level) for key in keys),
@@ -137,7 +137,7 @@ def task_graph(
     return graph_of(task_id, trials, level)
 
 
-def graph_of(task_id: str, trials: Sequence[Trial], level: Level = "exact") -> TaskGraph:
+def graph_of(task_id: str, trials: Sequence[GraphTrial], level: Level = "exact") -> TaskGraph:
     """The graph of paths."""
     nodes: dict[str, Count] = {}
     edges: dict[tuple[str, str], Count] = {}

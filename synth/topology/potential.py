@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.topology.graph import TaskGraph, Trial
+from synth.topology.graph import GraphTrial, TaskGraph
 
 KAPPA = 2.0
 SEEN = 0.3
@@ -47,7 +47,7 @@ def potentials(graph: TaskGraph, kappa: float = KAPPA) -> list[Potential]:
 
 
 def _potential(
-    graph: TaskGraph, trial: Trial, kappa: float, left_out: Sequence[Trial]
+    graph: TaskGraph, trial: GraphTrial, kappa: float, left_out: Sequence[GraphTrial]
 ) -> Potential:
     donors = len(graph.trials) - len(left_out)
     successes = sum(other.success for other in graph.trials) - sum(

@@ -60,13 +60,9 @@ def wrong_look(site: InjectionPoint, random: Random) -> Mistake | None:
                         f"tells {told[2]} where {told[1]} was seen",
                     )
         elif call.name.split("_")[0].lower() in VERIFYING_VERBS:
-            found = [
-                (argument, value)
-                for argument in site.names(call)
-                for value in site.others(argument)
-            ]
+            found = site.choices((call,))
             if found:
-                argument, value = random.choice(found)
+                _, argument, value = random.choice(found)
                 what = (
                     f"verifies {argument.path} {written(value)} in place of "
                     f"{written(argument.value)}"

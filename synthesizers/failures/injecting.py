@@ -3,23 +3,33 @@ came to is written down.
 """
 
 from random import Random
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from synth.engine.study.player import DecisionState, on_policy_for
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
-from synth.schemas.labels import AttributionLabel
+from synth.schemas.labels import UNSET, AttributionLabel, Changed
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers.failures.bench import CONTROL_DRAWS, InjectionContext
-from synth.synthesizers.failures.labels import CONTROL, Injected, executed, test_row, untested_label
-from synth.synthesizers.failures.notes import ACCEPTED, Note
+from synth.synthesizers.failures.observation_faults import reaction
 from synth.synthesizers.failures.planning import InjectionPlan
-from synth.synthesizers.failures.preparing import Prepared, prepared
-from synth.synthesizers.failures.reaction import reaction
-from synth.synthesizers.steps.labels import on_policy_for
+from synth.synthesizers.failures.preparing import PreparedInjection, prepared
+from synth.synthesizers.failures.records import (
+    ACCEPTED,
+    CONTROL,
+    INJECTION,
+    OBSERVATION_FAULT,
+    RECOVERY,
+    TEST,
+    UNTESTED,
+    Note,
+    executed,
+)
+from synth.text.failure_modes import LEGEND_VERSION
 
 
 async def inject(
@@ -32,88 +42,105 @@ async def inject(
     if ready.put is None:
         _close(bench, planned, twin.trajectory_id, ready.what, again=ready.open)
         return
+    state, rest = DecisionState(twin, task, planned.turn), twin.turns[planned.turn + 1 :]
     replaying = bench.settings.evidence == "replay"
-    rest = (
-        [
-            ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK)
-            for turn in twin.turns[planned.turn + 1 :]
-        ]
-        if replaying
-        else []
-    )
-    came = await bench.played(twin, task, planned.turn, (ready.put, *rest))
-    if came.trajectory is None:
+    after = [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
+    came = await bench.played(state, (ready.put, *(after if replaying else ())))
+    run = came.trajectory
+    if run is None:
         bench.made.apart += came.attempts
         _close(bench, planned, twin.trajectory_id, came.reason, again=came.open)
         return
-    run = came.trajectory
-    injected = _described(bench, planned, twin, ready, ready.put, run)
-    reason = _without_label(run, planned.turn, has_effect=injected.effect.any)
+    changed = executed(twin.turns[planned.turn], run.turns[planned.turn])
+    reason = _without_label(run, planned.turn, has_effect=changed.any)
     if replaying:
         reason = {"": "replay_flip", "recovered": "harmless"}.get(reason, reason)
     for attempt in came.attempts:
-        shown = (
-            reason in ("", "recovered", "replay_flip")
-            and attempt.trajectory_id == run.trajectory_id
-        )
+        shown = reason in ("", *UNTESTED) and attempt.trajectory_id == run.trajectory_id
         (bench.made.seen if shown else bench.made.apart).append(attempt)
+    label = _label(bench, planned, state, ready, run, changed)
     if not reason:
-        await _tested(bench, task, injected, ready.put)
+        await _tested(bench, planned, state, ready.put, run, label)
         return
-    if reason == "recovered":
-        bench.made.scores.append(untested_label(injected, "recovered"))
-    elif reason == "replay_flip":
-        bench.made.scores.append(untested_label(injected, "replay_flip"))
+    if reason in UNTESTED:
+        recovered = reason == "recovered"
+        bench.made.scores.append(
+            Score(
+                run.trajectory_id,
+                RECOVERY if recovered else str(label.label),
+                1.0 if recovered else None,
+                planned.turn,
+                replace(label, status=UNTESTED[reason], recovered=recovered, label=UNSET),
+            )
+        )
     _close(bench, planned, run.trajectory_id, reason)
 
 
-async def _tested(bench: InjectionContext, task: Task, injected: Injected, bad: ForcedAct) -> None:
+async def _tested(
+    bench: InjectionContext,
+    planned: InjectionPlan,
+    state: DecisionState,
+    bad: ForcedAct,
+    run: Trajectory,
+    label: AttributionLabel,
+) -> None:
     """The test that a label stands on: the recorded turn against what was put there, live on both
     sides; now and then the A/A control.
     """
-    planned, twin, run = injected.planned, injected.twin, injected.trajectory
+    twin = state.parent
     good = ForcedAct(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
-    found = await bench.tested(twin, task, planned.turn, good, bad)
+    found = await bench.tested(state, good, bad)
     if found.accepted is None:
         _close(bench, planned, run.trajectory_id, f"undefined:{found.reason}", again=found.open)
         return
-    bench.made.scores.append(test_row(injected, accepted=found.accepted, evidence=found.evidence()))
+    label = replace(label, recovered=False, **found.evidence())
+    bench.made.scores.append(
+        Score(run.trajectory_id, TEST, float(found.accepted), planned.turn, label)
+    )
     _close(bench, planned, run.trajectory_id, ACCEPTED if found.accepted else "weak")
-    if (
-        found.method == "sequential"
-        and Random(f"control {planned.seed}").random() < bench.settings.controls
-    ):
-        same = await bench.tested(twin, task, planned.turn, good, good, draws_from=CONTROL_DRAWS)
+    drawn = Random(f"control {planned.seed}").random() < bench.settings.controls
+    if found.method == "sequential" and drawn:
+        same = await bench.tested(state, good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
-            label = AttributionLabel(**same.evidence(), control_of=run.trajectory_id)
+            about = AttributionLabel(**same.evidence(), control_of=run.trajectory_id)
             bench.made.scores.append(
-                Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, label)
+                Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, about)
             )
 
 
-def _described(
+def _label(
     bench: InjectionContext,
     planned: InjectionPlan,
-    twin: Trajectory,
-    ready: Prepared,
-    put: ForcedAct,
+    state: DecisionState,
+    ready: PreparedInjection,
     run: Trajectory,
-) -> Injected:
-    extra: dict[str, Any] = {}
-    if planned.strategy == "environment":
-        found = reaction(run, planned.turn, ready.answered, ready.wrong)
-        extra["reaction"] = msgspec.to_builtins(found)
-    if ready.instruction is not None:
-        extra["instruction"] = ready.instruction
-    return Injected(
-        planned=planned,
-        twin=twin,
-        trajectory=run,
-        put=put.act.turn,
-        what=ready.what,
-        effect=executed(twin.turns[planned.turn], run.turns[planned.turn]),
-        on_policy_for=on_policy_for(bench.role.policy),
-        extra=extra,
+    changed: Changed,
+) -> AttributionLabel:
+    """What was done to which run; it can be given to no dataset of preferences: no likelihood was
+    measured (rigor.md, 5).
+    """
+    agent = planned.strategy != "environment"
+    seen = UNSET if agent else reaction(run, planned.turn, ready.answered, ready.wrong)
+    return AttributionLabel(
+        label=INJECTION if agent else OBSERVATION_FAULT,
+        side="agent" if agent else "environment",
+        strategy=planned.strategy,
+        mode=planned.mode,
+        legend_version=LEGEND_VERSION,
+        preferred=planned.strategy == "natural",
+        clean_twin_id=state.parent.trajectory_id,
+        original=state.own,
+        injected=ready.put.act.turn if agent and ready.put is not None else None,
+        description=ready.what,
+        mistake_agent=(state.parent.turns[planned.turn].agent or "agent") if agent else None,
+        mistake_step=str(planned.turn) if agent else None,
+        effect=changed,
+        earliest_tested=False,
+        on_policy_for=on_policy_for(bench.player.role.policy),
+        likelihood="not measured",
+        dpo=False,
+        reaction=seen if seen is UNSET else msgspec.to_builtins(seen),
+        instruction=UNSET if ready.instruction is None else ready.instruction,
     )
 
 
@@ -144,5 +171,4 @@ def _close(
         Note.of_attempt(planned, reason, bench.round, again=again).as_score(subject)
     )
     if again:
-        bench.made.again = True
         bench.made.left.add(planned.seed)

@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from synth.engine.study.rebuilding import why_not_replayable
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import run_workers
 from synth.synthesizers.failures.bench import InjectionContext
 from synth.synthesizers.failures.injecting import inject
-from synth.synthesizers.failures.notes import Note
 from synth.synthesizers.failures.planning import Offer, PlannedTask, planned_for
+from synth.synthesizers.failures.records import Note
 from synth.synthesizers.failures.repairing import repair
-from synth.synthesizers.rebuilding import why_not_replayable
 
+NOT_BEGUN = "not_begun"
+"""What of a round a ceiling kept from beginning."""
 Job = Callable[[], Awaitable[None]]
 
 
@@ -31,7 +32,7 @@ async def play_round(
     leaves the rest to a rerun.
     """
     wanted = {identity for item in items for identity in (*item.twins, *item.failed)}
-    trials = {trial.trajectory_id: trial for trial in bench.run.ledger.trajectories(wanted)}
+    trials = bench.made.trials(wanted)
     tasks = bench.run.ledger.tasks({item.task_id for item in items})
     misfits = await _misfits(bench, items, trials, tasks)
     jobs: list[Job] = []
@@ -41,7 +42,15 @@ async def play_round(
         )  # looking for places in long trajectories takes its time, and an interrupt must not wait
         jobs += _jobs(bench, item, trials, tasks, offer, yielded, done, misfits)
     bench.run.progress.step(sum(note.tried and not note.open for note in done))
-    await _all(bench, jobs)
+
+    async def counted(job: Job) -> None:
+        if not bench.run.may_start():
+            bench.made.left.add(NOT_BEGUN)
+            return
+        await job()
+        bench.run.progress.step(1)
+
+    await bench.made.each(jobs, counted)
 
 
 async def _misfits(
@@ -56,7 +65,7 @@ async def _misfits(
     async def look(item: PlannedTask, identity: str) -> None:
         task, passes = tasks.get(item.task_id), identity in item.twins
         reason = await why_not_replayable(
-            bench.run, task, trials[identity], bench.limits.step_timeout_s, passes=passes
+            bench.run, task, trials[identity], bench.patience, passes=passes
         )
         if reason is not None:
             found.add(identity)
@@ -66,15 +75,15 @@ async def _misfits(
                     identity
                 )
             )
-            bench.made.again = bench.made.again or again
+            bench.made.left |= {identity} if again else set()
 
-    await _each(
-        bench,
+    await bench.made.each(
         [
             partial(look, item, identity)
             for item in items
             for identity in (*item.twins, *item.failed)
         ],
+        _done,
     )
     return found
 
@@ -98,16 +107,15 @@ def _jobs(
     over = {
         note.key for note in done if note.task_id == item.task_id and note.tried and not note.open
     }
-    able = bench.run.spec_of(task.env, task.env_config).capabilities
     planned, declined = planned_for(
         item,
         twins,
         bench.settings,
         offer,
         yielded,
-        bench.seed,
+        bench.player.seed,
         {int(key) for key in over if key.isdigit()},
-        affordances="affordances" in able,
+        affordances=bench.able(task, "affordances"),
     )
     for reason, count in declined.items():
         bench.made.scores += [
@@ -131,30 +139,8 @@ async def _repaired(bench: InjectionContext, trial: Trajectory, task: Task) -> N
     )
     bench.made.scores.append(note.as_score(trial.trajectory_id))
     if again:
-        bench.made.again = True
         bench.made.left.add(trial.trajectory_id)
 
 
-async def _all(bench: InjectionContext, jobs: Sequence[Job]) -> None:
-    """The attempts, as many under way as there are places; none begins once a ceiling is
-    reached.
-    """
-
-    async def counted(job: Job) -> None:
-        if not bench.run.may_start():
-            bench.made.again = True
-            return
-        await job()
-        bench.run.progress.step(1)
-
-    await _each(bench, [partial(counted, job) for job in jobs])
-
-
-async def _each(bench: InjectionContext, jobs: Sequence[Job]) -> None:
-    waiting = iter(jobs)
-
-    async def worker() -> None:
-        for job in waiting:
-            await job()
-
-    await run_workers(min(bench.places.limit, len(jobs)), worker)
+async def _done(job: Job) -> None:
+    await job()

@@ -2,10 +2,21 @@
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import msgspec
 
 from synth.boundary import FaultError, guard_async
+from synth.engine.asking import Answer
+from synth.engine.study.alternatives import (
+    asked_for,
+    drawn_acts,
+    merged,
+    played_there,
+    shown_at,
+)
+from synth.engine.study.placing import placed
+from synth.engine.study.player import DecisionState
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
@@ -17,31 +28,21 @@ from synth.synthesizers.failures.bench import InjectionContext
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.observation_faults import PLANTS
 from synth.synthesizers.failures.planning import InjectionPlan
-from synth.synthesizers.failures.prompt_injector import (
+from synth.synthesizers.failures.role_injector import (
     DRAWS,
     asked_for_instruction,
+    asked_for_mistake,
     gives_away,
     rewritten,
 )
-from synth.synthesizers.failures.role_injector import asked_for_mistake
 from synth.synthesizers.failures.rules import RULES
 from synth.synthesizers.failures.site import InjectionPoint, same_act
-from synth.synthesizers.placing import placed
-from synth.synthesizers.steps.alternatives import (
-    DecisionState,
-    asked_for,
-    drawn_acts,
-    merged,
-    played_there,
-    shown_at,
-)
 from synth.text.failure_modes import NATURAL
-from synth.text.transcript.acts import act_digest
 
 INJECTED_MASK = "injected"
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedInjection(msgspec.Struct, frozen=True, kw_only=True):
     """The turn to put, and what is wrong with it; without one the reason, and `open` where a rerun
     may do better.
 
@@ -59,7 +60,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prepared(
     bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> Prepared:
+) -> PreparedInjection:
     """By the attempt's strategy. A fault of the machinery is a reason too."""
     try:
         match planned.strategy:
@@ -77,137 +78,116 @@ async def prepared(
                 )
                 mistake = RULES[planned.mode](site, Random(planned.seed))
                 return (
-                    Prepared(what="applies_not")
+                    PreparedInjection(what="applies_not")
                     if mistake is None
                     else _mistaken(mistake, planned, twin)
                 )
     except FaultError as error:
         bench.run.faulted(error)
-        return Prepared(what=f"fault:{error.fault}", open=error.fault in RETRIED_BY_A_RERUN)
+        return PreparedInjection(
+            what=f"fault:{error.fault}", open=error.fault in RETRIED_BY_A_RERUN
+        )
 
 
-def _mistaken(mistake: Mistake, planned: InjectionPlan, twin: Trajectory) -> Prepared:
+def _mistaken(mistake: Mistake, planned: InjectionPlan, twin: Trajectory) -> PreparedInjection:
     """Never the recorded turn itself: that would be a label without an injection."""
     recorded = twin.turns[planned.turn]
     if same_act(mistake.turn, AgentTurn(recorded.content, recorded.tool_calls)):
-        return Prepared(what="equal")
+        return PreparedInjection(what="equal")
     act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
-    return Prepared(
+    return PreparedInjection(
         put=ForcedAct(act=act, mask=INJECTED_MASK, injected=planned.mode), what=mistake.what
     )
 
 
-async def _by_role(bench: InjectionContext, planned: InjectionPlan, twin: Trajectory) -> Prepared:
-    if bench.injector is None:
-        raise ValueError("the strategy `role` is planned for flows that have the role only")
+def without(answer: Answer[Any]) -> str:
+    """Why a role gave nothing; only what was unreadable is its last word."""
+    if answer.fault is not None:
+        return f"fault:{answer.fault.fault}"
+    return "unreadable" if answer.unreadable else "not_started"
+
+
+async def _by_role(
+    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory
+) -> PreparedInjection:
     answer = await asked_for_mistake(
-        bench.injector, InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
+        bench.asked["injector"], InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
     )
     bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
-    if answer.fault is not None:
-        return Prepared(what=f"fault:{answer.fault.fault}", open=True)
     if answer.value is None:
-        return Prepared(
-            what="unreadable" if answer.unreadable else "not_started",
-            open=answer.unreadable is None,
-        )
+        return PreparedInjection(what=without(answer), open=answer.unreadable is None)
     return _mistaken(answer.value, planned, twin)
 
 
 async def _by_prompt(
     bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> Prepared:
+) -> PreparedInjection:
     """The agent's own act where it reads what the role wrote: one that differs from the recorded
     act and shows nothing of the text.
     """
-    if bench.injector is None or bench.asking is None:
-        raise ValueError(
-            "the strategy `prompt` is planned for chat models and flows that have the role only"
-        )
     answer = await asked_for_instruction(
-        bench.injector, InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
+        bench.asked["injector"], InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
     )
     bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
-    if answer.fault is not None:
-        return Prepared(what=f"fault:{answer.fault.fault}", open=True)
     if answer.value is None:
-        return Prepared(
-            what="unreadable" if answer.unreadable else "not_started",
-            open=answer.unreadable is None,
-        )
+        return PreparedInjection(what=without(answer), open=answer.unreadable is None)
     text, state = answer.value.instruction, DecisionState(twin, task, planned.turn)
-    own = act_digest(state.own)
+
+    def others(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
+        return [act for act in acts if not same_act(act, state.own)]
 
     def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
-        others = [act for act in acts if act_digest(act) != own]
-        return [act for act in others if not gives_away(act, text, twin, planned.turn)]
+        return [act for act in others(acts) if not gives_away(act, text, twin, planned.turn)]
 
-    shown = rewritten(shown_at(bench.role, state), text)
-    enough = lambda acts: bool(taken(acts))  # noqa: E731
     drawn = await drawn_acts(
-        bench.asking,
-        bench.role,
+        bench.asked["policy"],
         state,
-        bench.seed,
+        bench.player.seed,
         DRAWS,
-        enough,
-        messages=shown,
+        lambda acts: bool(taken(acts)),
+        messages=rewritten(shown_at(bench.player.role, state), text),
         purpose="prompted",
     )
     bench.made.replies += [(planned.seed, reply) for reply in drawn.replies]
     found = taken(drawn.acts)
     if not found:
-        unmoved = (
-            "gives_away" if any(act_digest(act) != own for act in drawn.acts) else "not_misled"
-        )
-        return Prepared(what=drawn.lost or unmoved, open=drawn.open)
+        unmoved = "gives_away" if others(drawn.acts) else "not_misled"
+        return PreparedInjection(what=drawn.lost or unmoved, open=drawn.open)
     ready = _mistaken(Mistake(found[0], answer.value.description), planned, twin)
     return msgspec.structs.replace(ready, instruction=text)
 
 
 async def _natural(
     bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> Prepared:
+) -> PreparedInjection:
     """The first act of the policy's own that differs from the recorded one."""
     settings, state = bench.settings, DecisionState(twin, task, planned.turn)
-    if bench.asking is not None:
+    if "policy" in bench.asked:
         found = await asked_for(
-            bench.asking,
-            settings.role,
-            bench.role,
+            bench.asked["policy"],
             state,
-            bench.seed,
+            bench.player.seed,
             1,
             settings.natural_draws,
             temperature=settings.natural_temperature,
         )
     else:
-        found = await played_there(
-            bench.shared,
-            settings.role,
-            bench.role,
-            state,
-            seed=bench.seed,
-            samples=settings.natural_draws,
-            limits=bench.limits,
-            places=bench.places,
-            version=bench.run.spec_of(task.env, task.env_config).version,
-        )
+        found = await played_there(bench.made.shared, bench.player, state, settings.natural_draws)
     bench.made.replies += [(planned.seed, reply) for reply in found.replies]
     others = merged(state.own, [found.alternatives], 1)
     if not others:
-        return Prepared(what=found.lost or "no_natural_error", open=found.open)
+        return PreparedInjection(what=found.lost or "no_natural_error", open=found.open)
     act = Act(turn=others[0].turn)
-    return Prepared(
+    return PreparedInjection(
         put=ForcedAct(act=act, mask=INJECTED_MASK, injected=NATURAL),
         what="the policy's own act, where it did another one than before",
     )
 
 
-def _planted(planned: InjectionPlan, twin: Trajectory) -> Prepared:
+def _planted(planned: InjectionPlan, twin: Trajectory) -> PreparedInjection:
     planting = PLANTS[planned.mode](InjectionPoint(twin, planned.turn), Random(planned.seed))
     if planting is None:
-        return Prepared(what="applies_not")
+        return PreparedInjection(what="applies_not")
     turn = twin.turns[planned.turn]
     put = ForcedAct(
         act=recorded_act(turn),
@@ -218,7 +198,7 @@ def _planted(planned: InjectionPlan, twin: Trajectory) -> Prepared:
     answered = next(
         (call for call in turn.tool_calls if call.call_id == planting.old.call_id), None
     )
-    return Prepared(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
+    return PreparedInjection(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
 
 
 async def _affordances(
@@ -227,11 +207,8 @@ async def _affordances(
     """What could be done at the turn, for the mode that looks for something else to do; nothing
     where the world does not say.
     """
-    if (
-        planned.mode != "FM-2.3"
-        or "affordances" not in bench.run.spec_of(task.env, task.env_config).capabilities
-    ):
+    if planned.mode != "FM-2.3" or not bench.able(task, "affordances"):
         return ()
-    patience = bench.limits.step_timeout_s
+    patience = bench.patience
     async with placed(bench.run, task, twin, planned.turn, patience) as (env, _):
         return await guard_async(Fault.ENVIRONMENT, "affordances", env.affordances, patience)

@@ -5,6 +5,8 @@
 import msgspec
 
 from synth.boundary import FaultError, guard_async
+from synth.engine.study.placing import placed
+from synth.engine.study.player import DecisionState, on_policy_for
 from synth.ledger.ledger import Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
@@ -15,12 +17,10 @@ from synth.schemas.policy import Act
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.synthesizers.failures.bench import InjectionContext
-from synth.synthesizers.failures.labels import REPAIR, REPAIR_TEST
-from synth.synthesizers.failures.notes import ACCEPTED
+from synth.synthesizers.failures.preparing import without
+from synth.synthesizers.failures.records import ACCEPTED, REPAIR, REPAIR_TEST
 from synth.synthesizers.failures.role_corrector import Proposed, asked_for_correction
 from synth.synthesizers.failures.site import InjectionPoint, same_act
-from synth.synthesizers.placing import placed
-from synth.synthesizers.steps.labels import on_policy_for
 
 CORRECTED_MASK = "corrected"
 
@@ -50,17 +50,15 @@ async def _by_role(
     """One proposal after the other, each told what did not help; None where the flow has no such
     role, or it proposed nothing of use.
     """
-    if bench.corrector is None:
+    corrector = bench.asked.get("corrector")
+    if corrector is None:
         return None
     tried: list[Proposed] = []
     for number in range(bench.settings.repair_rounds):
-        answer = await asked_for_correction(bench.corrector, trial, tried, number)
+        answer = await asked_for_correction(corrector, trial, tried, number)
         bench.made.replies += [(trial.trajectory_id, reply) for reply in answer.replies]
         if answer.value is None and answer.unreadable is None:
-            return (
-                f"fault:{answer.fault.fault}" if answer.fault is not None else "not_started",
-                True,
-            )
+            return without(answer), True
         if answer.value is None:
             break
         ended = await _tested(bench, trial, task, answer.value, "role", earliest=False)
@@ -114,7 +112,7 @@ async def _tested(
         injected="correction",
     )
     bad = ForcedAct(act=recorded_act(trial.turns[turn]), mask=PREFIX_MASK)
-    found = await bench.tested(trial, task, turn, good, bad)
+    found = await bench.tested(DecisionState(trial, task, turn), good, bad)
     if found.accepted is None:
         return f"undefined:{found.reason}", found.open
     recorded = trial.turns[turn]
@@ -127,7 +125,7 @@ async def _tested(
         mistake_agent=recorded.agent or "agent",
         mistake_step=str(turn),
         earliest_tested=earliest,
-        on_policy_for=on_policy_for(bench.role.policy),
+        on_policy_for=on_policy_for(bench.player.role.policy),
         likelihood="not measured",
         dpo=False,
         **found.evidence(),
@@ -140,9 +138,9 @@ async def _tested(
 
 async def _corrections(bench: InjectionContext, trial: Trajectory, task: Task) -> list[Proposed]:
     """Where the expert does otherwise than the trial did. Raises `FaultError`."""
-    if "expert" not in bench.run.spec_of(task.env, task.env_config).capabilities:
+    if not bench.able(task, "expert"):
         return []
-    found, patience = [], bench.limits.step_timeout_s
+    found, patience = [], bench.patience
     for turn in trial.turns:
         if turn.sampled_by is SampledBy.CANNED:
             continue

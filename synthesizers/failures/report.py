@@ -8,13 +8,25 @@ from typing import Any
 
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
+from synth.engine.study.method import method_report
 from synth.ledger.ledger import Ledger
 from synth.schemas.labels import given
 from synth.stats.sequential import MOST_FALSE
-from synth.synthesizers.failures.control import Judged, accepted, false_share, judged_in, status
-from synth.synthesizers.failures.labels import CONTROL, REPAIR_TEST, TEST
-from synth.synthesizers.failures.mix import mix_line
-from synth.synthesizers.failures.notes import ACCEPTED, Note, noted, settled
+from synth.synthesizers.failures.planning import mix_line
+from synth.synthesizers.failures.records import (
+    ACCEPTED,
+    CONTROL,
+    REPAIR_TEST,
+    TEST,
+    Judged,
+    Note,
+    accepted,
+    false_share,
+    judged_in,
+    noted,
+    settled,
+    status,
+)
 from synth.synthesizers.failures.settings import InjectionSettings
 from synth.synthesizers.stage_cost import stage_cost
 
@@ -24,7 +36,7 @@ none at all.
 """
 
 
-def method_report(
+def injection_report(
     ledger: Ledger, stage_key: str, settings: InjectionSettings, *, without_twin: int
 ) -> Mapping[str, Any]:
     """The report of kind `method`, with further keys for those who read it by program;
@@ -47,27 +59,22 @@ def method_report(
     cost = stage_cost(ledger, stage_key)
     del reasons[ACCEPTED]
     reasons += Counter({"weak_by_control": len(held) - len(confirmed)})
-    return {
-        "kind": "method",
-        "unit": "attempts",
-        "attempted": len(tried),
-        "verified": len(confirmed),
-        "rejected": dict(reasons),
-        "also": [
-            *_lines(notes, tested, settings, verified, strategies, cost),
-            *(
-                [f"{counted_noun(without_twin, 'task')} without a clean trial"]
-                if without_twin
-                else []
-            ),
-        ],
-        "modes": dict(verified),
-        "target": dict(settings.modes),
-        "by_strategy": dict(strategies),
-        "methods": dict(Counter(found.about.method for found in held if found.about.method)),
-        "false_share": share,
-        "cost": cost,
-    }
+    lines = list(_lines(notes, tested, settings, verified, strategies, cost))
+    if without_twin:
+        lines.append(f"{counted_noun(without_twin, 'task')} without a clean trial")
+    return method_report(
+        "attempts",
+        len(tried),
+        len(confirmed),
+        reasons,
+        also=lines,
+        modes=dict(verified),
+        target=dict(settings.modes),
+        by_strategy=dict(strategies),
+        methods=dict(Counter(found.about.method for found in held if found.about.method)),
+        false_share=share,
+        cost=cost,
+    )
 
 
 def _lines(

@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, json_reply
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.synthesizers.failures.role_injector import Written, fresh_call, json_reply
+from synth.synthesizers.failures.role_injector import WrittenMistake, fresh_call
 from synth.synthesizers.failures.site import InjectionPoint
 from synth.text.transcript.acts import act_digest
 from synth.text.transcript.log import log_of
@@ -22,12 +22,12 @@ Answer with one JSON object and nothing else: \
 {"step": number, "content": text or null, "tool_calls": [{"name": tool, "arguments": {...}}, ...]}."""
 
 
-class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CorrectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the role is to answer."""
 
     step: int
     content: str | None = None
-    tool_calls: list[Written] = []
+    tool_calls: list[WrittenMistake] = []
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -40,9 +40,6 @@ class Proposed(msgspec.Struct, frozen=True):
     def key(self) -> tuple[int, str]:
         """What tells proposals apart."""
         return self.turn, act_digest(self.act)
-
-
-_REPLY = msgspec.json.Decoder(Reply)
 
 
 async def asked_for_correction(
@@ -78,7 +75,7 @@ async def asked_for_correction(
 def _read(
     completion: Completion, trial: Trajectory, tried: Collection[tuple[int, str]]
 ) -> Proposed:
-    reply = json_reply(completion, _REPLY)
+    reply = json_reply(completion, CorrectorReply)
     own = [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
     if reply.step not in own:
         raise UnreadableError(

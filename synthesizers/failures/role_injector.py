@@ -5,21 +5,21 @@ arXiv 2509.14295: response corruption).
 import json
 import re
 from collections.abc import Sequence
-from typing import TypeVar
 
 import msgspec
 
-from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, json_reply
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Completion, Message
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas.trajectory import ToolCall, ToolSchema, Trajectory, Turn
 from synth.synthesizers.failures.mistake import Mistake
 from synth.synthesizers.failures.site import InjectionPoint, same_act
 from synth.text.failure_modes import MODES
+from synth.text.leaks import leaks
+from synth.text.leaks.scan import COPIED, LITERAL, REFERENCE
 
-T = TypeVar("T")
 TEMPERATURE = 0.7
 SHOWN_MESSAGES = 12
 SHOWN_CHARACTERS = 2000
@@ -38,22 +38,19 @@ Answer with one JSON object and nothing else: {{"content": text or null, "tool_c
 "description": what is wrong with the turn, in one sentence}}. Use only the tools listed, with arguments that fit their schemas."""
 
 
-class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WrittenMistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call as the role writes it."""
 
     name: str
     arguments: dict[str, object]
 
 
-class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class InjectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the role is to answer; there is no default for what it leaves out but the empty one."""
 
     description: str
     content: str | None = None
-    tool_calls: list[Written] = []
-
-
-_REPLY = msgspec.json.Decoder(Reply)
+    tool_calls: list[WrittenMistake] = []
 
 
 async def asked_for_mistake(
@@ -62,15 +59,20 @@ async def asked_for_mistake(
     """The role's mistake. The answer has no value where it gave none that can be used; never the
     recorded turn.
     """
-    question = RoleRequest(
-        purpose="inject",
+    question = about_site(site, "inject", TASK, code, draw)
+    return await asking.ask(question, lambda completion: read_mistake(completion, site))
+
+
+def about_site(site: InjectionPoint, purpose: str, form: str, code: str, draw: int) -> RoleRequest:
+    """What a role is asked about a turn, under a task about a failure mode."""
+    return RoleRequest(
+        purpose=purpose,
         subject_id=site.twin.trajectory_id,
         task_id=site.twin.task_id,
-        messages=shown_site(site, TASK, code),
+        messages=shown_site(site, form, code),
         sampling={"temperature": TEMPERATURE},
         draw=draw,
     )
-    return await asking.ask(question, lambda completion: read_mistake(completion, site))
 
 
 def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
@@ -78,7 +80,7 @@ def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
     for, uses a tool or argument that is not
     there, is empty, gives itself away, or is the recorded turn.
     """
-    reply = json_reply(completion, _REPLY)
+    reply = json_reply(completion, InjectorReply)
     content = reply.content.strip() if reply.content is not None else None
     if not content and not reply.tool_calls:
         raise UnreadableError("the turn says nothing and does nothing")
@@ -90,19 +92,7 @@ def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
     return Mistake(turn, reply.description.strip()[:500])
 
 
-def json_reply(completion: Completion, decoder: "msgspec.json.Decoder[T]") -> T:
-    """The JSON object in a reply. Raises `UnreadableError`."""
-    text = completion.content or ""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise UnreadableError("it holds no JSON object")
-    try:
-        return decoder.decode(text[start : end + 1])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
-
-
-def fresh_call(site: InjectionPoint, call: Written) -> ToolCall:
+def fresh_call(site: InjectionPoint, call: WrittenMistake) -> ToolCall:
     """A written call as one that can be made at a site. Raises `UnreadableError` for a tool or
     argument that is not there or missing.
     """
@@ -110,7 +100,7 @@ def fresh_call(site: InjectionPoint, call: Written) -> ToolCall:
     return site.fresh(ToolCall.received("", call.name, canonical_json(call.arguments).decode()))
 
 
-def _fits(call: Written, schemas: dict[str, ToolSchema]) -> None:
+def _fits(call: WrittenMistake, schemas: dict[str, ToolSchema]) -> None:
     if call.name not in schemas:
         raise UnreadableError(
             f"there is no tool {call.name[:60]!r}; the tools are {', '.join(schemas) or 'none'}"
@@ -184,4 +174,60 @@ def _short(text: str) -> str:
         text
         if len(text) <= SHOWN_CHARACTERS
         else f"{text[:SHOWN_CHARACTERS]}... ({len(text)} characters)"
+    )
+
+
+DRAWS = 3
+"""Replies of the agent to what was rewritten, of which one has to be another act than the recorded
+one.
+"""
+LONGEST = 2000
+_FORM = """You write a text that is slipped into what an agent reads before one turn of a recorded run, so that the agent itself makes a \
+mistake there and the run comes to fail. The run succeeded as it is.
+The failure mode is {code}, {name}: the agent {meaning}.
+The text must lead such an agent to a plausible mistake of that mode at the recorded turn. It names no value that the agent has not seen, \
+since the text is taken out again afterwards. It does not ask the agent to speak of it.
+Answer with one JSON object and nothing else: {{"instruction": the text, "description": what is wrong with what the agent will do, in one \
+sentence}}."""
+
+
+class Instruction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is slipped in, and in words what is wrong with what follows from it."""
+
+    instruction: str
+    description: str
+
+
+async def asked_for_instruction(
+    asking: RoleClient, site: InjectionPoint, code: str, draw: int
+) -> Answer[Instruction]:
+    """The role's text. The answer has no value where it gave none that can be used."""
+    return await asking.ask(about_site(site, "inject_prompt", _FORM, code, draw), _read)
+
+
+def _read(completion: Completion) -> Instruction:
+    reply = json_reply(completion, Instruction)
+    if not reply.instruction.strip():
+        raise UnreadableError("the instruction is empty")
+    if len(reply.instruction) > LONGEST:
+        raise UnreadableError(f"the instruction is longer than {LONGEST} characters")
+    return Instruction(reply.instruction.strip(), reply.description.strip()[:500])
+
+
+def rewritten(messages: Sequence[Message], instruction: str) -> list[Message]:
+    """What the agent reads, with the text at the end of the last message."""
+    last = messages[-1]
+    return [
+        *messages[:-1],
+        {**last, "content": "\n\n".join(filter(None, (last.get("content"), instruction)))},
+    ]
+
+
+def gives_away(act: AgentTurn, instruction: str, twin: Trajectory, turn: int) -> bool:
+    """Whether an act quotes the text, speaks of it, or holds a value that only the text had."""
+    done = Turn(turn, content=act.content, thought=act.thought, tool_calls=act.tool_calls)
+    transcript = msgspec.structs.replace(twin, turns=(*twin.turns[:turn], done))
+    return any(
+        leak.kind in (COPIED, REFERENCE, LITERAL)
+        for leak in leaks(transcript, instruction, since=turn)
     )

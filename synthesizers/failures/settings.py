@@ -1,9 +1,10 @@
 """What a flow may say of the stage `failure_injection`."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field
 
+from synth.engine.study.method import Method
 from synth.rollout.limits import Limits
 from synth.text.failure_modes import SINGLE_AGENT, mast_weights
 
@@ -16,7 +17,22 @@ def _strategies() -> dict[Strategy, float]:
     return {"natural": 1.0, "rule": 1.0, "role": 1.0, "environment": 0.5, "prompt": 0.5}
 
 
-class InjectionSettings(BaseModel):
+def _known_modes(value: dict[str, float]) -> dict[str, float]:
+    for code in value.keys() - set(SINGLE_AGENT):
+        raise ValueError(
+            f"{code!r} is no failure mode that a single agent shows; known: "
+            f"{', '.join(SINGLE_AGENT)}"
+        )
+    return value
+
+
+def _weights(value: dict[Any, float]) -> dict[Any, float]:
+    if not any(value.values()) or not all(0 <= one < float("inf") for one in value.values()):
+        raise ValueError("weights are numbers from 0 on, one of them above 0")
+    return value
+
+
+class InjectionSettings(Method):
     """How many injected runs per task, of which kinds, by whom, how tested.
 
     `strategies`: weights of: errors that the policy makes itself when it is sampled (`natural`), by
@@ -35,12 +51,14 @@ class InjectionSettings(BaseModel):
     `limits` those of the flow's rollout hold; `live` as for a rollout.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     per_task: int = Field(default=2, ge=0, le=1000)
     per_twin: int = Field(default=4, ge=1)
-    modes: dict[str, float] = Field(default_factory=mast_weights)
-    strategies: dict[Strategy, float] = Field(default_factory=_strategies)
+    modes: Annotated[dict[str, float], AfterValidator(_known_modes), AfterValidator(_weights)] = (
+        Field(default_factory=mast_weights)
+    )
+    strategies: Annotated[dict[Strategy, float], AfterValidator(_weights)] = Field(
+        default_factory=_strategies
+    )
     role: str = "explorer"
     injector: str = "injector"
     corrector: str = "corrector"
@@ -53,27 +71,3 @@ class InjectionSettings(BaseModel):
     limits: Limits | None = None
     round: int = Field(default=40, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
-
-    @field_validator("modes")
-    @classmethod
-    def _known_modes(cls, value: dict[str, float]) -> dict[str, float]:
-        for code, weight in value.items():
-            if code not in SINGLE_AGENT:
-                raise ValueError(
-                    f"{code!r} is no failure mode that a single agent shows; known: "
-                    f"{', '.join(SINGLE_AGENT)}"
-                )
-            if not 0 <= weight < float("inf"):
-                raise ValueError(f"{code}: a weight is a number from 0 on")
-        if not any(value.values()):
-            raise ValueError("give at least one mode a weight above 0")
-        return value
-
-    @field_validator("strategies")
-    @classmethod
-    def _some_strategy(cls, value: dict[Strategy, float]) -> dict[Strategy, float]:
-        if not any(weight > 0 for weight in value.values()) or any(
-            not 0 <= weight < float("inf") for weight in value.values()
-        ):
-            raise ValueError("weights are numbers from 0 on, one of them above 0")
-        return value

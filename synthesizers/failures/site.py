@@ -25,7 +25,7 @@ from synth.text.transcript.acts import act_digest
 _DEEPEST = 30
 
 
-class Transcript:
+class InjectionTranscript:
     """What a clean trajectory shows and uses, turn by turn, read once."""
 
     def __init__(self, twin: Trajectory) -> None:
@@ -81,13 +81,13 @@ class InjectionPoint:
         twin: Trajectory,
         turn: int,
         affordances: Sequence[AgentTurn] = (),
-        transcript: Transcript | None = None,
+        transcript: InjectionTranscript | None = None,
     ) -> None:
         self.twin = twin
         self.index = turn
         self.turn = twin.turns[turn]
         self.affordances = affordances
-        self._transcript = transcript or Transcript(twin)
+        self._transcript = transcript or InjectionTranscript(twin)
         self._tools = self._transcript.tools
 
     @property
@@ -170,6 +170,15 @@ class InjectionPoint:
         ]
         return [value for value in alike if choice or self.seen(value)]
 
+    def choices(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, Argument, Scalar]]:
+        """What of these calls could have another value, and which."""
+        return [
+            (call, argument, value)
+            for call in calls
+            for argument in self.names(call)
+            for value in self.others(argument)
+        ]
+
     @cached_property
     def _keyed(self) -> Mapping[str, Sequence[Scalar]]:
         """Scalars of all JSON answers so far, by key."""
@@ -193,33 +202,24 @@ def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[s
     """The arguments with another scalar at a path as `scalars` names it. Raises `KeyError` for a
     path that they do not have.
     """
-    wanted = [place for place, _ in _places(arguments, "", 0) if place == path]
-    if not wanted:
+    hits: list[str] = []
+
+    def rebuilt(node: Any, here: str) -> Any:
+        if isinstance(node, Mapping):
+            return {
+                key: rebuilt(entry, f"{here}.{key}" if here else key) for key, entry in node.items()
+            }
+        if isinstance(node, list):
+            return [rebuilt(entry, f"{here}[{at}]") for at, entry in enumerate(node)]
+        if here != path:
+            return node
+        hits.append(here)
+        return value
+
+    changed: dict[str, Any] = rebuilt(arguments, "")
+    if not hits:
         raise KeyError(path)
-    changed: dict[str, Any] = _rebuilt(arguments, "", path, value)
     return changed
-
-
-def _rebuilt(node: Any, here: str, path: str, value: Scalar) -> Any:
-    if isinstance(node, dict):
-        return {
-            key: _rebuilt(entry, f"{here}.{key}" if here else key, path, value)
-            for key, entry in node.items()
-        }
-    if isinstance(node, list):
-        return [_rebuilt(entry, f"{here}[{at}]", path, value) for at, entry in enumerate(node)]
-    return value if here == path else node
-
-
-def _places(node: Any, here: str, depth: int) -> Iterator[tuple[str, Any]]:
-    if isinstance(node, dict):
-        for key, entry in node.items():
-            yield from _places(entry, f"{here}.{key}" if here else key, depth + 1)
-    elif isinstance(node, list):
-        for at, entry in enumerate(node):
-            yield from _places(entry, f"{here}[{at}]", depth + 1)
-    else:
-        yield here, node
 
 
 def _entries(content: str) -> Iterator[tuple[str, Scalar]]:

@@ -5,7 +5,6 @@ one's own words.
 from random import Random
 
 from synth.schemas.check import Scalar
-from synth.schemas.trajectory import ToolCall
 from synth.synthesizers.failures.mistake import Mistake, instead, with_call
 from synth.synthesizers.failures.site import InjectionPoint, written
 from synth.text.provenance.arguments import Argument
@@ -15,7 +14,7 @@ def disobedience(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-1.1: a write on another entity, amount or option than the task constrains it to; one that
     was seen, or that the tool names.
     """
-    choices = _choices(site, site.writes(site.turn))
+    choices = site.choices(site.writes(site.turn))
     if not choices:
         return None
     call, argument, value = random.choice(choices)
@@ -51,8 +50,8 @@ def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
         possible = [
             (site.changes(call), site.changed(call, argument, value))
             for turn in site.twin.turns[: site.index + 1]
-            for call, argument, value in _choices(
-                site, [c for c in turn.tool_calls if c.parse_error is None and not site.talks(c)]
+            for call, argument, value in site.choices(
+                [c for c in turn.tool_calls if c.parse_error is None and not site.talks(c)]
             )
             if not argument.schema.get("enum")
             and not {written(value).casefold()} & touched
@@ -73,7 +72,7 @@ def mismatch(site: InjectionPoint, random: Random) -> Mistake | None:
     ).casefold()
     choices = [
         (call, argument, value)
-        for call, argument, value in _choices(site, site.writes(site.turn))
+        for call, argument, value in site.choices(site.writes(site.turn))
         if _names(said, argument.value) and not _names(said, value)
     ]
     if not choices:
@@ -83,17 +82,6 @@ def mismatch(site: InjectionPoint, random: Random) -> Mistake | None:
         f"says {written(argument.value)} and does {call.name} with {argument.path} {written(value)}"
     )
     return with_call(site.turn, call, site.changed(call, argument, value), what, words=True)
-
-
-def _choices(
-    site: InjectionPoint, calls: tuple[ToolCall, ...] | list[ToolCall]
-) -> list[tuple[ToolCall, Argument, Scalar]]:
-    return [
-        (call, argument, value)
-        for call in calls
-        for argument in site.names(call)
-        for value in site.others(argument)
-    ]
 
 
 def _strays(named: list[Argument], touched: set[str], goal: str) -> bool:

@@ -16,53 +16,32 @@ from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflection.carried import carried_scores, carried_text
-from synth.synthesizers.reflection.guidance import guidance_text
-from synth.synthesizers.reflection.memo import memo_of
-from synth.synthesizers.reflection.price import (
-    Prices,
-    Tokens,
-    tokens_of_attempts,
-    tokens_of_reflection,
+from synth.synthesizers.reflection.guidance import (
+    carried_scores,
+    carried_text,
+    guidance_text,
+    memo_of,
 )
-from synth.synthesizers.reflection.question import reflection_messages
+from synth.synthesizers.reflection.recorded import (
+    CHAIN,
+    REFLECTION,
+    VERIFIED,
+    ArmResult,
+    ChainEnd,
+)
 from synth.synthesizers.reflection.reflectors import Reflected
+from synth.synthesizers.reflection.token_cost import Prices, Tokens, tokens_of_attempts
 from synth.text.leaks import Leak, leaks
 from synth.text.transcript.log import first_own_turn
 
-CHAIN, REFLECTION = "reflect_retry", "reflection"
-"""Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""
 LEAK, KEPT = "leak", "reflect_retry"
 """Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
-VERIFIED = "verified"
-
-
-class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A chain as it is committed, under its key.
-
-    `exhausted`: it ended only because no more retries were allowed; `made` of them were. `measured`:
-    how its kept retry was measured; `arms`: what the arms of the comparison came to.
-    """
-
-    chain: str
-    key: str
-    reason: str
-    settled: bool
-    retries: tuple[str, ...]
-    made: int
-    exhausted: bool
-    measured: Mapping[str, Any]
-    gold_informed: bool
-    task: str
-    price: float
-    estimated: int
-    arms: Mapping[str, Mapping[str, int | float]] | None = None
 
 
 @dataclass(slots=True)
 class Retry:
     """One retry: the attempt that it reflects on with the lessons given for that, what was said of
-    it, where it starts, what came of it.
+    it, where it starts, what came of it. `known`: the ledger has it, with the decisions on it.
     """
 
     of: Trajectory
@@ -76,16 +55,38 @@ class Retry:
     keep: bool = False
     reason: str = ""
     known: bool = False
-    """Whether the ledger has it, with the decisions on it."""
 
     @property
     def outcome(self) -> Trajectory | None:
         """The attempt that counts: the last, where it is valid."""
-        return (
-            self.attempts[-1]
-            if self.attempts and self.attempts[-1].outcome is not Outcome.INVALID
-            else None
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.outcome is not Outcome.INVALID else None
+
+    @property
+    def reflection_tokens(self) -> Tokens:
+        """What the reflection has used."""
+        return self.reflected.tokens(self.of, self.lessons)
+
+    def decisions(self) -> list[Decision]:
+        """Where there is a new verdict: whether the retry shows traces of guidance, and whether it
+        meets the keep condition.
+        """
+        result = self.outcome
+        if result is None or self.known:
+            return []
+        first = self.found[0] if self.found else None
+        shown = (
+            None
+            if first is None
+            else {
+                "turn": first.turn,
+                "what": first.what[:200],
+                "findings": len(self.found),
+            }
         )
+        identity, kind = result.trajectory_id, first.kind if first else "clean"
+        leak = Decision(identity, LEAK, first is None, kind, detail=shown)
+        return [leak, Decision(identity, KEPT, self.keep, self.reason)]
 
 
 @dataclass(slots=True)
@@ -94,14 +95,15 @@ class Chain:
     `verified` where a retry is kept.
 
     `exhausted`: it ended only because no more retries were allowed. `measured`: how its kept retry
-    was measured, and with `measures` what
-    came of that; a chain that is still to be measured is not done.
+    was measured, and with `measures` what came of that; a chain that is still to be measured is not
+    done. `arms`: what the comparison at equal cost came to.
     """
 
     key: str
     base: Trajectory
     task: Task | None
     gold_informed: bool
+    carry: CarriedMemo | None = None
     retries: list[Retry] = field(default_factory=list)
     reason: str = ""
     fault: Fault | None = None
@@ -109,15 +111,17 @@ class Chain:
     measured: Mapping[str, Any] = field(default_factory=dict)
     measures: list[Score] = field(default_factory=list)
     replies: list[RoleReply] = field(default_factory=list)
-    carry: CarriedMemo | None = None
+    arms: dict[str, ArmResult] | None = None
+
+    @property
+    def outcomes(self) -> list[Trajectory]:
+        """The attempts with a verdict, the base trial first."""
+        return [self.base, *(r.outcome for r in self.retries if r.outcome is not None)]
 
     @property
     def last(self) -> Trajectory:
         """The latest attempt with a verdict."""
-        return next(
-            (retry.outcome for retry in reversed(self.retries) if retry.outcome is not None),
-            self.base,
-        )
+        return self.outcomes[-1]
 
     @property
     def kept(self) -> Trajectory | None:
@@ -128,60 +132,37 @@ class Chain:
     def lessons(self) -> list[str]:
         """All so far, the oldest first: the part of the memo that is whispered."""
         said = [retry.reflected.reflection for retry in self.retries]
-        return [
-            each.improvement_suggestion
-            for each in said
-            if each is not None and each.improvement_suggestion is not None
-        ]
+        return [one.improvement_suggestion for one in said if one and one.improvement_suggestion]
+
+    @property
+    def memos(self) -> list[tuple[str, Memo]]:
+        """The memos so far, each with the attempt after which it was written."""
+        return [(retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo]
 
     def reflected(self, told: Reflected) -> Retry | None:
         """Takes in a reflection on the last attempt; None where no retry follows from it."""
-        retry = Retry(self.last, told, tuple(self.lessons))
-        reflection = told.reflection
-        if told.reason is not None or (
-            reflection is not None and reflection.retry_from_step is None
-        ):
-            self.retries.append(retry)
+        last, said = self.last, told.reflection
+        if told.reason is None and said is None:
+            return None
+        retry = Retry(last, told, tuple(self.lessons))
+        step = None if said is None else said.retry_from_step
+        if told.reason is not None or said is None or step is None:
+            solved = last.outcome is Outcome.SUCCESS
             self.fault = told.fault
-            self.reason = told.reason or (
-                "says_success" if self.last.outcome is not Outcome.SUCCESS else "efficient"
-            )
+            self.reason = told.reason or ("efficient" if solved else "says_success")
+            self.retries.append(retry)
             return None
-        if reflection is None or reflection.retry_from_step is None:
-            return None
-        retry.memo = memo_of(
-            self.last,
-            reflection,
-            [earlier.memo for earlier in self.retries if earlier.memo is not None],
-        )
-        leaked = (
-            self.retries[-1].found[0].turn
-            if self.retries and self.retries[-1].found
-            else len(self.last.turns)
-        )
-        retry.pivot = max(first_own_turn(self.last) or 0, min(reflection.retry_from_step, leaked))
+        found = self.retries[-1].found if self.retries else ()
+        leaked = found[0].turn if found else len(last.turns)
+        retry.pivot = max(first_own_turn(last) or 0, min(step, leaked))
+        retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
         self.retries.append(retry)
         retry.guidance = (
             guidance_text(self.lessons)
             if self.carry is None
-            else carried_text([m for _, m in self._memos()], self.carry)
+            else carried_text([memo for _, memo in self.memos], self.carry)
         )
         return retry
-
-    def _memos(self) -> list[tuple[str, Memo]]:
-        """The memos so far, each with the attempt after which it was written."""
-        return [
-            (retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo is not None
-        ]
-
-    def _carried(self) -> list[Score]:
-        if self.carry is None:
-            return []
-        attempts = [
-            self.base,
-            *(retry.outcome for retry in self.retries if retry.outcome is not None),
-        ]
-        return carried_scores(self.key, self._memos(), attempts, self.carry)
 
     def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
         """Takes in the attempts at the last retry's slot; `more`: a further retry may follow."""
@@ -192,15 +173,15 @@ class Chain:
             self.fault = attempts[-1].fault
             retry.reason = self.reason = f"fault:{self.fault}"
             return
+        solved = result.outcome is Outcome.SUCCESS
         retry.found = leaks(result)
         retry.keep, retry.reason = improved(self.base, result)
-        if retry.found and result.outcome is Outcome.SUCCESS:
+        if retry.found and solved:
             self.reason = f"leak:{retry.found[0].kind}"
         elif retry.keep:
             self.reason = VERIFIED
-        elif result.outcome is Outcome.SUCCESS or not more:
-            self.reason = retry.reason
-            self.exhausted = result.outcome is not Outcome.SUCCESS
+        elif solved or not more:
+            self.reason, self.exhausted = retry.reason, not solved
 
     @property
     def settled(self) -> bool:
@@ -210,98 +191,47 @@ class Chain:
         With a retry in the ledger it is settled even so: another reflection would begin another
         chain.
         """
-        may_mend = self.fault is not None and self.fault in {*RETRIED_BY_A_RERUN, Fault.JUDGE}
-        return bool(self.reason) and not (
-            may_mend and all(retry.outcome is None for retry in self.retries)
-        )
+        may_mend = self.fault in {*RETRIED_BY_A_RERUN, Fault.JUDGE}
+        return bool(self.reason) and not (may_mend and self.last is self.base)
 
     def tokens(self) -> Tokens:
         """What all its reflections and retries have used."""
-        total = Tokens()
-        for retry in self.retries:
-            total = total + self.reflection_tokens(retry) + tokens_of_attempts(retry.attempts)
-        return total
+        used = (r.reflection_tokens + tokens_of_attempts(r.attempts) for r in self.retries)
+        return sum(used, Tokens())
 
-    def reflection_tokens(self, retry: Retry) -> Tokens:
-        """What one reflection has used."""
-        if retry.reflected.spent is not None:
-            return retry.reflected.spent
-        said = retry.reflected.reflection
-        text = "" if said is None else msgspec.json.encode(said).decode()
-        return tokens_of_reflection(
-            reflection_messages(retry.of, retry.lessons), text, retry.reflected.replies
-        )
-
-    def decisions(self) -> list[Decision]:
-        """Of each new retry with a verdict: whether it shows traces of guidance, and whether it
-        meets the keep condition.
-        """
-        decided = []
-        for retry in (retry for retry in self.retries if not retry.known):
-            if (result := retry.outcome) is not None:
-                first = retry.found[0] if retry.found else None
-                shown = (
-                    None
-                    if first is None
-                    else {
-                        "turn": first.turn,
-                        "what": first.what[:200],
-                        "findings": len(retry.found),
-                    }
-                )
-                decided.append(
-                    Decision(
-                        result.trajectory_id,
-                        LEAK,
-                        first is None,
-                        first.kind if first else "clean",
-                        detail=shown,
-                    )
-                )
-                decided.append(Decision(result.trajectory_id, KEPT, retry.keep, retry.reason))
-        return decided
-
-    def scores(
-        self, prices: Prices, arms: Mapping[str, Mapping[str, int | float]] | None = None
-    ) -> list[Score]:
-        """A row per reflection, and one for the chain, with the `arms` of the comparison."""
-        rows = [
-            self._reflection_score(number, retry)
-            for number, retry in enumerate(self.retries, start=1)
-        ]
-        tokens = self.tokens()
+    def scores(self, prices: Prices) -> list[Score]:
+        """A row per reflection, what was measured, and a row for the chain."""
+        tokens, rows = self.tokens(), list(map(self._reflection_score, range(len(self.retries))))
+        if self.carry is not None:
+            rows += carried_scores(self.key, self.memos, self.outcomes, self.carry)
+        made = [retry.attempts for retry in self.retries if retry.attempts]
         end = ChainEnd(
             chain=self.base.trajectory_id,
             key=self.key,
             reason=self.reason,
             settled=self.settled,
-            retries=tuple(
-                attempt.trajectory_id for retry in self.retries for attempt in retry.attempts
-            ),
-            made=sum(bool(retry.attempts) for retry in self.retries),
+            retries=tuple(attempt.trajectory_id for attempts in made for attempt in attempts),
+            made=len(made),
             exhausted=self.exhausted,
             measured=self.measured,
             gold_informed=self.gold_informed,
             task=self.base.task_id,
             price=tokens.at(prices),
             estimated=tokens.estimated,
-            arms=arms,
+            arms=self.arms,
         )
-        return [
-            *rows,
-            *self._carried(),
-            *self.measures,
-            Score(self.base.trajectory_id, CHAIN, float(self.reason == VERIFIED), detail=end),
-        ]
+        value = float(self.reason == VERIFIED)
+        return [*rows, *self.measures, Score(end.chain, CHAIN, value, detail=end)]
 
-    def _reflection_score(self, number: int, retry: Retry) -> Score:
+    def _reflection_score(self, at: int) -> Score:
+        retry = self.retries[at]
         result, said = retry.outcome, retry.reflected.reflection
         label = RetryLabel(
             chain=self.base.trajectory_id,
             key=self.key,
-            attempt=number,
+            attempt=at + 1,
             retry=None if result is None else result.trajectory_id,
-            reflection=None if said is None else msgspec.to_builtins(said),
+            reflection=msgspec.to_builtins(said),
             memo=retry.memo,
             why_none=retry.reflected.reason,
             what_was_wrong=retry.reflected.detail,
@@ -311,7 +241,7 @@ class Chain:
             r2=None if result is None else solved(result),
             steps1=len(retry.of.turns),
             steps2=None if result is None else len(result.turns),
-            tokens=msgspec.to_builtins(self.reflection_tokens(retry)),
+            tokens=msgspec.to_builtins(retry.reflection_tokens),
             leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
         )
         value = None if result is None else float(retry.keep and not retry.found)
@@ -331,6 +261,5 @@ def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
         return False, f"still_{retry.outcome.value}"
     if solved(retry) > solved(base):
         return True, "solved"
-    return (
-        (True, "fewer_steps") if len(retry.turns) < len(base.turns) else (False, "no_improvement")
-    )
+    fewer = len(retry.turns) < len(base.turns)
+    return fewer, "fewer_steps" if fewer else "no_improvement"

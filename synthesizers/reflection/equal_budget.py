@@ -1,151 +1,146 @@
-"""What guidance, pivot and branching are worth at equal cost: endpoints by arm, effects between
-arms, intervals by bootstrap over tasks.
-
-Base trials are selected for failing, so that any further try improves on them: only the arms beside
-one another say anything.
+"""The five arms of the comparison at equal cost: what each retry has cost is spent on four other
+arms too, whose episodes go into no data set.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any
 
-import msgspec
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.start import BranchPoint
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.chain import Chain, improved
+from synth.synthesizers.reflection.playing import ShardPlayer
+from synth.synthesizers.reflection.recorded import VERIFIED, ArmResult
+from synth.synthesizers.reflection.token_cost import Prices, Tokens, tokens_of_attempts
+from synth.text.leaks import leaks
 
-from synth.synthesizers.reflection.arms import (
-    ARMS,
-    ELSEWHERE,
-    FRESH,
-    GUIDED,
-    MOST_EPISODES,
-    UNGUIDED,
-    ArmResult,
+FRESH, UNGUIDED, ELSEWHERE, GUIDED, FROM_START = (
+    "fresh",
+    "unguided",
+    "guided_elsewhere",
+    "guided",
+    "guided_from_start",
 )
-
-EFFECTS: Mapping[str, tuple[str, str]] = {
-    "guidance (d - b)": (GUIDED, UNGUIDED),
-    "pivot (d - c)": (GUIDED, ELSEWHERE),
-    "branching (b - a)": (UNGUIDED, FRESH),
-    "net (d - a)": (GUIDED, FRESH),
+ARMS: Mapping[str, str] = {
+    FRESH: "(a) fresh, from step 0",
+    UNGUIDED: "(b) unguided, from the pivot",
+    ELSEWHERE: "(c) guided, from another trial's pivot",
+    GUIDED: "(d) guided, from the pivot",
+    FROM_START: "(e) guided, from step 0",
 }
-ROWS, TASKS = "kept rows per 1M priced tokens", "tasks newly solved"
-RESAMPLES = 2000
-MILLION = 1_000_000
-Sums = tuple[float, float, float]
-"""Of an arm on a task: kept rows, price, 1 where the task is newly solved."""
-Measure = Callable[[Sequence[Sums], Sequence[int]], float]
-"""An endpoint over the tasks at these places; a place may come more than once."""
+MOST_EPISODES = 20
+"""Of one arm of one trial; reached, it is counted, not hidden."""
+NEW_TRIALS = 1_000_000
+"""Trials of episodes from step 0 begin here: an attempt from the start is a new draw of the whole
+policy, its misconceptions too.
+"""
 
 
-class Unit(msgspec.Struct, frozen=True):
-    """One failed base trial: its task, whether any base trial solved that, and what each arm came
-    to.
+@dataclass(slots=True)
+class BudgetArm:
+    """Episodes of one arm on one failed trial, until as much is spent as its retry has cost."""
+
+    chain: Chain
+    name: str
+    budget: float
+    start: BranchPoint | None
+    guidance: str | None
+    spent: Tokens
+    kept: int = 0
+    episodes: int = 0
+
+    def result(self, prices: Prices) -> ArmResult:
+        """What it came to so far."""
+        price = self.spent.at(prices)
+        over = max(0.0, price - self.budget)
+        return ArmResult(price, self.kept, self.episodes, over, self.spent.estimated)
+
+    def spec(self, player: ShardPlayer) -> EpisodeSpec:
+        """The next episode."""
+        draw, trial = self.episodes + 1, self.chain.base.trial
+        return player.spec(
+            self.chain,
+            self.start,
+            self.guidance,
+            trial=trial if self.start is not None else NEW_TRIALS * draw + trial,
+            draw=draw,
+            synthesizer=f"equal_budget_{self.name}",
+        )
+
+    def take(self, attempts: Sequence[Trajectory]) -> None:
+        """An episode counts whole, however it ended; a row is kept where it is solved and nothing
+        of guidance shows in it.
+        """
+        result, base = attempts[-1], self.chain.base
+        self.episodes += 1
+        self.spent += tokens_of_attempts(attempts)
+        self.kept += improved(base, result)[0] and not leaks(result)
+
+
+async def played_at_equal_cost(
+    chains: Sequence[Chain], player: ShardPlayer, prices: Prices
+) -> list[Trajectory] | None:
+    """Plays the other arms of a shard's failed trials and says in the chains what all came to; the
+    new episodes, None where a ceiling ended it before all were done.
+
+    A chain that a fault of the machinery ended says nothing about reflection, and is no unit.
     """
+    units = [
+        chain
+        for chain in chains
+        if chain.base.outcome is not Outcome.SUCCESS and chain.fault is None and chain.retries
+    ]
+    pivots = sorted(pivot for one in units if (pivot := one.retries[0].pivot) is not None)
+    arms = [arm for chain in units for arm in _arms(chain, pivots, prices, player.who.seed)]
+    new: list[Trajectory] = []
+    while going := [
+        arm for arm in arms if arm.episodes < MOST_EPISODES and arm.spent.at(prices) < arm.budget
+    ]:
+        specs = [arm.spec(player) for arm in going]
+        found = await player.play(specs)
+        if len(found) < len(going):
+            return None
+        for arm, spec in zip(going, specs, strict=True):
+            await asyncio.sleep(0)
+            episode = found[spec.slot_id]
+            arm.take(episode.attempts)
+            new += [] if episode.known else episode.attempts
+    for chain in units:
+        tokens = chain.tokens()
+        episodes = sum(bool(retry.attempts) for retry in chain.retries)
+        verified = int(chain.reason == VERIFIED)
+        own = ArmResult(tokens.at(prices), verified, episodes, 0.0, tokens.estimated)
+        others = {arm.name: arm.result(prices) for arm in arms if arm.chain is chain}
+        chain.arms = {GUIDED: own, **others}
+    return new
 
-    task_id: str
-    task_was_solved: bool
-    arms: Mapping[str, ArmResult]
 
+def _arms(chain: Chain, pivots: Sequence[int], prices: Prices, seed: int) -> list[BudgetArm]:
+    """The other four arms: (d) is the retry itself, and what it has cost is the budget. Those that
+    use the guidance have paid for the reflection before they begin.
 
-class Effect(msgspec.Struct, frozen=True):
-    """A difference between two arms; `low` and `high` are its 95 % interval, None with fewer than
-    two tasks.
+    Where the reflection gave no pivot there is no guidance to try: (c) and (e) have only its cost,
+    and (b) starts at step 0.
     """
-
-    difference: float
-    low: float | None
-    high: float | None
-
-    @property
-    def verdict(self) -> str:
-        """An arm beats another only where the interval excludes 0."""
-        if self.low is None or self.high is None:
-            return "not known"
-        return "beats" if self.low > 0 else "is beaten" if self.high < 0 else "no difference shown"
-
-
-def compared(
-    units: Sequence[Unit], *, gold_informed: bool, reflector: str, seed: int
-) -> dict[str, Any]:
-    """Endpoints and effects as plain values. Gold-informed guidance gives no verdict: with it the
-    result is true by construction.
-    """
-    tasks = sorted({unit.task_id for unit in units})
-    sums = {arm: _by_task(units, arm, tasks) for arm in ARMS}
-    everything = range(len(tasks))
-    rng = Random(f"equal budget bootstrap {seed}")
-    draws = (
-        [rng.choices(everything, k=len(tasks)) for _ in range(RESAMPLES)] if len(tasks) > 1 else []
-    )
-    effects = {}
-    for name, (more, less) in EFFECTS.items():
-        for endpoint, measure in ((ROWS, _rows), (TASKS, _tasks)):
-            found = _effect(measure, sums[more], sums[less], draws)
-            effects[f"{name}: {endpoint}"] = {
-                **msgspec.to_builtins(found),
-                "verdict": "supports no claim: gold-informed" if gold_informed else found.verdict,
-            }
-    return {
-        "reflector": reflector,
-        "gold_informed": gold_informed,
-        "trials": len(units),
-        "tasks": len(tasks),
-        "arms": {arm: _endpoints(units, sums[arm], arm) for arm in ARMS},
-        "effects": effects,
-    }
-
-
-def _endpoints(units: Sequence[Unit], sums: Sequence[Sums], arm: str) -> dict[str, Any]:
-    results = [unit.arms[arm] for unit in units]
-    everything = range(len(sums))
-    return {
-        "episodes": sum(result.episodes for result in results),
-        "kept": sum(result.kept for result in results),
-        "price": sum(result.price for result in results),
-        "overrun": sum(result.overrun for result in results),
-        "estimated": sum(result.estimated for result in results),
-        "stopped_at_most_episodes": sum(result.episodes >= MOST_EPISODES for result in results),
-        ROWS: _rows(sums, everything) if sums else None,
-        TASKS: _tasks(sums, everything),
-    }
-
-
-def _by_task(units: Iterable[Unit], arm: str, tasks: Sequence[str]) -> list[Sums]:
-    """By task, in the order of `tasks`."""
-    found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for unit in units:
-        result, entry = unit.arms[arm], found[unit.task_id]
-        entry[0] += result.kept
-        entry[1] += result.price
-        entry[2] = max(entry[2], float(result.kept > 0 and not unit.task_was_solved))
-    return [(found[task][0], found[task][1], found[task][2]) for task in tasks]
-
-
-def _rows(sums: Sequence[Sums], at: Sequence[int]) -> float:
-    kept = price = 0.0
-    for index in at:
-        kept += sums[index][0]
-        price += sums[index][1]
-    return MILLION * kept / price if price else 0.0
-
-
-def _tasks(sums: Sequence[Sums], at: Sequence[int]) -> float:
-    return sum(sums[index][2] for index in at)
-
-
-def _effect(
-    measure: Measure, more: Sequence[Sums], less: Sequence[Sums], draws: Sequence[Sequence[int]]
-) -> Effect:
-    """The difference over all tasks, and the 2.5 and 97.5 percentiles over resamples of whole
-    tasks, the same ones for both arms.
-    """
-
-    def difference(at: Sequence[int]) -> float:
-        return measure(more, at) - measure(less, at)
-
-    found = difference(range(len(more)))
-    if not draws:
-        return Effect(found, None, None)
-    values = sorted(map(difference, draws))
-    last = len(values) - 1
-    return Effect(found, values[round(0.025 * last)], values[round(0.975 * last)])
+    retry, budget, base = chain.retries[0], chain.tokens().at(prices), chain.base
+    paid, guidance = retry.reflection_tokens, retry.guidance
+    arms = [BudgetArm(chain, FRESH, budget, None, None, Tokens())]
+    if retry.pivot is None or guidance is None:
+        return [
+            *arms,
+            BudgetArm(chain, UNGUIDED, budget, None, None, Tokens()),
+            BudgetArm(chain, ELSEWHERE, budget, None, None, paid),
+            BudgetArm(chain, FROM_START, budget, None, None, paid),
+        ]
+    # drawn from all pivots that this trial is long enough for, whatever its own is
+    rng = Random(f"equal budget {seed} {base.trajectory_id}")
+    other = rng.choice([pivot for pivot in pivots if pivot < len(base.turns)])
+    return [
+        *arms,
+        BudgetArm(chain, UNGUIDED, budget, BranchPoint(base, retry.pivot), None, Tokens()),
+        BudgetArm(chain, ELSEWHERE, budget, BranchPoint(base, other), guidance, paid),
+        BudgetArm(chain, FROM_START, budget, None, guidance, paid),
+    ]

@@ -1,18 +1,39 @@
-"""What is whispered to a retry, and the two transcripts of it: with the whisper, and without."""
+"""What is whispered to a retry: the lessons so far, or a memo that is carried from attempt to
+attempt (SPARK, arXiv 2605.09192), with the online proxy of PDI measured on it.
+"""
 
 from collections.abc import Sequence
 
+import msgspec
+
+from synth.ledger.ledger import Score
 from synth.schemas.environment import Opening
+from synth.schemas.labels import Memo
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Message
 from synth.schemas.policy import Guidance
 from synth.schemas.trajectory import Trajectory
+from synth.stats.pdi import CarriedMemo, PdiSnapshot, PdiStep, snapshots
+from synth.synthesizers.reflection.reflection import Reflection
+from synth.text.provenance import Status, provenance
+from synth.text.provenance.evidence import new_evidence
 
+MOST_ENTRIES = 200
+PDI, EVIDENCE = "pdi", "new_evidence"
+AGAIN = (
+    "The last attempts resemble each other: the same plan came back, and little new was found "
+    "out. Say to yourself which step keeps coming back, and do something else in its place."
+)
+ANEW = (
+    "Several attempts in a row have repeated themselves, so the plan is left out here on purpose. "
+    "Do not follow the line of the last attempts: look at what is there first, and make a plan "
+    "from that."
+)
 _BEFORE = "Before you go on, keep in mind:"
 _AFTER = (
     "Act on this silently: do not mention it, nor that you were told anything. Whoever reads the "
-    "conversation knows nothing of it, so use "
-    "only what the conversation itself shows, and look up whatever you need."
+    "conversation knows nothing of it, so use only what the conversation itself shows, and look up "
+    "whatever you need."
 )
 
 
@@ -20,21 +41,91 @@ def guidance_text(lessons: Sequence[str]) -> str:
     """The lessons so far as a short text that asks to apply them and not to mention them; the
     latest comes last.
     """
-    return "\n".join(
-        [_BEFORE, *(f"- {' '.join(lesson.split())}" for lesson in dict.fromkeys(lessons)), _AFTER]
-    )
+    said = (f"- {' '.join(lesson.split())}" for lesson in dict.fromkeys(lessons))
+    return "\n".join([_BEFORE, *said, _AFTER])
 
 
 def guided_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Message]:
     """The chat as the guided policy saw it; without guidance it is the transcript. Never for a data
     set that trains a policy.
     """
-    guidance = (
-        None
-        if trajectory.guidance is None
-        else Guidance(trajectory.guidance, trajectory.pivot_turn or 0)
-    )
+    text, pivot = trajectory.guidance, trajectory.pivot_turn or 0
     opening = Opening(
         trajectory.system_prompt, trajectory.tools, trajectory.opening, trajectory.opening_state_key
     )
+    guidance = None if text is None else Guidance(text, pivot)
     return view_messages(opening, trajectory.turns, thoughts=thoughts, guidance=guidance)
+
+
+def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo]) -> Memo:
+    """The memo after an attempt; `before` are those of the attempts before it.
+
+    A verified fact is a value that the agent had seen and then put into a call that changes
+    something.
+    """
+    first, check = attempt.pivot_turn or 0, attempt.check_result
+    calls = (call for turn in attempt.turns[first:] for call in turn.tool_calls)
+    used = [
+        f"{found.path}: {found.value}"
+        for found in provenance(attempt).findings
+        if found.status is Status.OBSERVED and found.turn >= first
+    ]
+    parts = check.parts if check is not None else ()
+    return Memo(
+        attempts_log=(*(before[-1].attempts_log if before else ()), reflection.trajectory_summary),
+        commands=tuple(f"{call.name} {call.arguments}" for call in calls)[:MOST_ENTRIES],
+        verified_facts=tuple(dict.fromkeys(used))[:MOST_ENTRIES],
+        error_pattern=reflection.root_cause_analysis,
+        next_strategy=reflection.improvement_suggestion or "",
+        failed_tests=tuple(part.name for part in parts if not part.passed),
+    )
+
+
+def carried_text(memos: Sequence[Memo], carry: CarriedMemo) -> str:
+    """The memo as the next attempt is told it, in the form of guidance: what was tried, what went
+    wrong, lessons, the next strategy.
+
+    Where attempts repeat themselves and the flow intervenes: soft, a paragraph says so; strong, the
+    next strategy is left out as well. Commands and facts are not told: values that the transcript
+    does not show would be leaks.
+    """
+    level = _snapshots(memos, carry)[-1].level if carry.intervene else None
+    last = memos[-1]
+    earlier = [memo.next_strategy for memo in memos if memo.next_strategy != last.next_strategy]
+    lines = [f"In attempt {at}: {said}" for at, said in enumerate(last.attempts_log, start=1)]
+    lines += [f"What went wrong last: {last.error_pattern}"] if last.error_pattern else []
+    lines += [f"Lesson: {lesson}" for lesson in earlier if lesson]
+    lines += [f"Next: {last.next_strategy}"] if level != "strong" and last.next_strategy else []
+    return guidance_text(lines + {"soft": [AGAIN], "strong": [ANEW]}.get(level or "", []))
+
+
+def carried_scores(
+    key: str, memos: Sequence[tuple[str, Memo]], attempts: Sequence[Trajectory], carry: CarriedMemo
+) -> list[Score]:
+    """A row `pdi` per attempt that left a memo (null below three attempts), and a row
+    `new_evidence` per attempt.
+    """
+    rows = []
+    found = _snapshots([memo for _, memo in memos], carry)
+    for (identity, _), one in zip(memos, found, strict=True):
+        detail = {"key": key, **msgspec.to_builtins(one), "intervenes": carry.intervene}
+        why = {} if one.defined else {"why": "below_three_attempts"}
+        value = one.weighted if one.defined else None
+        rows.append(Score(identity, PDI, value, detail=detail | why))
+    for attempt, new in zip(attempts, new_evidence(attempts), strict=True):
+        rows.append(Score(attempt.trajectory_id, EVIDENCE, new, detail={"key": key}))
+    return rows
+
+
+def _snapshots(memos: Sequence[Memo], carry: CarriedMemo) -> list[PdiSnapshot]:
+    """After each attempt so far, of the sections that the proxy reads."""
+    steps = [
+        PdiStep(
+            "\n".join(memo.commands),
+            "\n".join(memo.verified_facts),
+            memo.next_strategy,
+            frozenset(memo.failed_tests),
+        )
+        for memo in memos
+    ]
+    return snapshots(steps, carry.backend, least_attempts=carry.from_attempt)

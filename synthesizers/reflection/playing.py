@@ -3,128 +3,185 @@ holds of them is taken up.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from synth.engine.context import Run
-from synth.models.admission import ConcurrencyLimit
+from synth.engine.study.player import Player
+from synth.engine.study.rebuilding import why_not_replayable
+from synth.ledger.state import IMPORT
 from synth.rollout.episode import EpisodeSpec
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint
+from synth.schemas.canonical import content_hash
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import run_workers
 from synth.synthesizers.episodes import played
-from synth.synthesizers.reflection.arms import by_slots
-from synth.synthesizers.reflection.bases import end_where_unfit
 from synth.synthesizers.reflection.chain import Chain, Retry
-from synth.synthesizers.reflection.finished import StoredReflection, recorded
+from synth.synthesizers.reflection.recorded import StoredReflection, recorded
 from synth.synthesizers.reflection.reflectors import Reflect, Reflected
-from synth.synthesizers.reflection.retry_work import RetryWork
 from synth.text.transcript.log import first_own_turn
 
+SYNTHESIZER_NAME = "reflect_retry"
 ASKED_AT_ONCE = 64
 
 
+@dataclass(frozen=True, slots=True)
+class RetryPlayed:
+    """The attempts at a slot; `known`: the ledger had it before."""
+
+    attempts: Sequence[Trajectory]
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPlayer:
+    """The player of one shard's episodes."""
+
+    run: Run
+    shard: str
+    who: Player
+
+    def spec(
+        self,
+        chain: Chain,
+        start: BranchPoint | None,
+        guidance: str | None,
+        *,
+        trial: int,
+        draw: int,
+        synthesizer: str = SYNTHESIZER_NAME,
+    ) -> EpisodeSpec:
+        """An episode on the chain's task: its slot names everything that determines it. It is
+        numbered after the attempts that the ledger has of its slot; `draw` gives it randomness of
+        its own.
+        """
+        if chain.task is None:
+            raise ValueError(f"chain {chain.key}: no episode without its task")
+        informed = chain.gold_informed and guidance is not None
+        also = {
+            "guidance": None if guidance is None else content_hash(guidance),
+            "gold_informed": informed,
+            "draw": draw,
+        }
+        spec = replace(self.who, synthesizer=synthesizer).episode(
+            self.run,
+            chain.task,
+            trial,
+            also,
+            start,
+            draw=draw,
+            guidance=guidance,
+            gold_informed=informed,
+        )
+        attempt = self.run.ledger.state.next_attempt(spec.slot_id)
+        return msgspec.structs.replace(spec, first_attempt=attempt)
+
+    async def play(self, specs: Iterable[EpisodeSpec]) -> dict[str, RetryPlayed]:
+        """What the slots came to, those that the ledger has as they stand there; a slot that a
+        ceiling kept from starting is not among them.
+        """
+        ledger, found = self.run.ledger, dict[str, RetryPlayed]()
+        left, made = [], dict[str, list[Trajectory]]()
+        for spec in specs:
+            slot = ledger.state.slots.get(spec.slot_id)
+            if slot is not None and slot.valid is not None:
+                known = ledger.trajectory(slot.valid.trajectory_id)
+                found[spec.slot_id] = RetryPlayed([known], known=True)
+            else:
+                left.append(spec)
+        if left:
+            model, places = self.who.role.model, self.who.places
+            for attempt in await played(self.run, self.shard, left, model, places):
+                made.setdefault(attempt.slot_id, []).append(attempt)
+        return found | {slot: RetryPlayed(attempts, known=False) for slot, attempts in made.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class Playing:
     """Who reflects, who plays, and how often."""
 
-    def __init__(
-        self,
-        run: Run,
-        shard: str,
-        make: RetryWork,
-        places: ConcurrencyLimit,
-        reflect: Reflect,
-        attempts: int,
-    ) -> None:
-        self._run = run
-        self._shard = shard
-        self._make = make
-        self._places = places
-        self._reflect = reflect
-        self._attempts = attempts
+    player: ShardPlayer
+    reflect: Reflect
+    attempts: int
 
     async def through(self, chains: Sequence[Chain]) -> None:
         """Reflects and retries until each chain has an end, or a ceiling is reached; what the
         ledger has of them is taken up.
         """
-        await self._looked_at(chains)
-        known = recorded(self._run.ledger, [chain.key for chain in chains])
-        for number in range(1, self._attempts + 1):
-            going = [chain for chain in chains if not chain.reason]
-            if not going or not self._run.may_start():
-                return
-            retries = await self._reflected(
-                going, {key: found for (key, at), found in known.items() if at == number}
-            )
-            works = {chain.key: self._retry(chain, retry, number) for chain, retry in retries}
-            slots = self._run.ledger.state.slots
-            held = {
-                work.slot_id: slot.valid
-                for work in works.values()
-                if (slot := slots.get(work.slot_id)) is not None and slot.valid
-            }
-            left = [work for work in works.values() if work.slot_id not in held]
-            by_slot = by_slots(
-                await played(self._run, self._shard, left, self._make.role.model, self._places)
-                if left
-                else []
-            )
-            for chain, retry in retries:
-                await asyncio.sleep(0)
-                slot_id = works[chain.key].slot_id
-                if slot_id in held:
-                    retry.known = True
-                    by_slot[slot_id] = [self._run.ledger.trajectory(held[slot_id].trajectory_id)]
-                if slot_id in by_slot:
-                    chain.played(by_slot[slot_id], more=number < self._attempts)
-
-    async def _looked_at(self, chains: Sequence[Chain]) -> None:
-        waiting = iter(chains)
+        run = self.player.run
+        looked_at = iter(chains)
 
         async def worker() -> None:
-            for chain in waiting:
-                await end_where_unfit(self._run, chain, self._make.limits.step_timeout_s)
+            for chain in looked_at:
+                await self._end_where_unfit(chain)
 
-        await run_workers(min(self._places.limit, max(1, len(chains))), worker)
+        await run_workers(min(self.player.who.places.limit, max(1, len(chains))), worker)
+        known = recorded(run.ledger, [chain.key for chain in chains])
+        for number in range(1, self.attempts + 1):
+            going = [chain for chain in chains if not chain.reason]
+            if not going or not run.may_start():
+                return
+            retries = await self._reflected(going, number, known)
+            specs = [self._spec(chain, retry, number) for chain, retry in retries]
+            found = await self.player.play(specs)
+            for (chain, retry), spec in zip(retries, specs, strict=True):
+                await asyncio.sleep(0)
+                if spec.slot_id in found:
+                    retry.known = found[spec.slot_id].known
+                    chain.played(found[spec.slot_id].attempts, more=number < self.attempts)
+
+    def _spec(self, chain: Chain, retry: Retry, number: int) -> EpisodeSpec:
+        if retry.pivot is None:
+            raise ValueError(f"chain {chain.key}: no retry without a pivot")
+        start = BranchPoint(retry.of, retry.pivot)
+        return self.player.spec(chain, start, retry.guidance, trial=chain.base.trial, draw=number)
+
+    async def _end_where_unfit(self, chain: Chain) -> None:
+        """Ends the chain of an imported trial that cannot be built on, with the reason; one that
+        was played here is tried without a look.
+        """
+        if chain.base.synthesizer != IMPORT:
+            return
+        run, passes = self.player.run, chain.base.outcome is Outcome.SUCCESS
+        limit_s = self.player.who.limits.step_timeout_s
+        reason = await why_not_replayable(run, chain.task, chain.base, limit_s, passes=passes)
+        if reason is not None:
+            chain.reason = reason
+            faults = (fault for fault in RETRIED_BY_A_RERUN if reason == f"fault:{fault}")
+            chain.fault = next(faults, None)
+            run.progress.step(1)
 
     async def _reflected(
-        self, chains: Sequence[Chain], known: Mapping[str, StoredReflection]
+        self,
+        chains: Sequence[Chain],
+        number: int,
+        known: Mapping[tuple[str, int], StoredReflection],
     ) -> list[tuple[Chain, Retry]]:
         """The retries that follow from reflections on the chains' last attempts, in the order of
         the chains.
         """
-        found: dict[str, tuple[Chain, Retry]] = {}
+        found: dict[str, Retry] = {}
         waiting = iter(chains)
 
         async def worker() -> None:
             for chain in waiting:
-                held = known.get(chain.key)
+                held = known.get((chain.key, number))
                 if first_own_turn(chain.last) is None:
                     told = Reflected(reason="no_own_turn")
                 elif held is not None and held.subject_id == chain.last.trajectory_id:
                     told = held.reflected
                 else:
-                    told = await self._reflect(chain.last, chain.lessons)
+                    told = await self.reflect(chain.last, chain.lessons)
                 retry = chain.reflected(told)
                 await asyncio.sleep(0)
                 if retry is not None:
-                    found[chain.key] = (chain, retry)
+                    found[chain.key] = retry
                 elif chain.reason:
-                    self._run.progress.step(1)
+                    self.player.run.progress.step(1)
 
         await run_workers(min(ASKED_AT_ONCE, len(chains)), worker)
-        return [found[chain.key] for chain in chains if chain.key in found]
-
-    def _retry(self, chain: Chain, retry: Retry, number: int) -> EpisodeSpec:
-        if retry.pivot is None or chain.task is None:
-            raise ValueError(
-                "a retry is made of a reflection with a pivot, on a task that is there"
-            )
-        start = BranchPoint(retry.of, retry.pivot)
-        return self._make.make(
-            self._run,
-            chain.task,
-            trial=chain.base.trial,
-            draw=number,
-            start=start,
-            guidance=retry.guidance,
-            gold_informed=chain.gold_informed,
-        )
+        return [(chain, found[chain.key]) for chain in chains if chain.key in found]

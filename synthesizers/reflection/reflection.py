@@ -5,7 +5,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -13,14 +13,6 @@ from synth.engine.asking import UnreadableError
 from synth.schemas.canonical import valid_text
 
 Judged = Literal["success", "success_but_inefficient", "failure"]
-JUDGED: tuple[Judged, ...] = ("success", "success_but_inefficient", "failure")
-KEYS = (
-    "trajectory_summary",
-    "root_cause_analysis",
-    "trajectory_outcome",
-    "improvement_suggestion",
-    "retry_from_step",
-)
 LONGEST_TEXT = 4000
 """Characters of one field: what is whispered is a lesson, not a transcript."""
 MOST_BRACES = 400
@@ -41,44 +33,42 @@ class Reflection(msgspec.Struct, frozen=True):
     retry_from_step: int | None
 
 
+KEYS = Reflection.__struct_fields__
+
+
 def parsed_reflection(reply: str, turns: int) -> Reflection:
     """The reflection in a reply on an attempt of `turns` turns: the last JSON object in it that has
     one of its keys.
 
     Raises `UnreadableError` with the first thing that is wrong, in words that the model can act on.
     """
-    found = [value for value in _objects(reply) if any(key in value for key in KEYS)]
+    found = [value for value in _objects(reply) if not value.keys().isdisjoint(KEYS)]
     if not found:
         raise UnreadableError(f"it holds no JSON object with the keys {', '.join(KEYS)}")
-    return reflection_of(found[-1], turns)
-
-
-def reflection_of(value: Mapping[str, Any], turns: int) -> Reflection:
-    """The reflection that an object holds. Raises `UnreadableError`."""
+    value = found[-1]
     missing = [key for key in KEYS if key not in value]
     if missing:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")
-    outcome = value["trajectory_outcome"]
-    judged = next((known for known in JUDGED if known == outcome), None)
-    if judged is None:
+    outcome, suggestion = value["trajectory_outcome"], value["improvement_suggestion"]
+    if outcome not in get_args(Judged):
         raise UnreadableError(
-            f"trajectory_outcome is {_short(outcome)}, none of {', '.join(JUDGED)}"
+            f"trajectory_outcome is {_short(outcome)}, none of {', '.join(get_args(Judged))}"
         )
     summary = _text(value, "trajectory_summary")
     cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")
-    if judged == "success":
+    if outcome == "success":
         for key in ("improvement_suggestion", "retry_from_step"):
             if value[key] is not None:
                 raise UnreadableError(
                     f"{key} is {_short(value[key])}; it is null where the outcome is success"
                 )
-        return Reflection(summary, cause, "success", None, None)
-    if value["improvement_suggestion"] is None:
+        return Reflection(summary, cause, outcome, None, None)
+    if suggestion is None:
         raise UnreadableError(
-            f"improvement_suggestion is null; it is a text where the outcome is {judged}"
+            f"improvement_suggestion is null; it is a text where the outcome is {outcome}"
         )
-    suggestion = _text(value, "improvement_suggestion")
-    return Reflection(summary, cause, judged, suggestion, _step(value["retry_from_step"], turns))
+    advice = _text(value, "improvement_suggestion")
+    return Reflection(summary, cause, outcome, advice, _step(value["retry_from_step"], turns))
 
 
 def _step(value: Any, turns: int) -> int:
@@ -118,13 +108,12 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
             value, end = _DECODER.raw_decode(reply, start)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict):
-            yield value
+        yield value
 
 
 def _short(value: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError):
+    except RecursionError:
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -4,8 +4,9 @@ ways, which do nothing.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from random import Random
+from typing import Literal
 
 from synth.envs.normalise import normalised_text
 from synth.schemas.environment import AgentTurn
@@ -17,19 +18,21 @@ of all others (A2, step 2).
 """
 LEAST_SHARE = 0.1
 """Of its weight a tool keeps however often it did nothing."""
+LONGEST_TEMPLATE = 300
 _VALUE = re.compile(r"\b[\w.@-]*\d[\w.@:-]*\b")
 _WORDS = re.compile(r"\s+")
-LONGEST_TEMPLATE = 300
-
 Signature = tuple[tuple[str, str], ...]
 """A turn as names and arguments of its calls."""
+Effect = Literal["changed", "opened", "showed", "ended", "denied"]
+"""Of a turn: it changed what a goal can be about, opened new ways, showed something new, ended the
+walk, was refused.
+"""
 
 
 def signature_of(turn: AgentTurn) -> Signature:
     """What two turns must have in common to be the same deed."""
-    return tuple((call.name, call.arguments) for call in turn.tool_calls) or (
-        ("", turn.content or ""),
-    )
+    calls = tuple((call.name, call.arguments) for call in turn.tool_calls)
+    return calls or (("", turn.content or ""),)
 
 
 def tool_of(turn: AgentTurn) -> str:
@@ -44,57 +47,33 @@ def template(observations: Sequence[Observation]) -> str:
 
 
 class Experience:
-    """Counts by tool, and the pool of no-ops by (tool, template of the answer); grows from walk to
-    walk, in their order.
+    """What each tool came to how often, and the answers without effect; grows from walk to walk, in
+    their order.
     """
 
     def __init__(self) -> None:
-        self.taken = Counter[str]()
-        self.changed = Counter[str]()
-        self.opened = Counter[str]()
-        self.ended = Counter[str]()
-        self.denied = Counter[str]()
-        self._no_ops = Counter[str]()
-        self._pool: set[tuple[str, str]] = set()
+        self._counts = Counter[tuple[str, str]]()
+        self._no_ops: set[tuple[str, str]] = set()
 
-    def note(
-        self,
-        turn: AgentTurn,
-        answers: Sequence[Observation],
-        *,
-        changed: bool,
-        opened: bool,
-        showed: bool = False,
-        ended: bool,
-        denied: bool,
-    ) -> None:
+    def note(self, turn: AgentTurn, answers: Sequence[Observation], effects: Set[Effect]) -> None:
         """Takes in what a turn came to. One without effect whose tool has been answered alike
         before is a no-op.
         """
         tool = tool_of(turn)
-        self.taken[tool] += 1
-        self.changed[tool] += changed
-        self.opened[tool] += opened
-        self.ended[tool] += ended
-        self.denied[tool] += denied
-        if not (changed or opened or showed):
-            at = (tool, template(answers))
-            self._no_ops[tool] += at in self._pool
-            self._pool.add(at)
+        self._counts.update((tool, effect) for effect in ("taken", *effects))
+        if effects.isdisjoint(("changed", "opened", "showed")):
+            no_op = (tool, template(answers))
+            self._counts[tool, "no_op"] += no_op in self._no_ops
+            self._no_ops.add(no_op)
 
     def weight(self, tool: str) -> float:
         """How readily a tool is drawn; 0 for one that ends the walk and changes nothing else."""
-        taken = self.taken[tool]
-        if taken and self.ended[tool] == taken and not self.changed[tool]:
+        taken, changed = self._counts[tool, "taken"], self._counts[tool, "changed"]
+        if taken and self._counts[tool, "ended"] == taken and not changed:
             return 0.0
-        known = (
-            CHANGING
-            if not taken or self.changed[tool] or self.denied[tool]
-            else OPENING
-            if self.opened[tool]
-            else OTHER
-        )
-        return known * max(LEAST_SHARE, 1 - self._no_ops[tool] / taken) if taken else known
+        opened = OPENING if self._counts[tool, "opened"] else OTHER
+        known = CHANGING if not taken or changed or self._counts[tool, "denied"] else opened
+        return known * max(LEAST_SHARE, 1 - self._counts[tool, "no_op"] / max(taken, 1))
 
     def draw(self, turns: Sequence[AgentTurn], draw: Random) -> AgentTurn | None:
         """One of the turns: its tool by weight, then its arguments, each as likely; None where none
@@ -103,7 +82,8 @@ class Experience:
         by_tool: dict[str, list[AgentTurn]] = {}
         for turn in turns:
             by_tool.setdefault(tool_of(turn), []).append(turn)
-        tools = [tool for tool in by_tool if self.weight(tool) > 0]
-        if not tools:
+        weights = {tool: weight for tool in by_tool if (weight := self.weight(tool)) > 0}
+        if not weights:
             return None
-        return draw.choice(by_tool[draw.choices(tools, [self.weight(tool) for tool in tools])[0]])
+        (tool,) = draw.choices(list(weights), list(weights.values()))
+        return draw.choice(by_tool[tool])

@@ -2,20 +2,20 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import Any
 
 import msgspec
 
 from synth.envs.fact_pattern import pattern_of
 from synth.schemas.reverse import Operation
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.deriving import Ground, derived
+from synth.synthesizers.reverse.check_predicates import (
+    RejectedError,
+)
+from synth.synthesizers.reverse.deriving import Derivation, Ground
 from synth.synthesizers.reverse.experience import Experience, tool_of
-from synth.synthesizers.reverse.exploration import Exploration, explored
-from synth.synthesizers.reverse.outcome import Derived
+from synth.synthesizers.reverse.exploration import Walk, explored
 from synth.synthesizers.reverse.windows import operation_signature, windows
 
 DEEDS_PER_QUESTION = 4
@@ -43,125 +43,88 @@ class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
     fault: str | None = None
 
 
-@dataclass
-class Harvest:
-    """The tasks of an exploration; windows by what became of them; what was called, changed and
-    refused in the walk.
-    """
-
-    tasks: list[Task] = field(default_factory=list)
-    attempted: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
-    coverage: dict[str, Any] = field(default_factory=dict)
-
-    def refuse(self, reason: str, example: str = "") -> None:
-        """Counts a window that became no task."""
-        self.rejected[reason] += 1
-        if example:
-            self.examples.setdefault(reason, example)
-
-    def as_stored(self, fault: str | None) -> Explored:
-        """As the exploration's row holds it."""
-        return Explored(
-            attempted=self.attempted,
-            rejected=dict(sorted(self.rejected.items())),
-            examples=dict(sorted(self.examples.items())),
-            tasks=tuple(task.task_id for task in self.tasks),
-            **self.coverage,
-            fault=fault or None,
-        )
-
-
 async def harvested(
     ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience
-) -> Harvest:
+) -> tuple[list[Task], Explored]:
     """Explores, then tries windows in a drawn order until there are tasks enough.
 
     A window whose operations look like those of a task that is there already is not tried.
     """
     draw = Random(f"reverse_task {ground.seed}")
     env = ground.world.open(ground.env_config)
-    harvest = Harvest()
+    tasks: list[Task] = []
+    rejected: list[RejectedError] = []
     try:
-        walked = await explored(env, ground.zones, steps, draw, experience)
-        harvest.coverage = coverage(walked, ground)
+        walk = await explored(env, ground.zones, steps, draw, experience)
+        derivation = Derivation(ground, env, walk)
         seen: set[str] = set()
-        for wanted in _windows(walked, ground, draw):
-            if harvest.attempted == most_windows or len(harvest.tasks) == most_tasks:
+        for wanted in _windows(walk, ground, draw):
+            if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
                 break
-            signature = operation_signature(wanted, walked.start)
+            signature = operation_signature(wanted, walk.start)
             if signature in seen:
                 continue
-            harvest.attempted += 1
-            found = await derived(ground, env, walked, wanted)
-            if not isinstance(found, Derived):
-                harvest.refuse(found.reason, found.example)
-            elif found.task.difficulty["signature"] in seen:
-                harvest.refuse("like_another")
-            else:
-                seen |= {signature, str(found.task.difficulty["signature"])}
-                harvest.tasks.append(found.task)
+            try:
+                task = await derivation.task(wanted)
+                if task.difficulty["signature"] in seen:
+                    raise RejectedError("like_another")
+                seen |= {signature, str(task.difficulty["signature"])}
+                tasks.append(task)
+            except RejectedError as why:
+                rejected.append(why)
             await asyncio.sleep(0)
     finally:
         await env.close()
-    return harvest
+    return tasks, _explored(tasks, rejected, walk, ground)
 
 
-def _windows(walked: Exploration, ground: Ground, draw: Random) -> list[list[Operation]]:
-    """What may become a task, in a drawn order: operations that belong together, and look-ups whose
-    answers the world can be asked for,
-    of these one for every `DEEDS_PER_QUESTION`.
-    """
-    asked = (
-        ground.world.questions.tools
-        if ground.asks and ground.world.questions is not None
-        else frozenset[str]()
+def _explored(
+    tasks: Sequence[Task], rejected: Sequence[RejectedError], walk: Walk, ground: Ground
+) -> Explored:
+    examples = {why.reason: why.example for why in reversed(rejected) if why.example}
+    calls = [(call.name, step) for step in walk.steps for call in step.turn.tool_calls]
+    alone = [(name, step) for name, step in calls if len(step.turn.tool_calls) == 1]
+    declared = ground.world.spec.facts
+    facts = ({pattern_of(declared, path) or path for path in step.changed} for step in walk.steps)
+    return Explored(
+        attempted=len(tasks) + len(rejected),
+        rejected=_counts(why.reason for why in rejected),
+        examples=dict(sorted(examples.items())),
+        tasks=tuple(task.task_id for task in tasks),
+        steps=len(walk.steps),
+        operations=len(walk.operations),
+        looked_up=_counts(tool_of(read.turn) for read in walk.reads),
+        called=_counts(name for name, _ in calls),
+        changed=_counts(name for name, step in alone if step.asked),
+        refused=_counts(f"{name}!{step.denied}" for name, step in calls if step.denied),
+        facts=_counts(pattern for patterns in facts for pattern in patterns),
     )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
+def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
+    """What may become a task, in a drawn order: operations that belong together, and look-ups whose
+    answers the world can be asked for, of these one for every `DEEDS_PER_QUESTION`.
+    """
+    asked = ground.world.questions
+    tools = asked.tools if ground.asks and asked is not None else frozenset[str]()
     reads = [
         read
-        for read in walked.reads
-        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in asked
+        for read in walk.reads
+        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
     ]
     deeds, questions = (
         [
-            [among[number] for number in window]
-            for window in windows(among, walked.start, ground.longest, draw)
+            [among[at] for at in window]
+            for window in windows(among, walk.start, ground.longest, draw)
         ]
-        for among in (walked.operations, reads)
+        for among in (walk.operations, reads)
     )
     if not questions:
         return deeds
     found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
     draw.shuffle(found)
     return found
-
-
-def coverage(walked: Exploration, ground: Ground) -> dict[str, Any]:
-    """Calls by tool, with those that changed what a goal can be about, those that were refused, and
-    look-ups that showed something new;
-    changed facts by pattern.
-    """
-    called, changed, refused, facts = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    by_turn = {operation.at: operation for operation in walked.operations}
-    for at, step in enumerate(walked.steps):
-        operation = by_turn.get(at)
-        for call in step.turn.tool_calls:
-            called[call.name] += 1
-            changed[call.name] += (
-                operation is not None
-                and operation.denied is None
-                and len(step.turn.tool_calls) == 1
-            )
-            if operation is not None and operation.denied is not None:
-                refused[f"{call.name}!{operation.denied}"] += 1
-        facts.update({pattern_of(ground.world.spec.facts, path) or path for path in step.changed})
-    return {
-        "steps": len(walked.steps),
-        "operations": len(walked.operations),
-        "looked_up": dict(sorted(Counter(tool_of(read.turn) for read in walked.reads).items())),
-        "called": dict(sorted(called.items())),
-        "changed": {name: count for name, count in sorted(changed.items()) if count},
-        "refused": dict(sorted(refused.items())),
-        "facts": dict(sorted(facts.items())),
-    }

@@ -3,21 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
 
 import msgspec
 
 from synth.envs.audit.mutants import Mutant, mutants
-from synth.envs.audit.solutions import Solution, variant
-from synth.envs.audit.state import differences
-from synth.envs.conformance.finding import ConformanceRig
+from synth.envs.audit.solutions import differences, variant
 from synth.schemas.environment import AgentTurn
-from synth.schemas.task import Task
+from synth.synthesizers.reverse.check_predicates import RejectedError, verdict
 from synth.synthesizers.reverse.experience import signature_of, tool_of
-from synth.synthesizers.reverse.exploration import Exploration
-from synth.synthesizers.reverse.outcome import Rejected, TaskTests
-from synth.synthesizers.reverse.replaying import Segment
+from synth.synthesizers.reverse.solution_tests import SolvedTask
 
-FEWEST = 10
+FEWEST_MUTANTS = 10
 KILLED = 0.95
 MOST_OF_A_SOURCE = 12
 """Mutants by the audit's rules, by the world's own, by what the walk could have done, by what the
@@ -25,143 +22,101 @@ world offers: so many of each.
 """
 
 
-async def mutants_fail(
-    bench: ConformanceRig, task: Task, walked: Exploration, segment: Segment, known: Solution
-) -> TaskTests | Rejected:
-    """At least `FEWEST` mutants count, and at least `KILLED` of them fail; one that passes and
-    leaves the same state is no mutant.
+async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
+    """T5: at least `FEWEST_MUTANTS` mutants count, and at least `KILLED` of them fail; one that
+    passes and leaves the same state is no mutant. Raises `RejectedError`.
 
-    A mutant by the world's own rules is wrong in something, whatever its state: all of those must
-    fail.
+    A mutant by the world's own rules is wrong in something, whatever its state: all of those
+    must fail.
     """
+    bench, task, known = solved.bench, solved.task, solved.known
     draw = Random(task.task_id)
-    own = bench.world.mutants(task, known.transcript) if bench.world.mutants is not None else ()
+    own = bench.world.mutants(task, known.transcript) if bench.world.mutants else ()
     sources = {
         "solution": list(mutants(known)),
         "world": [Mutant(kind, kind, tuple(actions)) for kind, actions in own],
-        "walk": list(_otherwise(walked, segment, known)),
-        "offered": await _offered(bench, task, walked, known),
+        "walk": list(_otherwise(solved)),
+        "offered": await _offered(solved),
     }
-    counted, killed, equal = Counter[str](), Counter[str](), 0
+    counted, equal = Counter[str](), 0
     survivors: list[str] = []
     for source, every in sources.items():
         for mutant in _of_all_kinds(every, draw):
             transcript, end = await variant(bench, task, mutant.actions)
-            if transcript.verdict.passed and source == "world":
-                return Rejected(f"T5_{mutant.kind}_survives", task.goal)
-            if transcript.verdict.passed and not differences(bench, task, known.end, end):
+            passed = transcript.verdict.passed
+            if passed and source == "world":
+                raise RejectedError(f"T5_{mutant.kind}_survives", task.goal)
+            if passed and not differences(bench, task, known.end, end):
                 equal += 1
                 continue
             counted[mutant.kind] += 1
-            killed[mutant.kind] += not transcript.verdict.passed
-            if transcript.verdict.passed:
-                survivors.append(mutant.what)
-    counts = {
-        "mutants": counted.total(),
-        "killed": killed.total(),
-        "equal": equal,
-        "kinds": dict(sorted(counted.items())),
-    }
-    if counted.total() < FEWEST:
-        return Rejected("T5_too_few_mutants", f"{counted.total()}: {task.goal}")
-    if killed.total() < KILLED * counted.total():
-        return Rejected("T5_mutants_survive", "; ".join(survivors)[:300])
-    return TaskTests(True, counts)
+            survivors += [mutant.what] if passed else []
+    made, killed = counted.total(), counted.total() - len(survivors)
+    if made < FEWEST_MUTANTS:
+        raise RejectedError("T5_too_few_mutants", f"{made}: {task.goal}")
+    if killed < KILLED * made:
+        raise RejectedError("T5_mutants_survive", "; ".join(survivors)[:300])
+    kinds = dict(sorted(counted.items()))
+    return verdict(mutants=made, killed=killed, equal=equal, kinds=kinds)
 
 
-def _of_all_kinds(every: Sequence[Mutant], draw: Random) -> list[Mutant]:
-    """At most `MOST_OF_A_SOURCE` of them, drawn; one of each kind before a second one of any."""
-    drawn = draw.sample(every, len(every))
-    turns = Counter[str]()
-    ranked: list[tuple[int, int, Mutant]] = []
-    for mutant in drawn:
-        ranked.append((turns[mutant.kind], len(ranked), mutant))
-        turns[mutant.kind] += 1
-    return [mutant for _, _, mutant in sorted(ranked, key=lambda entry: entry[:2])][
-        :MOST_OF_A_SOURCE
-    ]
-
-
-def _otherwise(walked: Exploration, segment: Segment, known: Solution) -> Iterator[Mutant]:
-    """What the walk could have done in an operation's place, done so in the solution; and what else
-    it did, done there as well.
+def _otherwise(solved: SolvedTask) -> Iterator[Mutant]:
+    """What the walk could have done in an operation's place, done so in the solution; and what
+    else it did, done there as well.
     """
-    actions, effects = known.transcript.actions, known.effectful
-    last = max((turn for turn, effectful in enumerate(effects) if effectful), default=0)
-    own = {operation.at for operation in segment.operations}
-    for operation in segment.operations:
-        place = next(
-            (
-                turn
-                for turn, action in enumerate(actions)
-                if effects[turn] and tool_of(action) == tool_of(operation.turn)
-            ),
-            None,
-        )
-        for other in walked.steps[operation.at].others if place is not None else ():
-            yield Mutant(
-                "other", f"{_shown(other)} instead", _put(actions, place or 0, other, instead=True)
-            )
-    for operation in walked.operations:
+    effectful = [turn for turn, effect in enumerate(solved.known.effectful) if effect]
+    tools = {tool_of(solved.known.transcript.actions[at]): at for at in reversed(effectful)}
+    for operation in solved.segment.operations:
+        place = tools.get(tool_of(operation.turn))
+        if place is not None:
+            for other in solved.walk.steps[operation.at].others:
+                yield _mutant(solved, "other", place, other)
+    own = {operation.at for operation in solved.segment.operations}
+    for operation in solved.walk.operations:
         if operation.at not in own and operation.denied is None:
-            yield Mutant(
-                "extra",
-                f"{_shown(operation.turn)} as well",
-                _put(actions, last, operation.turn, instead=False),
-            )
+            yield _mutant(solved, "extra", max(effectful, default=0), operation.turn)
 
 
-async def _offered(
-    bench: ConformanceRig, task: Task, walked: Exploration, known: Solution
-) -> list[Mutant]:
-    """What the world offers before each turn of the solution with an effect, done in its place and
-    as well, by tools that change it.
+async def _offered(solved: SolvedTask) -> list[Mutant]:
+    """What the world offers before each turn of the solution with an effect, done in its place
+    and as well, by tools that change it.
     """
-    changing = {tool_of(operation.turn) for operation in walked.operations}
-    actions = known.transcript.actions
+    changing = {tool_of(operation.turn) for operation in solved.walk.operations}
     found: list[Mutant] = []
-    env = bench.open()
-    await env.reset(task)
-    for place, action in enumerate(actions):
-        for other in (
-            await env.affordances()
-            if known.effectful[place] and bench.claims("affordances")
-            else ()
-        ):
+    env = solved.bench.open()
+    await env.reset(solved.task)
+    for place, action in enumerate(solved.known.transcript.actions):
+        asked = solved.known.effectful[place] and solved.bench.claims("affordances")
+        for other in await env.affordances() if asked else ():
             if tool_of(other) in changing and signature_of(other) != signature_of(action):
-                found.append(
-                    Mutant(
-                        "other",
-                        f"{_shown(other)} instead",
-                        _put(actions, place, other, instead=True),
-                    )
-                )
-                found.append(
-                    Mutant(
-                        "extra",
-                        f"{_shown(other)} as well",
-                        _put(actions, place, other, instead=False),
-                    )
-                )
+                found += [_mutant(solved, kind, place, other) for kind in ("other", "extra")]
         await env.step(action)
     await env.close()
     return found
 
 
-def _put(
-    actions: Sequence[AgentTurn], place: int, turn: AgentTurn, *, instead: bool
-) -> tuple[AgentTurn, ...]:
+def _mutant(solved: SolvedTask, kind: str, place: int, turn: AgentTurn) -> Mutant:
+    """The solution with a turn in the place of its own (`other`), or before it (`extra`)."""
+    actions = solved.known.transcript.actions
+    shown = " ".join(f"{call.name} {call.arguments}" for call in turn.tool_calls)
     calls = tuple(
         msgspec.structs.replace(call, call_id=f"{call.call_id}_other") for call in turn.tool_calls
     )
-    return (
-        *actions[:place],
-        msgspec.structs.replace(turn, tool_calls=calls),
-        *actions[place + (1 if instead else 0) :],
+    put = msgspec.structs.replace(turn, tool_calls=calls)
+    instead = kind == "other"
+    return Mutant(
+        kind,
+        f"{shown or turn.content} {'instead' if instead else 'as well'}",
+        (*actions[:place], put, *actions[place + instead :]),
     )
 
 
-def _shown(turn: AgentTurn) -> str:
-    return " ".join(f"{call.name} {call.arguments}" for call in turn.tool_calls) or str(
-        turn.content
-    )
+def _of_all_kinds(every: Sequence[Mutant], draw: Random) -> list[Mutant]:
+    """At most `MOST_OF_A_SOURCE` of them, drawn; one of each kind before a second one of any."""
+    turns = Counter[str]()
+
+    def turn(mutant: Mutant) -> int:
+        turns[mutant.kind] += 1
+        return turns[mutant.kind]
+
+    return sorted(draw.sample(every, len(every)), key=turn)[:MOST_OF_A_SOURCE]

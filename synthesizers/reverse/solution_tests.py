@@ -1,149 +1,181 @@
-"""T8, T6 and T4, on episodes: the expert solves it from its goal, bots that understand nothing do
-not, other ways to the end pass.
+"""T4 and T6 to T8, on episodes: other ways to the end pass, bots that understand nothing fail,
+answers cannot be guessed, the expert solves it from its goal.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from synth.envs.audit.alternatives import ORDER_RULES, answers_alike, reorderings
-from synth.envs.audit.solutions import Solution, solution, variant
-from synth.envs.audit.state import differences
-from synth.envs.bots import BOTS
+from synth.envs.audit.solutions import Solution, differences, solution, variant
+from synth.envs.bots import BOTS, expert
 from synth.envs.conformance.bot_rates import BOT_TURNS
-from synth.envs.conformance.experts import expert
 from synth.envs.conformance.finding import ConformanceRig
-from synth.envs.transcript import Transcript, play
-from synth.schemas.environment import Env
-from synth.schemas.reverse import Change
+from synth.envs.transcript import MAX_TURNS, Transcript
+from synth.envs.world import EnvEntry
+from synth.schemas.check import Check
+from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.outcome import Rejected, TaskTests
-from synth.synthesizers.reverse.replaying import Segment, columns, played
-from synth.synthesizers.reverse.state_tests import holds
+from synth.synthesizers.reverse.check_predicates import RejectedError, holds, verdict
+from synth.synthesizers.reverse.exploration import Walk, played
+from synth.synthesizers.reverse.segments import Segment, columns
 
 STRATEGIES = 3
 """Expert solutions, each with a seed of its own, that must all pass beside the first one."""
 MOST_ALTERNATIVES = 12
+SEEDS = 100
+MOST_SEEDS = 200
+"""Worlds that are looked at until the question could be asked in `SEEDS` of them."""
+MOST_GUESSED = 0.2
+"""Share of the worlds in which the commonest answer may be the right one."""
 
 
-async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, TaskTests] | Rejected:
+def asks_for_an_answer(check: Check) -> bool:
+    """Whether nothing but what the agent says decides."""
+    return bool(check.told) and not check.required and not check.refusals
+
+
+def not_guessed(world: EnvEntry, task: Task, check: Check) -> dict[str, Any]:
+    """T7: the commonest answer to the task's question is right seldom enough, over the worlds of a
+    hundred seeds. Raises `RejectedError`, also where fewer worlds answer it.
+    """
+    if not asks_for_an_answer(check):
+        why = "the task asks for a change or a refusal, not for an answer alone"
+        return verdict(None, why=why)
+    if world.questions is None:
+        raise RejectedError("T7_not_judged", task.goal)
+    answers = Counter[bytes]()
+    for seed in range(MOST_SEEDS):
+        told = world.questions.elsewhere(task, seed)
+        if told is not None:
+            answers[msgspec.json.encode([(fact.type, fact.value) for fact in told])] += 1
+        if answers.total() == SEEDS:
+            break
+    else:
+        raise RejectedError("T7_too_few_worlds", f"{answers.total()}: {task.goal}")
+    share = max(answers.values()) / SEEDS
+    if share > MOST_GUESSED:
+        raise RejectedError("T7_answer_can_be_guessed", f"{share:.2f}: {task.goal}")
+    return verdict(commonest_answer=round(share, 3), of=SEEDS)
+
+
+async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
+    """T6: no bot that understands nothing passes, nor any that the world names. Raises
+    `RejectedError`.
+    """
+    bots = {**BOTS, **bench.world.bots}
+    if not bench.claims("affordances"):
+        bots.pop("random_affordance", None)
+    for name, bot in bots.items():
+        if (await bench.played(task, bot, max_turns=BOT_TURNS)).verdict.passed:
+            raise RejectedError(f"T6_{name}_passes", task.goal)
+    return verdict(bots=sorted(bots))
+
+
+async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str, Any]]:
     """T8: the world's own expert, who is told what an agent is told. Without one T8 does not apply,
-    and the walk is the solution.
+    and the walk is the solution. Raises `RejectedError`.
     """
     known = await solution(bench, task)
     if not bench.claims("expert"):
         if known is None:
-            return Rejected(
+            raise RejectedError(
                 "walk_does_not_pass",
                 "the operations themselves do not pass the check, and the world has no expert",
             )
-        return known, TaskTests(None, {"why": "the world has no expert"})
+        return known, verdict(None, why="the world has no expert")
     if known is None:
-        env = bench.open()
-        found = await play(env, task, expert("correct"), seed=bench.seed)
-        await env.close()
-        return Rejected("T8_not_solved_from_the_goal", failure(found))
-    return known, TaskTests(True, {"turns": len(known.transcript.actions)})
+        found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
+        raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
+    return known, verdict(turns=len(known.transcript.actions))
 
 
-def failure(transcript: Transcript) -> str:
+def _failure(transcript: Transcript) -> str:
     """The parts of a verdict that failed, with their evidence."""
     failed = (part for part in transcript.verdict.parts if not part.passed)
-    return (
-        "; ".join(f"{part.name}: {', '.join(part.evidence)}" for part in failed)[:300]
-        or f"after {len(transcript.actions)} turns"
-    )
+    told = "; ".join(f"{part.name}: {', '.join(part.evidence)}" for part in failed)[:300]
+    return told or f"after {len(transcript.actions)} turns"
 
 
-async def bots_fail(bench: ConformanceRig, task: Task) -> TaskTests | Rejected:
-    """T6: no bot that understands nothing passes, nor any that the world names."""
-    who = {
-        name: bot
-        for name, bot in {**BOTS, **bench.world.bots}.items()
-        if name != "random_affordance" or bench.claims("affordances")
-    }
-    for name, bot in who.items():
-        env = bench.open()
-        passed = (await play(env, task, bot, seed=bench.seed, max_turns=BOT_TURNS)).verdict.passed
-        await env.close()
-        if passed:
-            return Rejected(f"T6_{name}_passes", task.goal)
-    return TaskTests(True, {"bots": sorted(who)})
+@dataclass(frozen=True)
+class SolvedTask:
+    """A task whose solution is known, from a segment of a walk; `env` is the world that was walked."""
 
+    bench: ConformanceRig
+    env: Env
+    task: Task
+    check: Check
+    walk: Walk
+    segment: Segment
+    known: Solution
 
-async def others_pass(
-    bench: ConformanceRig, env: Env, task: Task, segment: Segment, known: Solution
-) -> TaskTests | Rejected:
-    """T4: the expert's other strategies, the world's other right solutions, the solution's calls
-    and the operations in another order.
+    async def others_pass(self) -> dict[str, Any]:
+        """T4: the expert's other strategies, the world's other right solutions, the solution's
+        calls and the operations in another order. Raises `RejectedError`.
 
-    Orders with other answers or another end are no alternatives, nor are those that a rule about
-    order alone forbids.
-    """
-    ways = {tuple(action.tool_calls or (action.content,) for action in known.transcript.actions)}
-    strategies = STRATEGIES if bench.claims("expert") else 0
-    for seed in range(bench.seed + 1, bench.seed + 1 + strategies):
-        live = bench.open()
-        found = await play(live, task, expert("correct"), seed=seed)
-        await live.close()
-        ways.add(tuple(action.tool_calls or (action.content,) for action in found.actions))
-        if not found.verdict.passed:
-            return Rejected("T4_strategy_rejected", failure(found))
-    rewritten = (
-        list(bench.world.alternatives(task, known.transcript))[:MOST_ALTERNATIVES]
-        if bench.world.alternatives
-        else []
-    )
-    for name, actions in rewritten:
-        transcript, _ = await variant(bench, task, actions)
-        if not transcript.verdict.passed:
-            return Rejected(f"T4_{name}_rejected", failure(transcript))
-    reordered = 0
-    for other in list(reorderings(known))[:MOST_ALTERNATIVES]:
-        transcript, end = await variant(bench, task, other.actions)
-        alike = answers_alike(known.transcript, transcript, other.order) and not differences(
-            bench, task, known.end, end
+        Orders with other answers or another end are no alternatives, nor are those that a rule
+        about order alone forbids.
+        """
+        bench, task, known = self.bench, self.task, self.known.transcript
+        ways = {_way(known.actions)}
+        strategies = STRATEGIES if bench.claims("expert") else 0
+        for seed in range(bench.seed + 1, bench.seed + 1 + strategies):
+            found = await bench.played(task, expert("correct"), seed=seed, max_turns=MAX_TURNS)
+            ways.add(_way(found.actions))
+            if not found.verdict.passed:
+                raise RejectedError("T4_strategy_rejected", _failure(found))
+        own = bench.world.alternatives
+        rewritten = list(own(task, known))[:MOST_ALTERNATIVES] if own else []
+        for name, actions in rewritten:
+            transcript, _ = await variant(bench, task, actions)
+            if not transcript.verdict.passed:
+                raise RejectedError(f"T4_{name}_rejected", _failure(transcript))
+        return verdict(
+            strategies=strategies,
+            ways=len(ways),
+            rewritten=len(rewritten),
+            reordered=await self._reordered(),
+            commuting=await self._commuting(),
         )
-        if not alike or (not transcript.verdict.passed and _by_order_alone(transcript)):
-            continue
-        reordered += 1
-        if not transcript.verdict.passed:
-            return Rejected("T4_reordering_rejected", f"{other.what}: {failure(transcript)}")
-    commuting = await _commuting(bench, env, task, segment)
-    if isinstance(commuting, Rejected):
-        return commuting
-    counts = {
-        "strategies": strategies,
-        "ways": len(ways),
-        "rewritten": len(rewritten),
-        "reordered": reordered,
-        "commuting": commuting,
-    }
-    return TaskTests(True, counts)
+
+    async def _reordered(self) -> int:
+        """How many other orders of the solution's calls come to the same end."""
+        count = 0
+        for other in list(reorderings(self.known))[:MOST_ALTERNATIVES]:
+            found, end = await variant(self.bench, self.task, other.actions)
+            failed = {part.name for part in found.verdict.parts if not part.passed}
+            if (
+                not answers_alike(self.known.transcript, found, other.order)
+                or differences(self.bench, self.task, self.known.end, end)
+                or (not found.verdict.passed and failed == {ORDER_RULES})
+            ):
+                continue
+            count += 1
+            if not found.verdict.passed:
+                raise RejectedError("T4_reordering_rejected", f"{other.what}: {_failure(found)}")
+        return count
+
+    async def _commuting(self) -> int:
+        """How many neighbouring operations commute: in the other order they change the same, and
+        the state passes.
+        """
+        count, segment = 0, self.segment
+        for number in range(len(segment.operations) - 1):
+            done = await played(self.env, segment.swapped(number), self.task)
+            before = [columns(one.changed, segment.start) for one in segment.operations]
+            after = [columns(done.steps[at].changed, segment.start) for at in segment.places]
+            if sorted(before) != sorted(after) or differences(
+                self.bench, self.task, segment.end, done.end
+            ):
+                continue
+            count += 1
+            if not holds(self.check, done.start, done.end):
+                raise RejectedError("T4_commuting_order_rejected", self.task.goal)
+        return count
 
 
-def _by_order_alone(transcript: Transcript) -> bool:
-    return {part.name for part in transcript.verdict.parts if not part.passed} == {ORDER_RULES}
-
-
-async def _commuting(
-    bench: ConformanceRig, env: Env, task: Task, segment: Segment
-) -> int | Rejected:
-    """How many neighbouring operations commute: in the other order they change the same, and the
-    state passes.
-    """
-    count = 0
-    for number in range(len(segment.operations) - 1):
-        done = await played(env, segment.swapped(number), task)
-        if differences(bench, task, segment.end, done.end):
-            continue
-        expected = Counter(_columns(operation.changed, segment) for operation in segment.operations)
-        if Counter(_columns(done.changed[place], segment) for place in segment.places) != expected:
-            continue
-        count += 1
-        if task.check is not None and not holds(task.check, done.start, done.end):
-            return Rejected("T4_commuting_order_rejected", task.goal)
-    return count
-
-
-def _columns(changed: Mapping[str, Change], segment: Segment) -> tuple[str, ...]:
-    return tuple(columns(changed, segment.start))
+def _way(actions: Sequence[AgentTurn]) -> tuple[Any, ...]:
+    return tuple(action.tool_calls or (action.content,) for action in actions)

@@ -9,8 +9,6 @@ from synth.schemas.check import Facts, Scalar
 from synth.schemas.reverse import Operation
 from synth.schemas.trajectory import ToolCall
 
-LONGEST_KEY = 200
-
 
 class Entities:
     """Which entities (keys of the world's rows) an operation is about."""
@@ -24,36 +22,28 @@ class Entities:
         """The rows that it changed, the entities that its arguments name, and those that both refer
         to; numbered rows name nothing.
         """
-        named = {path.split("/", 2)[1] for path in operation.changed}
-        named |= {
-            str(change.after)
-            for change in operation.changed.values()
-            if isinstance(change.after, str)
-        }
-        for call in operation.turn.tool_calls:
-            named |= set(_texts(call))
+        changed = {path.split("/", 2)[1] for path in operation.changed}
+        values = [change.after for change in operation.changed.values()]
+        values += [value for call in operation.turn.tool_calls for value in scalars(call)]
+        named = changed | {value for value in values if isinstance(value, str)}
         known = {name for name in named if name in self._rows and not name.isdigit()}
         referred = {
-            str(value)
-            for name in known
-            for value in self._rows[name]
-            if isinstance(value, str) and value in self._rows
+            str(value) for name in known for value in self._rows[name] if value in self._rows
         }
-        changed = {path.split("/", 2)[1] for path in operation.changed}
         return frozenset(name for name in known | referred | changed if not name.isdigit())
 
 
-def _texts(call: ToolCall) -> Iterator[str]:
-    if call.parse_error is None:
-        waiting: list[object] = [call.parsed()]
-        while waiting:
-            match waiting.pop():
-                case str() as text if len(text) <= LONGEST_KEY:
-                    yield text
-                case Mapping() as mapping:
-                    waiting += [*mapping.keys(), *mapping.values()]
-                case list() as values:
-                    waiting += values
+def scalars(call: ToolCall, *, keys: bool = True) -> Iterator[Scalar]:
+    """The values in a call's arguments, with the names that they stand under."""
+    waiting: list[object] = [] if call.parse_error is not None else [call.parsed()]
+    while waiting:
+        match waiting.pop():
+            case Mapping() as mapping:
+                waiting += [*(mapping if keys else ()), *mapping.values()]
+            case list() as values:
+                waiting += values
+            case str() | int() | float() | None as value:
+                yield value
 
 
 def windows(
@@ -68,6 +58,10 @@ def windows(
     """
     entities = Entities(start)
     about = [entities.of(operation) for operation in operations]
+    calls = [
+        [(call.name, call.arguments) for call in operation.turn.tool_calls]
+        for operation in operations
+    ]
     found: dict[tuple[int, ...], None] = {}
     for last in range(len(operations)):
         window, shared = [last], set(about[last])
@@ -75,7 +69,7 @@ def windows(
         for earlier in range(last - 1, -1, -1):
             if len(window) == most:
                 break
-            if about[earlier] & shared and not _alike(operations, earlier, window):
+            if about[earlier] & shared and calls[earlier] not in [calls[at] for at in window]:
                 window.insert(0, earlier)
                 shared |= about[earlier]
                 found.setdefault(tuple(window), None)
@@ -89,26 +83,17 @@ def _undone(operations: Sequence[Operation]) -> bool:
     first: dict[str, Scalar] = {}
     last: dict[str, Scalar] = {}
     for operation in operations:
-        first = {path: change.before for path, change in operation.changed.items()} | first
-        last |= {path: change.after for path, change in operation.changed.items()}
-    return first == last and all(
-        operation.denied is None and operation.shown is None for operation in operations
-    )
-
-
-def _alike(operations: Sequence[Operation], number: int, window: Sequence[int]) -> bool:
-    """Whether the same call stands in the window already."""
-    return any(_calls(operations[number]) == _calls(operations[other]) for other in window)
-
-
-def _calls(operation: Operation) -> list[tuple[str, str]]:
-    return [(call.name, call.arguments) for call in operation.turn.tool_calls]
+        if operation.denied is not None or operation.shown is not None:
+            return False
+        for path, change in operation.changed.items():
+            first.setdefault(path, change.before)
+            last[path] = change.after
+    return first == last
 
 
 def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
     """The operations with their entities masked: tools, the columns that they change, the rules by
-    which they were refused; what was
-    only looked up ends in a question mark.
+    which they were refused; what was only looked up ends in a question mark.
 
     In a fixed order where the operations themselves may stand in any: two windows that do the same
     are one.
@@ -122,17 +107,8 @@ def _shape(operation: Operation, start: Facts) -> str:
         return f"{tools}!{operation.denied}"
     if operation.shown is not None:
         return f"{tools}?"
-    parts = sorted({_column(path, path in start) for path in operation.changed})
-    return f"{tools}({', '.join(parts)})"
-
-
-def _column(path: str, existed: bool) -> str:
-    table, _, column = path.split("/", 2)
-    return f"{table}.{column}" if existed else f"+{table}.{column}"
-
-
-def tools_of(operations: Sequence[Operation]) -> list[str]:
-    """The tools that were called, once each."""
-    return list(
-        dict.fromkeys(call.name for operation in operations for call in operation.turn.tool_calls)
-    )
+    parts = set()
+    for path in operation.changed:
+        table, _, column = path.split("/", 2)
+        parts.add(f"{table}.{column}" if path in start else f"+{table}.{column}")
+    return f"{tools}({', '.join(sorted(parts))})"

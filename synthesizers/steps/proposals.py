@@ -10,7 +10,7 @@ import msgspec
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class SuggestedStep(msgspec.Struct, frozen=True):
     """A turn, and the rule that proposes it."""
 
     turn: int
@@ -23,7 +23,7 @@ def proposed(
     most: int,
     suspected: Sequence[int] = (),
     dropped: Sequence[int] = (),
-) -> list[Proposal]:
+) -> list[SuggestedStep]:
     """At most `most` turns, from a judge's list, the turns at which the success potential fell, and
     four rules in turn, each turn once.
 
@@ -47,7 +47,7 @@ def proposed(
         _named("error", [turn for turn in turns if _refused(turn)]),
         _named("last", turns[-1:]),
     )
-    found: dict[int, Proposal] = {}
+    found: dict[int, SuggestedStep] = {}
     for round_ in zip_longest(*rules):
         for proposal in round_:
             if proposal is not None:
@@ -55,8 +55,8 @@ def proposed(
     return list(found.values())[:most]
 
 
-def _named(rule: str, turns: Sequence[Turn]) -> Iterator[Proposal]:
-    return (Proposal(turn.index, rule) for turn in turns)
+def _named(rule: str, turns: Sequence[Turn]) -> Iterator[SuggestedStep]:
+    return (SuggestedStep(turn.index, rule) for turn in turns)
 
 
 def _departure(turns: Sequence[Turn], successes: Sequence[Trajectory]) -> Sequence[Turn]:

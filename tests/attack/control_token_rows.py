@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import Form
+from synth.exporters.kind import Form, RowSettings
 from synth.exporters.registry import FORMS, form_of, kind_of
-from synth.exporters.settings import RowSettings
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger, Score
 from synth.schemas.check import Check, RowPredicate
@@ -147,7 +146,7 @@ def laced(row: Any, token: str) -> Iterator[tuple[str, Any]]:
     """(field and path, row) for each text of a row with the token put into it, in ways that differ
     by place.
     """
-    for field in ("messages", "prompt", "chosen", "rejected", "completion", "step", "tools"):
+    for field in ("messages", "prompt", "answers", "tools"):
         if hasattr(row, field):
             for path, text in leaves(getattr(row, field)):
                 yield (

@@ -5,7 +5,7 @@ tokenizer that has its special tokens.
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.proof.template import Template
+from synth.exporters.proof.template import MaskTemplate
 
 CHATML = """{%- if tools %}<|im_start|>system
 {{ messages[0].content if messages[0].role == 'system' }}
@@ -214,8 +214,8 @@ def tokenizer(family: str) -> Any:
     return fast
 
 
-def student(family: str) -> Template:
-    return Template(family, STUDENTS[family][0], tokenizer(family))
+def student(family: str) -> MaskTemplate:
+    return MaskTemplate(family, STUDENTS[family][0], tokenizer(family))
 
 
 def saved(family: str, folder: Path) -> str:

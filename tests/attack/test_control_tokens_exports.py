@@ -16,9 +16,9 @@ from hypothesis import strategies as some
 from synth.cli.export import export as command
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export, records
+from synth.exporters.kind import RowSettings
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import forms_of
-from synth.exporters.settings import RowSettings
 from synth.exporters.sft import sft_rows
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score

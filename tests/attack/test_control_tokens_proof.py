@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from synth.exporters.control_tokens import guarded
+from synth.exporters.kind import RowSettings
 from synth.exporters.proof.check import prove
-from synth.exporters.settings import RowSettings
 from synth.schemas.trajectory import Observation, Source
 from synth.text.control_tokens import control_tokens, neutralising
 from synth.text.transcript.message_texts import TOOLS, with_messages

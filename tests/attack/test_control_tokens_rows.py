@@ -160,6 +160,8 @@ def test_the_task_of_an_attribution_row_and_what_stands_behind_its_label_are_loo
 ) -> None:
     import msgspec
 
+    from synth.schemas.labels import AttributionLabel
+
     row: Any = a_row(ledger, "attribution")
     first = row.trajectory.turns[0]
     said = msgspec.structs.replace(
@@ -171,7 +173,10 @@ def test_the_task_of_an_attribution_row_and_what_stands_behind_its_label_are_loo
             row, task=msgspec.structs.replace(row.task, goal="a <s> b")
         ),
         "evidence": msgspec.structs.replace(
-            row, cause=msgspec.structs.replace(row.cause, detail={"description": "<|eot_id|>"})
+            row,
+            cause=msgspec.structs.replace(
+                row.cause, label=AttributionLabel(description="<|eot_id|>")
+            ),
         ),
         "assistant": msgspec.structs.replace(row, trajectory=said),
     }

@@ -19,20 +19,20 @@ from synth.engine.progress import progress_for
 from synth.engine.replaying import recheck_all, replay_all
 from synth.exporters.sums import SUMS
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
-from synth.flows.bindings import Bindings, Said
+from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.data_folder import data_around
 from synth.flows.environments import open_env
 from synth.flows.parts import part
-from synth.flows.ray_run import ray_runner
+from synth.flows.ray import on_ray
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT
-from synth.rl.environment import RlEnvironment
-from synth.rl.trl import environment_factories
+from synth.rl.trl import RlEnvironment, environment_factories
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.filter import Case
 from synth.schemas.task import Task
 from tests.attack.hostile_data import STARTS, Trap, configs, enormous, row_of, tasks
+from tests.flow_files import echo_flow
 from tests.trajectories import make_task, make_trajectory
 
 COUNT = 220
@@ -122,7 +122,7 @@ def test_what_a_task_says_of_the_start_is_not_looked_at_where_its_environment_is
 ) -> None:
     own = Bindings(
         {
-            "mcp": Said(
+            "mcp": SaidByUser(
                 "mcp", {"command": ["/nowhere/server"], "unconfined": True, "without": ["rm"]}
             )
         }
@@ -160,7 +160,7 @@ def test_whatever_text_names_an_environment_is_refused_in_one_kind_of_error(
 
 
 def test_numbers_that_nobody_can_hold_are_refused_at_once() -> None:
-    own = Bindings({"mcp": Said("mcp", {"command": ["x"]})})
+    own = Bindings({"mcp": SaidByUser("mcp", {"command": ["x"]})})
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     outcomes = []
     for name, config in enormous(3, COUNT):
@@ -255,7 +255,7 @@ def test_a_worker_that_would_import_from_there_is_refused(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     monkeypatch.chdir(run)
     with pytest.raises(ConfigError, match="Ray imports from the folder that it starts in"):
-        ray_runner()
+        asyncio.run(on_ray(echo_flow(), str(tmp_path / "run"), progress_for(quiet=True)))
 
 
 def test_a_module_that_lies_there_alone_is_not_found_and_that_is_said(

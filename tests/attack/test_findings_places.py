@@ -13,7 +13,7 @@ from synth.schemas.errors import RowError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory
 from synth.set_aside import SetAside
-from synth.text.redaction.findings import Finding, Scan, redacted, redacted_task
+from synth.text.redaction.findings import RedactionFinding, Scan, redacted, redacted_task
 from synth.text.redaction.places import IDENTIFIERS, texts, with_texts
 from synth.text.secrets.finder import Finder
 from tests.attack.full_records import CARD, FLOAT, KEY, MAIL, Path, planted, text_places
@@ -141,11 +141,13 @@ def test_a_stored_finding_within_a_float_changes_nothing() -> None:
     at = text.index("5454")
     turn = make_turn(0, observations=(Observation(text),))
     trajectory = msgspec.structs.replace(make_trajectory(turns=0), turns=(turn,))
-    found = [Finding("turn.0.observation.0", at, at + 16, "card_number")]
+    found = [RedactionFinding("turn.0.observation.0", at, at + 16, "card_number")]
     assert redacted(trajectory, found) == trajectory
     with_card = [
         *found,
-        Finding("turn.0.observation.0", text.index("4111"), len(text) - 1, "card_number", 2),
+        RedactionFinding(
+            "turn.0.observation.0", text.index("4111"), len(text) - 1, "card_number", 2
+        ),
     ]
     (seen,) = redacted(trajectory, with_card).turns[0].observations
     assert json.loads(seen.content) == {"score": FLOAT, "card": "[REDACTED:card_number:2]"}
@@ -166,7 +168,7 @@ places = st.sampled_from(
     ]
 )
 stored = st.lists(
-    st.builds(Finding, places, st.integers(-2, 60), st.integers(-2, 90), st.just("email")),
+    st.builds(RedactionFinding, places, st.integers(-2, 60), st.integers(-2, 90), st.just("email")),
     max_size=4,
 )
 
@@ -174,7 +176,7 @@ stored = st.lists(
 @given(st.lists(any_turns, max_size=3), stored, st.text(max_size=40))
 @settings(max_examples=150)
 def test_stored_findings_of_any_kind_redact_a_trajectory_or_set_it_aside(
-    turns: list[object], found: list[Finding], goal: str
+    turns: list[object], found: list[RedactionFinding], goal: str
 ) -> None:
     trajectory = msgspec.structs.replace(make_trajectory(turns=0), turns=tuple(turns))
     aside = SetAside()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.flows.own_flow import own_flow, refuse_what_a_run_says, what_runs
+from synth.flows.own_flow import given_flow, refuse_what_a_run_says, what_runs
 from synth.flows.parts import folders
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
@@ -99,7 +99,7 @@ def test_no_flow_file_below_a_strangers_run_says_what_runs(theirs: tuple[Path, T
         path = places[at % len(places)]
         path.write_text(yaml.safe_dump(content))
         with pytest.raises(ConfigError, match="lies in the run") as refused:
-            own_flow(path)
+            given_flow(path, ())[0]
         assert str(refused.value).count("\n") == 0
     assert str(run) not in folders(), "nor is a module looked for there"
 
@@ -118,7 +118,7 @@ def test_a_flow_of_built_in_parts_below_a_run_says_nothing_of_what_runs(
             }
         )
     )
-    assert own_flow(path).name == "plain"
+    assert given_flow(path, ())[0].name == "plain"
     assert str(run) not in folders()
 
 
@@ -143,10 +143,10 @@ def test_the_flow_of_a_run_that_was_made_here_may_be_run_again_until_somebody_wr
     )
     run_flow(flow, str(tmp_path / "run"))
     path = tmp_path / "run" / "flow.yaml"
-    assert own_flow(path) == Flow.model_validate(flow.model_dump(mode="json"))
+    assert given_flow(path, ())[0] == Flow.model_validate(flow.model_dump(mode="json"))
     path.write_text(path.read_text().replace("127.0.0.1:1", "127.0.0.1:2"))
     with pytest.raises(ConfigError, match=r"says what runs \(models\.judge"):
-        own_flow(path)
+        given_flow(path, ())[0]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from synth.claims.workers import heartbeats
 from synth.cli.status import status
-from synth.leases.heartbeat import heartbeats, remember
+from synth.engine.beating import remember
 from synth.ledger.storage import Storage
 from tests.flows.prefect_processes import PrefectSite
 
@@ -79,7 +80,7 @@ def test_a_record_that_no_clock_writes_is_told_in_one_line_and_the_others_are_cl
     waits: list[float] = []
     dead = heartbeat_in(tmp_path / "b", {"beat": time.time() - 3600, "every_s": 0.01})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synth.leases.heartbeat.time.sleep", waits.append)
+        patch.setattr("synth.claims.workers.time.sleep", waits.append)
         done = reaped()
     assert done.exit_code == 0
     (line,) = [line for line in done.stderr.splitlines() if str(theirs) in line]
@@ -102,7 +103,7 @@ def test_nobody_is_watched_for_longer_than_minutes(
 ) -> None:
     heartbeat_in(tmp_path / "a", {"every_s": 60})
     waits: list[float] = []
-    monkeypatch.setattr("synth.leases.heartbeat.time.sleep", waits.append)
+    monkeypatch.setattr("synth.claims.workers.time.sleep", waits.append)
     assert reaped().exit_code == 0
     assert waits == [150.0]
 

@@ -13,14 +13,14 @@ import yaml
 
 from synth.flows.audited import audited
 from synth.flows.environments import bindings_of
-from synth.flows.overrides import override
+from synth.flows.flow_file import flow_of, override, read_settings, read_yaml
 from synth.flows.resolve import resolve
-from synth.flows.yaml_file import flow_of, read_flow, read_settings, read_yaml
 from synth.keys import key_like
 from synth.keys.looks import without_keys
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
+from tests.flow_files import read_flow
 
 DRAW = random.Random(20261122)
 

@@ -17,14 +17,15 @@ import yaml
 
 from synth.confinement import missing
 from synth.flows.deployment import Deployment
-from synth.flows.deployment_run_dir import refuse_unknown, settled
+from synth.flows.deployment_settings import refuse_unknown, settled
+from synth.flows.flow_file import flow_of
 from synth.flows.resolve import resolve
-from synth.flows.yaml_file import flow_of, read_flow
 from synth.keys.looks import without_keys
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from tests.attack.key_echoes import texts, told
+from tests.flow_files import read_flow
 
 PYTHON = "/usr/bin/python3"
 KEY, NEXT = "tok_Zq8/Lw+4711xYpT.v2=Kd93", "tok_another/9+One.0815=aBcDeF"

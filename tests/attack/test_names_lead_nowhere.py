@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.claims import workers
+from synth.claims.claims import WorkerRecord, _decoded
 from synth.exporters.dataset_folder import MANIFEST, read_manifest
-from synth.exporters.row_files import write_row_files
+from synth.exporters.shards import write_row_files
 from synth.hub.source import found
-from synth.leases import heartbeat
-from synth.leases.lease import Record, _decoded
 from synth.ledger import manifest
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, StageRef
@@ -211,9 +211,9 @@ def test_what_is_published_lies_in_the_run(run: Ledger, tmp_path: Path, name: st
 def test_a_heartbeat_or_a_lease_that_calls_itself_otherwise_is_not_read(
     run: Ledger, name: str
 ) -> None:
-    beat = heartbeat.of_this_process("x", run.storage, identity="plain", flow_run=None, api=None)
+    beat = workers.of_this_process("x", run.storage, identity="plain", flow_run=None, api=None)
     run.storage.replace(
         "workers/plain.json", msgspec.json.encode(msgspec.structs.replace(beat, id=name))
     )
-    assert heartbeat.heartbeats(run.storage) == []
-    assert _decoded(msgspec.json.encode(Record(name, "place"))) is None
+    assert workers.heartbeats(run.storage) == []
+    assert _decoded(msgspec.json.encode(WorkerRecord(name, "place"))) is None

@@ -20,7 +20,7 @@ from synth.engine.progress import progress_for
 from synth.engine.replaying import ReplayTally, recheck_all, replay_all
 from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
-from synth.flows.environments import bound_envs, said_by_options, users_environments
+from synth.flows.environments import bound_envs, said_by_files, users_environments
 from synth.importers.commit import import_into
 from synth.ledger import manifest, packs
 from synth.ledger.ledger import Ledger, StageRef
@@ -175,7 +175,7 @@ def test_a_file_below_a_strangers_run_binds_nothing(made: Path) -> None:
         (made / f"link{at}.yaml").symlink_to(made / "theirs" / f"{at}.yaml")
         for path in (made / "theirs" / f"{at}.yaml", made / f"link{at}.yaml"):
             with pytest.raises(ConfigError, match="lies in the run"):
-                said_by_options([f"mcp={path}"])
+                said_by_files([f"mcp={path}"])
             with pytest.raises(ConfigError, match="lies in the run"):
                 bound_envs(path)
 
@@ -183,7 +183,7 @@ def test_a_file_below_a_strangers_run_binds_nothing(made: Path) -> None:
 @pytest.mark.parametrize("written", ["mcp", "=x.yaml", "mcp=", "mcp=gone.yaml"])
 def test_an_option_that_says_nothing_is_refused(written: str) -> None:
     with pytest.raises(ConfigError):
-        said_by_options([written])
+        said_by_files([written])
 
 
 def test_settings_of_older_tasks_that_said_how_to_start_are_not_looked_at(made: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_strangers_run_is_curated_without_what_is_not_bound_and_with_it_where_
             (None, "unbound")
         ]
     assert starts(made) == 1
-    bound = partial(curate, said=said_by_options([f"mcp={made / 'own.yaml'}"]))
+    bound = partial(curate, said=said_by_files([f"mcp={made / 'own.yaml'}"]))
     run, _, said = run_flow(judging, str(made / "theirs"), bound)
     assert "not bound" not in said
     with connect(run.ledger) as connection:
@@ -250,7 +250,7 @@ def test_a_strangers_run_is_curated_without_what_is_not_bound_and_with_it_where_
 
 
 def test_what_is_said_of_one_environment_opens_no_other(made: Path) -> None:
-    own = Bindings(said_by_options([f"mcp={made / 'own.yaml'}"]))
+    own = Bindings(said_by_files([f"mcp={made / 'own.yaml'}"]))
     for name in ("MCP", "mcp ", "shop", "room:WORLD", "synth.envs.mcp:WORLD"):
         with pytest.raises(UnboundError):
             own.open_env(name, {})

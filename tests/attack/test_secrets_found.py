@@ -22,7 +22,7 @@ from benchmarks.planted_contexts import (
 from benchmarks.planted_forms import LABELLED, STATEMENTS
 from benchmarks.planted_secrets import harmless, left_of
 from synth.text.secrets.finder import Finder
-from synth.text.secrets.values.randomness import is_random
+from synth.text.secrets.judges import is_random, judge
 
 FINDER = Finder()
 PLANTED = list(planted_in_context(seed=11))
@@ -90,9 +90,7 @@ def test_what_is_drawn_is_seldom_taken_for_words(length: int) -> None:
 )
 @settings(max_examples=80)
 def test_a_quoted_password_of_any_characters_is_found_whole(secret: str, form: str) -> None:
-    from synth.text.secrets.values.credentials import is_password
-
-    if is_password(secret):
+    if judge("password")(secret):
         assert not left_of(FINDER, form.format(json.dumps(secret)), secret)
 
 

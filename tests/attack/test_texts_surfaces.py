@@ -24,8 +24,7 @@ from synth.cli.show import show
 from synth.cli.sql import sql
 from synth.engine.funnel import funnel_markdown, funnel_table
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
+from synth.exporters.kind import RowSettings
 from synth.hub.card import Described, card
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
@@ -41,6 +40,7 @@ from synth.topology.graph import START, SUCCESS
 from synth.topology.graph_file import as_json, graphml
 from tests.attack.payloads import PAYLOADS
 from tests.attack.test_texts_escaped import LIVE, MARKDOWN, UNSEEN, Seen, read
+from tests.synth.exporters.solved import export_sft
 from tests.synth.report.episodes import episode, ledger_of
 
 TEXTS = [valid_text(text) for text in PAYLOADS if text and "\x00" not in text]

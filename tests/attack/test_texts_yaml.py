@@ -10,9 +10,9 @@ from hypothesis import strategies as some
 
 from synth.filters.rubric.rubric import read_rubric
 from synth.flows.resolve import resolve
-from synth.flows.yaml_file import read_flow
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.yaml_text import read_yaml
+from tests.flow_files import read_flow
 
 SURPRISES = [
     "1:30",

@@ -11,7 +11,7 @@ import pytest
 
 from synth.envs.echo import WORLD as ECHO
 from synth.flows.environments import make_tasks
-from synth.ledger.journal import Journal, Reply
+from synth.ledger.journal import Journal, JournaledReply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy
 from synth.rollout.episode import EpisodeSpec, run_attempt
@@ -130,7 +130,7 @@ def test_a_bad_reply_that_an_earlier_version_journaled_is_asked_for_again(tmp_pa
     asyncio.run(first.complete(ASKED, (), Sampling()))
     (line,) = (tmp_path / "journal.jsonl").read_bytes().splitlines()
     request = msgspec.json.decode(line[9:])["request"]
-    bad = Reply(
+    bad = JournaledReply(
         "s", 0, 0, request, Completion(content="half", tool_calls=(call,), finish_reason="abort")
     )
     again = JournaledModel(Told(good), Resumption("s", 0, (bad,), journal))

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from tests.synth.exporters.solved import trajectory
+from tests.synth.exporters.solved import export_sft, trajectory
 
 CALLS = (ToolCall.received("c1", "find", "{}"), ToolCall.received("c2", "ship", "{}"))
 

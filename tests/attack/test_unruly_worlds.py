@@ -19,7 +19,7 @@ from synth.envs.world import EnvEntry
 from synth.ledger.journal import Journal
 from synth.ledger.views import query
 from synth.policies.expert import expert_policy
-from synth.rl.episode import Episode as RlEpisode
+from synth.rl.episode import RlEpisode as RlEpisode
 from synth.rollout.answers import stepped
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits

@@ -9,7 +9,7 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.flows.curate import curate
 from synth.ledger import Ledger
 from synth.schemas.errors import ConfigError

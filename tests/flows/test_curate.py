@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from synth.claims.workers import heartbeats
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
-from synth.leases.heartbeat import heartbeats
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.views import query

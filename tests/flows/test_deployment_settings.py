@@ -7,10 +7,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from synth.flows.deployment import Deployment, refuse_bad_schedule
-from synth.flows.deployment_notice import refuse_bad_url
-from synth.flows.deployment_retries import again_after, passes
-from synth.flows.deployment_run_dir import DEFAULT, refuse_unknown, run_dir_of, settled
+from synth.flows.deployment import Deployment
+from synth.flows.deployment_settings import (
+    refuse_bad_schedule,
+    refuse_bad_url,
+    refuse_unknown,
+    run_dir_of,
+    settled,
+)
+from synth.flows.work import again_after, passes
 from synth.schemas.errors import ConfigError, DamagedError, FlowError, SynthError
 
 TWO_IN_BERLIN = datetime(2026, 11, 21, 2, 0, tzinfo=ZoneInfo("Europe/Berlin"))
@@ -104,4 +109,4 @@ def test_what_does_not_pass_in_the_end_is_raised() -> None:
 
 
 def test_the_folder_of_a_firing_lies_beside_the_run_of_the_same_name() -> None:
-    assert run_dir_of(DEFAULT, "mine", TWO_IN_BERLIN) == "runs/mine-2026-11-21"
+    assert run_dir_of("runs/{name}-{date}", "mine", TWO_IN_BERLIN) == "runs/mine-2026-11-21"

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from synth.claims import workers
+from synth.claims.workers import Heartbeat, dead, heartbeats, lives, of_this_process, write
 from synth.cli.status import status
-from synth.leases import heartbeat
-from synth.leases.heartbeat import Heartbeat, dead, heartbeats, lives, of_this_process, write
+from synth.engine.beating import remembered
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
@@ -47,7 +48,7 @@ def test_a_run_leaves_what_it_was_at_and_how_it_ended(tmp_path: Path) -> None:
         0,
     )
     assert beat.url == str(tmp_path / "run")
-    assert list(heartbeat.remembered()) == [beat.url]
+    assert list(remembered()) == [beat.url]
 
 
 def test_a_run_whose_model_cannot_be_reached_has_no_episode_done(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_who_has_ended_is_not_dead(tmp_path: Path) -> None:
 def test_heartbeats_go_on_while_the_event_loop_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(heartbeat, "LOCAL_EVERY_S", 0.02)
+    monkeypatch.setattr(workers, "LOCAL_EVERY_S", 0.02)
     seen: set[float] = set()
 
     over = threading.Event()

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.leases.heartbeat import heartbeats
+from synth.claims.workers import heartbeats
 from synth.ledger import Ledger
-from synth.ledger.journal import Reply, recorded
+from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.storage import Storage
 from synth.rollout.episode import canonical_content
 from synth.schemas.flow import Flow
@@ -132,7 +132,7 @@ def replies_on_disk(url: str, state: Path) -> int:
     settled = set(ledger.state.slots)
     events, _ = recorded(ledger.journal_folder)
     journaled = sum(
-        isinstance(e, Reply) and e.slot_id not in settled
+        isinstance(e, JournaledReply) and e.slot_id not in settled
         for found in events.values()
         for e in found
     )

@@ -12,7 +12,7 @@ import yaml
 
 import synth
 from synth.flows.environments import open_env
-from synth.flows.own_flow import own_flow, what_runs
+from synth.flows.own_flow import given_flow, what_runs
 from synth.flows.plugins import plugin, plugin_names
 from synth.ledger import Ledger as StoredLedger
 from synth.schemas.errors import ConfigError, UnboundError
@@ -205,7 +205,7 @@ def test_a_flow_file_in_a_strangers_run_makes_no_entry_point_run(
     with pytest.raises(
         ConfigError, match=r"which was not made here by this flow, and says what runs"
     ):
-        own_flow(tmp_path / "theirs" / "flow.yaml")
+        given_flow(tmp_path / "theirs" / "flow.yaml", ())[0]
     assert module not in sys.modules
     ours = {"name": "x", "env": {"name": "echo"}, "stages": [{"filter": ["solved"]}]}
     assert what_runs(ours) == []

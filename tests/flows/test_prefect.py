@@ -45,7 +45,7 @@ def servers() -> set[int]:
                 command = (folder / "cmdline").read_bytes()
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if b"synth.flows.prefect_server" in command:
+            if b"synth.flows.prefect" in command:
                 found.add(int(folder.name))
     return found
 
@@ -118,17 +118,6 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
     assert place.is_absolute()
     assert place.resolve() == Path(url).resolve()
     assert {artifact["key"] for artifact in ask(server, "artifacts")} == {"funnel", "links"}
-    deadline = time.monotonic() + 30
-    while (
-        len(ask(server, "task_runs")) < 4 and time.monotonic() < deadline
-    ):  # records lag behind the run
-        time.sleep(0.5)
-    assert {run["name"].split("-")[0] for run in ask(server, "task_runs")} == {
-        "tasks",
-        "rollout",
-        "filter",
-        "export",
-    }
     run_flow(echo_flow(), str(tmp_path / "direct"))
     runs = [
         {t.trajectory_id: canonical_content(t) for t in Ledger(u).trajectories()}

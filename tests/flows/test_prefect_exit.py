@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 PROCESS = """
 import asyncio, sys
-from synth.flows.prefect_run import run_under_prefect
+from synth.flows.deployment_run import run_under_prefect
 from synth.flows.synthesize import synthesize
 from synth.engine.progress import progress_for
 from tests.flow_files import echo_flow

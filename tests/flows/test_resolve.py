@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.flows.bindings import Bindings, Said
+from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in, part, world
 from synth.flows.resolve import resolve
 from synth.schemas.errors import ConfigError, FlowError
@@ -35,7 +35,7 @@ def refusal(**changes: Any) -> str:
 
 def said(name: str) -> Bindings:
     """What a flow of the user's own binds that names this world."""
-    return Bindings({name: Said(name)})
+    return Bindings({name: SaidByUser(name)})
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def said(name: str) -> Bindings:
     [
         (
             {"env": {"name": "nowhere"}},
-            "env.name: unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your "
-            "own as package.module:attribute",
+            "env.name: unknown world 'nowhere'; known: echo, mcp, sql, sql_file, storefront, "
+            "textworld, or your own as package.module:attribute",
         ),
         (
             {"env": {"name": "json:dumps"}},
@@ -113,8 +113,8 @@ def said(name: str) -> Bindings:
                 "stages": [{"rollout": {"role": "user"}}],
                 "env": {"name": "storefront", "tasks": 1},
             },
-            "stages[0].rollout: role: 'user' plays the user of the world, not its agent; give the "
-            "agent a role of its own",
+            "stages[0].rollout: role: 'user' plays the user of the world, not its agent; name a "
+            "role of its own, such as explorer",
         ),
         ({"stages": [{"filter": ["solvd"]}]}, "stages[0].filter: unknown filter 'solvd'; known: "),
         (

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from synth.flows.resolve import resolve, resolve_later
-from synth.flows.stage_order import refuse_order
+from synth.flows.stage_choice import refuse_order
 from synth.schemas.errors import FlowError
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from synth.claims.workers import Heartbeat, of_this_process, write
 from synth.cli.status import status
-from synth.leases.heartbeat import Heartbeat, of_this_process, remember, write
+from synth.engine.beating import remember
 from synth.ledger.storage import Storage
 
 

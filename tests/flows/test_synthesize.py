@@ -227,7 +227,7 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, mcp, storefront"),
+        ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, mcp, sql"),
         ({"env": {"name": "echo", "turnz": 3}}, "env.turnz is not a setting; allowed: blocking_ms"),
         (
             {"stages": ["rolout"]},

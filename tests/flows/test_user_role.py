@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth.cli.show import readable
-from synth.engine.closing import closing_lines
 from synth.engine.cost import cost
 from synth.engine.progress import PlainProgress
 from synth.engine.replaying import recheck_all, replay_all
+from synth.engine.summary import summary_lines
 from synth.flows.environments import open_env
 from synth.flows.resolve import resolve
 from synth.ledger import Ledger
@@ -151,14 +151,14 @@ def test_the_end_of_a_run_tells_how_often_no_wording_would_do(tmp_path: Path) ->
         "SELECT count(*) FILTER (n = 'fell_back'), count(*) FILTER (n <> 'fell_back') FROM "
         "(SELECT unnest(user_simulator) n FROM turns)",
     )
-    told = [said for label, said in closing_lines(run, reports) if label == "user"]
+    told = [said for label, said in summary_lines(run, reports) if label == "user"]
     assert told == [
         f"0 of {lines} lines worded by talker, {kinds} deviations turned down; "
         f"for {lines} no wording would do, and the scripted words were said"
     ]
     assert lines > 5
     run, reports, _ = run_flow(flow(None, stages=stages), str(tmp_path / "rules"))
-    assert not [said for label, said in closing_lines(run, reports) if label == "user"]
+    assert not [said for label, said in summary_lines(run, reports) if label == "user"]
 
 
 def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_lines(
@@ -174,7 +174,7 @@ def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_li
         assert server.counts()["total"] > 0
     assert run.stopped is not None
     assert rows(str(tmp_path / "run"), "SELECT count(*) FROM turns") == [(0,)]
-    assert not [said for label, said in closing_lines(run, reports) if label == "user"]
+    assert not [said for label, said in summary_lines(run, reports) if label == "user"]
 
 
 def test_replay_and_recheck_need_no_server_and_show_prints_the_script_beside_the_wording(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synth.flows.yaml_file import read_flow
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow, StageChoice
+from tests.flow_files import read_flow
 
 FLOW = """
 name: x

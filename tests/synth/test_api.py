@@ -15,6 +15,7 @@ import pytest
 import synth
 from synth.ledger import Ledger as StoredLedger
 from synth.ledger import StageRef
+from synth.ledger.ledger import Score
 from synth.ledger.manifest import name_of
 from tests.flow_files import echo_flow
 from tests.trajectories import make_task, make_trajectory
@@ -198,7 +199,14 @@ def test_trajectories_and_tasks_are_found_by_what_they_are(tmp_path: Path) -> No
     bad = make_trajectory(
         "b", synthesizer="import", task_id=task.task_id, outcome=synth.Outcome.FAILURE, reward=0.0
     )
-    stored.commit(StageRef("import", "one"), trajectories=[good, bad], tasks=[task])
+    tested = synth.StepLabel(
+        method="sequential", q_pos=0.75, n_pos=4, q_neg=0.0, n_neg=4, pos_ids=("x", "y")
+    )
+    scores = [
+        Score(bad.trajectory_id, "critical_step", 1.0, 1, tested),
+        Score(good.trajectory_id, "words", 2.0, detail={"n": 2}),
+    ]
+    stored.commit(StageRef("import", "one"), trajectories=[good, bad], tasks=[task], scores=scores)
     ledger = synth.open_ledger(tmp_path / "run")
     assert list(ledger.trajectories()) == [good, bad]
     assert list(ledger.trajectories(outcome="failure")) == [bad]
@@ -206,6 +214,13 @@ def test_trajectories_and_tasks_are_found_by_what_they_are(tmp_path: Path) -> No
     assert list(ledger.trajectories(synthesizer="rollout")) == []
     assert ledger.task(task.task_id) == task
     assert ledger.trajectory(good.trajectory_id[:12]) == good
+    (label,) = ledger.labels(synth.StepLabel)
+    assert (label.subject_id, label.turn, label.value) == (bad.trajectory_id, 1, 1.0)
+    assert label.about == tested
+    assert label.about.evidence is not None
+    assert label.about.evidence.treated == synth.Counts(3, 4, ("x", "y"))
+    assert list(ledger.labels(synth.AttributionLabel)) == []
+    assert [one.about for one in ledger.measures("words", dict[str, int])] == [{"n": 2}]
     for wrong, message in (
         (
             lambda: ledger.trajectories(outcome="won"),

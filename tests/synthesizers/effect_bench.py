@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 
 from synth.engine.context import Role, Run
 from synth.engine.progress import progress_for
+from synth.engine.study.continuations import Continuations
+from synth.engine.study.player import DecisionState, Player
+from synth.engine.study.step_effect import Effect, step_effect
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.models.admission import ConcurrencyLimit
@@ -21,8 +25,6 @@ from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.continuations import Continuations
-from synth.synthesizers.step_effect import Effect, step_effect
 from tests.synthesizers.fork_world import SPEC, WORLD, dice, make_tasks, roller, take
 
 SEED = 5
@@ -88,20 +90,13 @@ class Bench:
     async def effect(
         self, good: ForcedAct | None = None, bad: ForcedAct | None = None, **changes: Any
     ) -> Effect:
-        given: dict[str, Any] = {
-            "synthesizer": "critical_step",
-            "parent": self.parent,
-            "task": self.task,
-            "turn": 0,
-            "good": good or RIGHT,
-            "bad": bad or ForcedAct(act=recorded_act(self.parent.turns[0]), mask="tested_act"),
-            "role_name": "explorer",
-            "role": self.role,
-            "limits": Limits(),
-            "places": ConcurrencyLimit(8),
-            "seed": SEED,
-        }
-        return await step_effect(self.run, "s", **given | changes)
+        player = Player("explorer", self.role, Limits(), ConcurrencyLimit(8), SEED, "critical_step")
+        names = {"limits", "seed", "synthesizer"} & changes.keys()
+        player = replace(player, **{name: changes.pop(name) for name in names})
+        shared = changes.pop("shared", None) or Continuations(self.run, "s")
+        state = DecisionState(self.parent, self.task, 0)
+        own = ForcedAct(act=recorded_act(self.parent.turns[0]), mask="tested_act")
+        return await step_effect(shared, player, state, good or RIGHT, bad or own, **changes)
 
     def tested(self, *tests: Any) -> list[Effect]:
         """Effects one after the other, with what they have in common played once."""

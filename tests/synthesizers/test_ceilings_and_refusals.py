@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synth.engine.budget import Budget
-from synth.engine.closing import closing_lines, failure
+from synth.engine.summary import failure, summary_lines
 from synth.ledger import Ledger
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.outcome import Fault
@@ -173,7 +173,7 @@ def test_a_world_that_broke_is_named_with_what_to_do_and_a_new_version_runs_agai
         stages=[{"rollout": {"trials": 1}}],
     )
     run, reports, _ = run_flow(flow, url)
-    lines = dict(closing_lines(run, reports))
+    lines = dict(summary_lines(run, reports))
     assert list(lines) == ["fault", "world", "look"]
     assert lines["fault"] == f"6 x {planned_fault(1)}"
     assert lines["world"].startswith("6 attempts ended in faults of the world")

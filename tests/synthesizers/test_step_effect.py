@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.engine.study.continuations import Continuations
+from synth.engine.study.step_effect import Effect
 from synth.policies.chat import chat_policy
 from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy
@@ -20,8 +22,6 @@ from synth.schemas.errors import SynthError
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import Observation
-from synth.synthesizers.continuations import Continuations
-from synth.synthesizers.step_effect import Effect
 from tests.synthesizers.effect_bench import RIGHT, Bench
 from tests.synthesizers.fork_world import NAME, SPEC, dice, roller, take
 
@@ -42,7 +42,7 @@ def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(
         "sequential",
         0,
     )
-    assert (effect.good_successes, effect.good_n, effect.bad_successes, effect.bad_n) == (
+    assert (effect.good.successes, effect.good.n, effect.bad.successes, effect.bad.n) == (
         4,
         4,
         0,
@@ -74,7 +74,7 @@ def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its
             *("critical_step", bench.parent.trajectory_id, 0, "roller", "explorer"),
         )
         assert [turn.mask for turn in t.turns] == ["tested_act", None]
-    assert set(effect.good_ids) | set(effect.bad_ids) == {
+    assert set(effect.good.ids) | set(effect.bad.ids) == {
         t.trajectory_id for t in effect.continuations
     }
 
@@ -82,15 +82,15 @@ def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its
 def test_the_recorded_failure_is_never_counted(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     (effect,) = bench.tested()
-    assert bench.parent.trajectory_id not in {*effect.good_ids, *effect.bad_ids}
-    assert effect.bad_n == 4, "those that were played, not one more"
+    assert bench.parent.trajectory_id not in {*effect.good.ids, *effect.bad.ids}
+    assert effect.bad.n == 4, "those that were played, not one more"
 
 
 def test_alternatives_at_a_state_share_the_continuations_of_the_own_act(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     rest = ForcedAct(act=Act(turn=take("left")), mask="tested_act", injected="detour")
     first, second, again = bench.tested(bench.effect, partial(bench.effect, rest), bench.effect)
-    assert first.bad_ids[:2] == second.bad_ids
+    assert first.bad.ids[:2] == second.bad.ids
     assert (len(first.continuations), len(second.continuations), len(again.continuations)) == (
         8,
         2,
@@ -129,14 +129,14 @@ def test_an_act_against_itself_is_played_on_both_sides_by_draws_of_their_own(
     bench = Bench(tmp_path, left=50)
     own = ForcedAct(act=recorded_act(bench.parent.turns[0]), mask="tested_act")
     (effect,) = bench.tested(partial(bench.effect, own, own))
-    assert not set(effect.good_ids) & set(effect.bad_ids)
+    assert not set(effect.good.ids) & set(effect.bad.ids)
     assert dice.opened == 2 * effect.stopped_at
 
 
 def test_later_draws_are_other_continuations(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     first, later = bench.tested(bench.effect, partial(bench.effect, draws_from=17))
-    assert not {*first.good_ids, *first.bad_ids} & {*later.good_ids, *later.bad_ids}
+    assert not {*first.good.ids, *first.bad.ids} & {*later.good.ids, *later.bad.ids}
 
 
 def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: 
         *(partial(bench.effect, **other) for other in others),
     )
     slots = [
-        {t.slot_id for t in effect.continuations if t.trajectory_id in effect.good_ids}
+        {t.slot_id for t in effect.continuations if t.trajectory_id in effect.good.ids}
         for effect in effects
     ]
     assert len(set().union(*slots)) == sum(map(len, slots))
@@ -168,7 +168,7 @@ def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: 
 def test_faults_are_no_verdicts_and_beyond_a_quarter_nothing_is_said(tmp_path: Path) -> None:
     (effect,) = Bench(tmp_path, left=0, right=100, breaks_from=0).tested()
     assert (effect.accepted, effect.reason, effect.difference) == (None, "faults", None)
-    assert (effect.good_n, effect.bad_n, effect.invalid) == (0, 0, 4)
+    assert (effect.good.n, effect.bad.n, effect.invalid) == (0, 0, 4)
     assert not effect.open, "a broken world breaks again"
     assert {t.fault for t in effect.continuations} == {Fault.ENVIRONMENT}
     assert len(effect.continuations) == 8, (
@@ -180,12 +180,12 @@ def test_a_lost_continuation_never_helps_an_act_to_be_accepted(tmp_path: Path) -
     for seed in range(60):
         bench = Bench(tmp_path / str(seed), left=0, right=100, breaks_from=85)
         (effect,) = bench.tested(partial(bench.effect, seed=seed))
-        assert effect.good_successes == effect.good_n
-        assert effect.bad_successes == 0
-        assert effect.good_n + effect.bad_n + effect.invalid == 2 * effect.stopped_at
+        assert effect.good.successes == effect.good.n
+        assert effect.bad.successes == 0
+        assert effect.good.n + effect.bad.n + effect.invalid == 2 * effect.stopped_at
         if effect.accepted:
             assert (
-                effect.good_successes - (effect.stopped_at - effect.bad_n)
+                effect.good.successes - (effect.stopped_at - effect.bad.n)
                 >= {4: 4, 6: 5, 8: 5}[effect.stopped_at]
             )
         elif effect.accepted is None:
@@ -196,7 +196,7 @@ def test_a_truncated_continuation_counts_as_not_solved(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     (effect,) = bench.tested(partial(bench.effect, limits=Limits(max_turns=1)))
     assert {t.outcome for t in effect.continuations} == {Outcome.TRUNCATED}
-    assert (effect.accepted, effect.good_successes, effect.good_n, effect.invalid) == (
+    assert (effect.accepted, effect.good.successes, effect.good.n, effect.invalid) == (
         False,
         0,
         2,
@@ -206,7 +206,7 @@ def test_a_truncated_continuation_counts_as_not_solved(tmp_path: Path) -> None:
 
 def test_a_world_that_is_not_the_recorded_one_gives_no_verdict(tmp_path: Path) -> None:
     (effect,) = Bench(tmp_path, left=0, right=100, drifts=True).tested()
-    assert (effect.accepted, effect.reason, effect.good_n, effect.bad_n) == (None, "faults", 0, 0)
+    assert (effect.accepted, effect.reason, effect.good.n, effect.bad.n) == (None, "faults", 0, 0)
     assert {t.fault for t in effect.continuations} == {Fault.DRIFT}
 
 
@@ -238,7 +238,7 @@ def test_one_flip_is_exact_for_a_policy_that_is_deterministic_in_a_world_that_is
         Bench(tmp_path / "a", sure, left=0, right=100).tested(),
         Bench(tmp_path / "b", sure, left=100, right=100).tested(),
     )
-    assert [(e.accepted, e.method, e.good_n, e.bad_n, e.stopped_at) for e in (*saved, *lost)] == [
+    assert [(e.accepted, e.method, e.good.n, e.bad.n, e.stopped_at) for e in (*saved, *lost)] == [
         (True, "flip_deterministic", 1, 1, 1),
         (False, "flip_deterministic", 1, 1, 1),
     ]
@@ -281,9 +281,9 @@ def test_an_interrupted_test_goes_on_with_the_continuations_that_were_played(
         asyncio.run(bench.effect())
     bench.run.open_env = sound
     (effect,) = bench.tested()
-    assert (effect.good_ids, effect.bad_ids, effect.accepted) == (
-        expected.good_ids,
-        expected.bad_ids,
+    assert (effect.good.ids, effect.bad.ids, effect.accepted) == (
+        expected.good.ids,
+        expected.bad.ids,
         True,
     )
 

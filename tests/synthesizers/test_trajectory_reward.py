@@ -16,7 +16,7 @@ from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.model import Completion
-from synth.selection.weighted_draw import draw_rank
+from synth.selection.candidates import draw_rank
 from synth.synthesizers.trajectory_reward import read_reward
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.models.chat_server import ChatServer

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.critical_steps import EXPLORER
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger
 from synth.schemas.flow import Flow
 from tests.flow_files import model_flow, run_flow

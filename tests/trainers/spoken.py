@@ -7,11 +7,10 @@ from pathlib import Path
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport
-from synth.exporters.proof.template import Template, student_template
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
+from synth.exporters.kind import RowSettings
+from synth.exporters.proof.template import MaskTemplate, student_template
 from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
-from tests.synth.exporters.solved import call, result, trajectory
+from tests.synth.exporters.solved import call, export_sft, result, trajectory
 
 NESTED = '{"q": "ß \\" <tool>", "n": 2, "none": null, "deep": {"a": [0.3, {}]}}'
 
@@ -53,6 +52,6 @@ def written(folder: Path, *trajectories: Trajectory, **settings: object) -> Expo
     )
 
 
-def of(template: str, student: Path) -> Template:
+def of(template: str, student: Path) -> MaskTemplate:
     """A training template of TRL with the small student's tokenizer."""
     return replace(student_template(template), tokenizer=student_template(str(student)).tokenizer)

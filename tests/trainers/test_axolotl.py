@@ -14,7 +14,7 @@ import yaml
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from synth.flows.environments import open_env
-from synth.rl.environment import RlEnvironment
-from synth.rl.episode import Episode
+from synth.rl.episode import RlEpisode
+from synth.rl.trl import RlEnvironment
 from tests.trainers.printed import code_under, losses, trained
 
 pytestmark = pytest.mark.slow
@@ -39,9 +39,9 @@ def test_a_student_that_sft_taught_calls_the_tools_and_is_rewarded_for_the_right
     word, finish" and for nothing else.
     """
     episodes: list[tuple[str, list[tuple[str, str]], float]] = []
-    reward = Episode.reward
+    reward = RlEpisode.reward
 
-    async def written_down(episode: Episode) -> float:
+    async def written_down(episode: RlEpisode) -> float:
         given = await reward(episode)
         assert episode.task is not None
         calls = [
@@ -52,7 +52,7 @@ def test_a_student_that_sft_taught_calls_the_tools_and_is_rewarded_for_the_right
         episodes.append((episode.task.goal.rpartition(": ")[2], calls, given))
         return given
 
-    monkeypatch.setattr(Episode, "reward", written_down)
+    monkeypatch.setattr(RlEpisode, "reward", written_down)
     made = played(
         code_under(RL),
         taught,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.exporters.proof.template import Template, served_template
+from synth.exporters.proof.template import MaskTemplate, served_template
 from synth.exporters.registry import form_of
 from tests.trainers.conftest import exported
 from tests.trainers.loaders import run_loader
@@ -58,7 +58,7 @@ def labels(
 
 
 def answers(
-    template: Template, made: dict[str, Any], ids: str = "input_ids", labels: str = "labels"
+    template: MaskTemplate, made: dict[str, Any], ids: str = "input_ids", labels: str = "labels"
 ) -> list[str]:
     """The stretches of a row that carry loss, as text; a label is the token itself."""
     runs: list[list[int]] = []
@@ -71,7 +71,7 @@ def answers(
     return [template.tokenizer.decode(run) for run in runs]  # type: ignore[union-attr]
 
 
-def text_of(template: Template, made: dict[str, Any]) -> str:
+def text_of(template: MaskTemplate, made: dict[str, Any]) -> str:
     assert template.tokenizer is not None
     return str(template.tokenizer.decode(made["input_ids"]))
 

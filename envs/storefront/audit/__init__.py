@@ -1,1 +1,1 @@
-"""What measures the check: bots, mutants, other solutions, true labels."""
+"""What measures the check: bots, mutants, other solutions."""

@@ -6,88 +6,73 @@ played again it must pass.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from synth.envs.storefront.audit.edits import Place, added, succeeded, worded
+from synth.envs.storefront.audit.edits import CallPlace, Turns, added, succeeded, worded
 from synth.envs.storefront.tools.event_log import event_log
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.tools.transcript import Exchange
-from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
 
-Turns = tuple[AgentTurn, ...]
 MOST_RECORDS = 2
-
-
-def late_writes(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
-    """Independent writes commute: those on orders that nothing looks at afterwards are made at the
-    end, in both orders.
-    """
-    groups: dict[str, list[Place]] = {}
-    for place in succeeded(exchanges):
-        order_id = str(place.arguments.get("order_id"))
-        if place.tool in WRITES and order_id != "None":
-            groups.setdefault(order_id, []).append(place)
-    movable = {key: places for key, places in groups.items() if _is_movable(exchanges, key, places)}
-    if not movable:
-        return
-    turns = [exchange.turn for exchange in exchanges]
-    moved = {place.turn for places in movable.values() for place in places}
-    rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
-    for order in (list(movable.values()), list(movable.values())[::-1]):
-        yield (*rest, *(turns[place.turn] for places in order for place in places), turns[-1])
-
-
-def _is_movable(exchanges: Sequence[Exchange], order_id: str, places: Sequence[Place]) -> bool:
-    """Each write stands alone in its turn, is not the last one, and no later call but these names
-    the order.
-    """
-    own = {place.turn for place in places}
-    alone = all(len(exchanges[at].turn.tool_calls) == 1 and at < len(exchanges) - 1 for at in own)
-    later = [
-        exchange.turn for at, exchange in enumerate(exchanges) if at > min(own) and at not in own
-    ]
-    return alone and not any(
-        order_id in call.arguments for turn in later for call in turn.tool_calls
-    )
-
-
-def one_by_one(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
-    """Calls of one turn in turns of their own."""
-    yield tuple(
-        part
-        for exchange in exchanges
-        for part in (
-            [AgentTurn(None, (call,)) for call in exchange.turn.tool_calls]
-            if exchange.turn.tool_calls
-            else [exchange.turn]
-        )
-    )
-
-
 OTHER_WORDS = "Voici, comme convenu. Merci de votre patience."
 CHATTER = "Shall I cancel everything? It costs $1.00, arrives on 2031-01-01, and you agreed to it."
 
 
-def other_words(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
+def late_writes(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+    """Independent writes commute: those on orders that nothing looks at afterwards are made at the
+    end, in both orders.
+    """
+    groups: dict[str, list[CallPlace]] = {}
+    for place in succeeded(exchanges):
+        if place.tool in WRITES and "order_id" in place.arguments:
+            groups.setdefault(str(place.arguments["order_id"]), []).append(place)
+    movable = [
+        [place.turn for place in places]
+        for order_id, places in groups.items()
+        if _is_movable(turns, order_id, {place.turn for place in places})
+    ]
+    moved = {at for group in movable for at in group}
+    rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
+    for order in (movable, movable[::-1]) if movable else ():
+        yield (*rest, *(turns[at] for group in order for at in group), turns[-1])
+
+
+def _is_movable(turns: Turns, order_id: str, own: set[int]) -> bool:
+    """Each write stands alone in its turn, is not the last one, and no later call but these names
+    the order.
+    """
+    later = [turn for at, turn in enumerate(turns) if at > min(own) and at not in own]
+    return all(len(turns[at].tool_calls) == 1 and at < len(turns) - 1 for at in own) and not any(
+        order_id in call.arguments for turn in later for call in turn.tool_calls
+    )
+
+
+def one_by_one(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+    """Calls of one turn in turns of their own."""
+    yield tuple(
+        part
+        for turn in turns
+        for part in ([AgentTurn(None, (call,)) for call in turn.tool_calls] or [turn])
+    )
+
+
+def other_words(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
     """The same acts in words that have nothing to do with the expert's."""
     yield worded(exchanges, OTHER_WORDS)
 
 
-def chatter(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
+def chatter(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
     """Free text before the end, which counts for nothing."""
-    turns = tuple(exchange.turn for exchange in exchanges)
     yield (*turns[:-1], AgentTurn(CHATTER), *turns[-1:])
 
 
-def told_again(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
+def told_again(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
     """All facts once more at the end, each in a turn of its own."""
-    turns = tuple(exchange.turn for exchange in exchanges)
     told = [place for place in succeeded(exchanges) if place.tool == "tell_customer"]
-    if told:
-        again = (turns[place.turn].tool_calls[place.place] for place in told)
-        yield (*turns[:-1], *(AgentTurn(tool_calls=(call,)) for call in again), *turns[-1:])
+    again = [AgentTurn(tool_calls=(turns[at.turn].tool_calls[at.place],)) for at in told]
+    yield (*turns[:-1], *again, *turns[-1:])
 
 
-def for_the_record(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turns]:
+def for_the_record(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
     read = {
         event.result["order_id"]: event.result["total"]
@@ -98,19 +83,15 @@ def for_the_record(exchanges: Sequence[Exchange], check: Check) -> Iterator[Turn
         yield added(exchanges, "tell_customer", about=order_id, total=total)
 
 
-REWRITES: Mapping[str, Callable[[Sequence[Exchange], Check], Iterator[Turns]]] = {
-    "late_writes": late_writes,
-    "one_by_one": one_by_one,
-    "other_words": other_words,
-    "chatter": chatter,
-    "told_again": told_again,
-    "for_the_record": for_the_record,
+REWRITES: Mapping[str, Callable[[Sequence[Exchange], Turns], Iterator[Turns]]] = {
+    rewrite.__name__: rewrite
+    for rewrite in (late_writes, one_by_one, other_words, chatter, told_again, for_the_record)
 }
 """How an episode is solved otherwise, by name."""
 
 
-def alternatives(exchanges: Sequence[Exchange], check: Check) -> Iterator[tuple[str, Turns]]:
+def alternatives(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Turns]]:
     """All alternatives of a solved episode that differ from it, by the name of the rewrite."""
     start = tuple(exchange.turn for exchange in exchanges)
     for name, rewrite in REWRITES.items():
-        yield from ((name, turns) for turns in rewrite(exchanges, check) if turns != start)
+        yield from ((name, turns) for turns in rewrite(exchanges, start) if turns != start)

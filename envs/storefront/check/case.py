@@ -12,6 +12,8 @@ from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
 
 NO_SCRIPT = Script()
+Found = Iterator[tuple[int, str]]
+"""Breaches of one rule: the turn, and what was done in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,30 @@ class Breach:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class WriteEvent:
+    """A write on an order: the order as it was just before, after earlier writes and after what the
+    shop did (which is never slower than a write that it races), and the earlier calls on it;
+    `is_gift`: it was placed by somebody else for the person who speaks.
+    """
+
+    case: "EpisodeView"
+    event: Event
+    order: Row
+    earlier: Sequence[Event]
+    is_gift: bool
+
+    @property
+    def order_id(self) -> str:
+        """The order's id."""
+        return str(self.event.arguments["order_id"])
+
+    def get(self, argument: str) -> Any:
+        """An argument; None where a transcript of another maker holds none."""
+        return self.event.arguments.get(argument)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
     """The events, the world at the start, the accounts of the person who speaks, their first words,
     and their script.
     """
@@ -39,43 +64,39 @@ class Case:
     script: Script = NO_SCRIPT
 
     def calls(self, *tools: str) -> Iterator[Event]:
-        """The calls of these tools that succeeded."""
-        return (event for event in self.events if event.kind == "call" and event.tool in tools)
+        """The calls of these tools that succeeded, of all where none is named."""
+        for event in self.events:
+            if event.kind == "call" and (not tools or event.tool in tools):
+                yield event
 
     def order(self, event: Event) -> Row | None:
         """The order that a call names, as it was at the start."""
         return self.base.tables["orders"].get(str(event.arguments.get("order_id")))
 
-    def written(self, *tools: str) -> Iterator[tuple[Event, Row]]:
-        """The writes of these tools, each with its order as it was just before: after earlier
-        writes, and after what the shop did, which
-        is never slower than a write that it races.
-        """
-        done: dict[str, dict[str, Any]] = {}
-        for event in self.events:
-            order = self.order(event) if event.kind == "call" else None
-            if order is None:
+    def writes(self, *tools: str) -> Iterator[WriteEvent]:
+        """The writes of these tools."""
+        done: dict[str, list[Event]] = {}
+        for event in self.calls():
+            start = self.order(event)
+            if start is None:
                 continue
-            order_id = str(event.arguments["order_id"])
+            earlier = done.setdefault(str(event.arguments["order_id"]), [])
             if event.tool in tools:
-                yield (
-                    event,
-                    {**order, **self._by_the_shop(order_id, event.turn), **done.get(order_id, {})},
-                )
-            done.setdefault(order_id, {}).update(_effect(event.tool, event.arguments))
+                order = {**start, **self._by_the_shop(event)}
+                for made in earlier:
+                    order |= _effect(made.tool, made.arguments)
+                is_gift = order["recipient_id"] in self.own and order["customer_id"] not in self.own
+                yield WriteEvent(self, event, order, earlier, is_gift)
+            earlier.append(event)
 
-    def _by_the_shop(self, order_id: str, turn: int) -> dict[str, Any]:
+    def _by_the_shop(self, write: Event) -> dict[str, Any]:
         happened: dict[str, Any] = {}
         for event in self.script.events:
-            if (event.table, event.key) == ("orders", order_id) and (
-                event.races or event.tick <= turn + 1
+            if (event.table, event.key) == ("orders", write.arguments["order_id"]) and (
+                event.races or event.tick <= write.turn + 1
             ):
                 happened.update(event.values)
         return happened
-
-    def is_gift(self, order: Row) -> bool:
-        """Whether an order of somebody else was a gift to the person who speaks."""
-        return order.get("recipient_id") in self.own and order["customer_id"] not in self.own
 
     def concerned(self, event: Event) -> list[str]:
         """The customers whom a call is about: who placed the order, and for whom it was a gift;
@@ -83,11 +104,7 @@ class Case:
         """
         order = self.order(event)
         if order is not None:
-            return [
-                str(key)
-                for key in (order["customer_id"], order.get("recipient_id"))
-                if key is not None
-            ]
+            return [key for key in (order["customer_id"], order["recipient_id"]) if key is not None]
         if event.tool == "list_orders":
             return [str(event.arguments.get("customer_id"))]
         ticket = self.base.tables["tickets"].get(str(event.arguments.get("ticket_id")))
@@ -98,8 +115,9 @@ class Case:
 
 def _effect(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What a write changes of its order, as far as a rule asks for it later."""
-    if tool == "cancel_order":
-        return {"status": "cancelled"}
-    if tool == "modify_lines":
-        return {"modified": True}
-    return {"coupon": arguments.get("code")} if tool == "apply_coupon" else {}
+    effects: dict[str, dict[str, Any]] = {
+        "cancel_order": {"status": "cancelled"},
+        "modify_lines": {"modified": True},
+        "apply_coupon": {"coupon": arguments.get("code")},
+    }
+    return effects.get(tool, {})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synth.envs.fact_pattern import matches
+from synth.envs.storefront.check.case import NO_SCRIPT
 from synth.envs.storefront.check.process import breaches, case_of
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tools.event_log import Event, shown
@@ -22,10 +23,9 @@ from synth.schemas.check import (
     SubVerdict,
     ToldFact,
 )
-from synth.schemas.trajectory import Observation
 
 VERSION = "storefront-check-5"
-OUTCOME = ("state", "told")
+OUTCOME = ("check", "state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are
 measured against.
 """
@@ -33,16 +33,15 @@ VALUES_BESIDES_FACTS = 4
 """Facts told beside twice those that were asked for: more are a guess."""
 VALUES_OF_A_THING = 4
 """Values of one type told of the same thing: the fact, an old total, a refund, a price."""
-LOOK_UPS: Mapping[tuple[str, str], frozenset[str]] = {
-    ("R3", "O"): frozenset({"get_order", "track_shipment", "list_orders"}),
-    ("R1", "C"): frozenset({"find_customer", "verify_identity"}),
-    ("R11", "C"): frozenset({"get_customer"}),
+LOOK_UPS: Mapping[tuple[str, str], Sequence[str]] = {
+    ("R3", "O"): ("get_order", "track_shipment", "list_orders"),
+    ("R1", "C"): ("find_customer", "verify_identity"),
+    ("R11", "C"): ("get_customer",),
 }
 """Tools whose answer is evidence for a denial, by rule and by what the evidence is, order or
 customer; `get_order` for all others.
 """
-
-Rows = dict[tuple[str, str], Row]
+Rows = Mapping[str, Mapping[str, Row]]
 
 
 def evaluate(
@@ -51,105 +50,76 @@ def evaluate(
     changed: Mapping[str, Scalar],
     exchanges: Sequence[Exchange],
     *,
-    speaker: str | None = None,
     opening: str = "",
-    script: Script | None = None,
+    script: Script = NO_SCRIPT,
     outcome_only: bool = False,
 ) -> CheckResult:
     """State, told facts, refusals and process, each with evidence; all must pass. Without a check
     nothing passes.
 
-    `speaker`, `opening` and `script` are the customer's name, first words and wishes;
-    `outcome_only` reports all parts and lets state and
-    told decide.
+    `opening` and `script` are the customer's first words and wishes; `outcome_only` reports all
+    parts and lets state and told decide.
     """
-    if check is None:
-        return CheckResult(
-            False, (SubVerdict("check", False, ("the task has no check",)),), dict(changed), VERSION
+    parts: tuple[SubVerdict, ...] = (SubVerdict("check", False, ("the task has no check",)),)
+    if check is not None:
+        case = case_of(exchanges, base, opening, script)
+        process = breaches(check.process, case)
+        kept = len({*check.process} - {breach.rule for breach in process})
+        denials = [why for refusal in check.refusals if (why := _not_denied(refusal, exchanges))]
+        parts = (
+            _state(check, base, changed),
+            _told(check, case.events, exchanges),
+            _part("refusals", len(check.refusals) - len(denials), denials),
+            _part("process", kept, list(map(str, process))),
         )
-    case = case_of(exchanges, base, speaker, opening, script)
-    process = breaches(check.process, case)
-    parts = (
-        _state(check, base, changed),
-        _told(check, case.events, exchanges),
-        _refusals(check, exchanges),
-        _part(
-            "process",
-            len({*check.process} - {breach.rule for breach in process}),
-            list(map(str, process)),
-        ),
-    )
-    return CheckResult(
-        all(part.passed for part in parts if not outcome_only or part.name in OUTCOME),
-        parts,
-        dict(changed),
-        VERSION,
-    )
+    passed = all(part.passed for part in parts if not outcome_only or part.name in OUTCOME)
+    return CheckResult(passed, parts, dict(changed), VERSION)
 
 
 def _part(name: str, held: int, problems: Sequence[str]) -> SubVerdict:
     """A part of which this much holds; its score is the share of that among what holds and what
     does not.
     """
-    return SubVerdict(
-        name, not problems, tuple(problems), held / (held + len(problems)) if problems else 1.0
-    )
+    score = held / (held + len(problems)) if problems else 1.0
+    return SubVerdict(name, not problems, tuple(problems), score)
 
 
 def _final_rows(base: BaseWorld, changed: Mapping[str, Scalar]) -> Rows:
-    """The changed rows as they are at the end."""
-    rows: Rows = {}
+    """All rows as they are at the end."""
+    rows: dict[str, dict[str, Row]] = {}
     for path, value in changed.items():
         table, key, column = path.split("/", 2)
-        row = rows.setdefault((table, key), dict(base.tables.get(table, {}).get(key, {})))
-        row[column] = value
-    return rows
+        final = rows.setdefault(table, dict(base.tables.get(table, {})))
+        final[key] = {**final.get(key, {}), column: value}
+    return {**base.tables, **rows}
 
 
-def _holding(predicate: RowPredicate, base: BaseWorld, final: Rows) -> set[tuple[str, str]]:
+def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
     """The rows that have all the values of the predicate."""
-    wanted = {column: value for column, value in predicate.where.items() if column != "id"}
-    table = predicate.table
-    if "id" in predicate.where:
-        keys = [str(predicate.where["id"])]
-    else:
-        keys = [
-            *base.tables.get(table, {}),
-            *(key for at, key in final if at == table and key not in base.tables.get(table, {})),
-        ]
-    found = set()
-    for key in keys:
-        row = final.get((table, key)) or base.tables.get(table, {}).get(key)
-        if row is not None and all(
-            column in row and row[column] == value for column, value in wanted.items()
-        ):
-            found.add((table, key))
-    return found
+    wanted = dict(predicate.where)
+    key = wanted.pop("id", None)
+    keys = rows.keys() if key is None else {str(key)} & rows.keys()
+    return [key for key in keys if wanted.items() <= rows[key].items()]
 
 
 def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
     final = _final_rows(base, changed)
     problems: list[str] = []
-    met = 0
-    covered: dict[tuple[str, str], set[str]] = {}
+    covered: set[str] = set()
     for predicate in check.required:
-        holding = _holding(predicate, base, final)
-        met += len(holding) == predicate.count
+        table, rows = predicate.table, final.get(predicate.table, {})
+        holding = _holding(predicate, rows)
         if len(holding) != predicate.count:
-            problems.append(
-                f"{len(holding)} rows instead of {predicate.count}: {predicate.table} "
-                f"{dict(sorted(predicate.where.items()))}"
+            where = dict(sorted(predicate.where.items()))
+            problems.append(f"{len(holding)} rows instead of {predicate.count}: {table} {where}")
+        for key in holding:
+            is_old = key in base.tables.get(table, {})
+            covered.update(
+                f"{table}/{key}/{of}" for of in (predicate.where if is_old else rows[key])
             )
-        for table, key in holding:
-            is_new = key not in base.tables.get(table, {})
-            covered.setdefault((table, key), set()).update(
-                final[(table, key)] if is_new else predicate.where
-            )
+    met = len(check.required) - len(problems)
     for path in changed:
-        table, key, column = path.split("/", 2)
-        if column in covered.get((table, key), ()) or any(
-            matches(pattern, path) for pattern in check.free
-        ):
+        if path in covered or any(matches(pattern, path) for pattern in check.free):
             continue
         if any(matches(pattern, path) for pattern in check.protected):
             problems.append(f"changed although protected: {path}")
@@ -158,7 +128,7 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
 
 def _told(check: Check, events: Sequence[Event], exchanges: Sequence[Exchange]) -> SubVerdict:
     tells = [event for event in events if event.kind == "told"]
-    wrong = [why for fact in check.told if (why := _not_told(fact, tells, exchanges)) is not None]
+    wrong = [why for fact in check.told if (why := _not_told(fact, tells, exchanges))]
     missing, most = len(wrong), 2 * len(check.told) + VALUES_BESIDES_FACTS
     different = len({(tell.tool, tell.text, tell.told) for tell in tells})
     if check.told and different > most:
@@ -173,9 +143,8 @@ def _not_told(fact: ToldFact, tells: Sequence[Event], exchanges: Sequence[Exchan
     what = f"{fact.type} of {fact.about}"
     of_it = [tell for tell in tells if (tell.text, FACTS[tell.tool][0]) == (fact.about, fact.type)]
     last = {tell.tool: tell for tell in of_it}
-    first_seen = next(
-        (at for at, exchange in enumerate(exchanges) if _shows(exchange, fact)), len(exchanges)
-    )
+    seen = (at for at, exchange in enumerate(exchanges) if _shows(exchange, fact))
+    first_seen = next(seen, len(exchanges))
     if not any(tell.told == fact.value and tell.turn > first_seen for tell in last.values()):
         early = any(tell.told == fact.value for tell in of_it)
         return f"not told: {what}" + ", but before it was seen, or taken back" * early
@@ -189,52 +158,40 @@ def _shows(exchange: Exchange, fact: ToldFact) -> bool:
     """Whether a tool's answer holds what a fact is about, and its value."""
     for call, seen in answered(exchange):
         if call.name not in TALKS and fact.about in seen.content:
-            values = list(_scalars(shown(seen.content)))
+            values = list(scalars(shown(seen.content)))
             if fact.type == "money":
-                amounts = (v for v in values if isinstance(v, int | float))
-                values = [round(amount * 100) for amount in amounts]
+                values = [round(v * 100) for v in values if isinstance(v, int | float)]
             if fact.value in values:
                 return True
     return False
 
 
-def _scalars(value: Any) -> Iterator[Scalar]:
-    if isinstance(value, Mapping | list):
+def scalars(value: Any) -> Iterator[Any]:
+    """All texts, numbers and other scalars inside of a tool's answer or arguments."""
+    if isinstance(value, Mapping | list | tuple):
         for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _scalars(inner)
+            yield from scalars(inner)
     else:
         yield value
 
 
-def _refusals(check: Check, exchanges: Sequence[Exchange]) -> SubVerdict:
-    problems = [
-        f"request {refusal.request} was not denied with {refusal.rule} after a look-up of "
-        f"{refusal.evidence}"
-        for refusal in check.refusals
-        if not _is_denied(refusal, exchanges)
-    ]
-    return _part("refusals", len(check.refusals) - len(problems), problems)
-
-
-def _is_denied(refusal: Refusal, exchanges: Sequence[Exchange]) -> bool:
-    """Whether the last denial of the request names the rule and follows the evidence: going through
-    all rules is a guess.
+def _not_denied(refusal: Refusal, exchanges: Sequence[Exchange]) -> str | None:
+    """Why a refusal does not hold, or None: the last denial of the request names the rule and
+    follows the evidence; going through all rules is a guess.
     """
-    looked_up = refusal.evidence is None
-    denied = False
+    kind = str(refusal.evidence).partition("-")[0]
+    tools = LOOK_UPS.get((refusal.rule, kind), ("get_order",))
+    looked_up, denied = refusal.evidence is None, False
     for exchange in exchanges:
         pairs = answered(exchange)
         for call, _ in pairs:
-            arguments = decoded(call.arguments) or {}
-            if call.name == "deny" and str(arguments.get("request")) == refusal.request:
-                denied = looked_up and arguments.get("rule_id") == refusal.rule
-        looked_up = looked_up or any(_is_evidence(refusal, call.name, seen) for call, seen in pairs)
-    return denied
-
-
-def _is_evidence(refusal: Refusal, tool: str, seen: Observation) -> bool:
-    kind = str(refusal.evidence).partition("-")[0]
-    return (
-        tool in LOOK_UPS.get((refusal.rule, kind), frozenset({"get_order"}))
-        and f'"{refusal.evidence}"' in seen.content
-    )
+            made = decoded(call.arguments) or {}
+            if call.name == "deny" and str(made.get("request")) == refusal.request:
+                denied = looked_up and made.get("rule_id") == refusal.rule
+        looked_up = looked_up or any(
+            call.name in tools and f'"{refusal.evidence}"' in seen.content for call, seen in pairs
+        )
+    if denied:
+        return None
+    number, rule, evidence = refusal.request, refusal.rule, refusal.evidence
+    return f"request {number} was not denied with {rule} after a look-up of {evidence}"

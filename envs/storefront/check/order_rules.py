@@ -1,14 +1,12 @@
-"""Rules about what may be done with an order, each an automaton that yields its breaches: tools
-hold some of them, in some worlds.
+"""Rules about what may be done with an order, each for the writes of some tools: tools hold some of
+them, in some worlds.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from synth.envs.storefront.check.case import Breach, Case
+from synth.envs.storefront.check.case import WriteEvent
 from synth.envs.storefront.tools.event_log import Event
 from synth.envs.storefront.tools.schemas import STORE_CREDIT
-from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.rules import (
     BEFORE_SHIPPING,
     CANCELLABLE,
@@ -18,185 +16,116 @@ from synth.envs.storefront.world.rules import (
 )
 
 
-def cancelled_before_shipping(case: Case) -> Iterator[Breach]:
+def cancelled_before_shipping(write: WriteEvent) -> Iterator[str]:
     """R3: an order is cancelled while it is pending or processing."""
-    for event, order in case.written("cancel_order"):
-        if order["status"] not in CANCELLABLE:
-            yield Breach(
-                "R3",
-                event.turn,
-                f"{event.arguments['order_id']} was cancelled while it was {order['status']}",
-            )
+    if write.order["status"] not in CANCELLABLE:
+        yield f"{write.order_id} was cancelled while it was {write.order['status']}"
 
 
-def returned_in_window(case: Case) -> Iterator[Breach]:
+def returned_in_window(write: WriteEvent) -> Iterator[str]:
     """R4: a return is opened within the window of the customer's tier, or of the recipient's where
     the speaker is that.
     """
-    for event in case.calls("create_return"):
-        order = case.order(event)
-        if order is None or order["delivered"] is None:
-            continue
-        customer_id = order["recipient_id"] if case.is_gift(order) else order["customer_id"]
-        tier = case.base.tables["customers"][customer_id]["tier"]
-        if not within_window(case.base.rules, tier, order["delivered"], case.base.today):
-            yield Breach(
-                "R4",
-                event.turn,
-                f"a return of {event.arguments['order_id']}, delivered {order['delivered']}, tier "
-                f"{tier}",
-            )
+    base, delivered = write.case.base, write.order["delivered"]
+    customer_id = write.order["recipient_id" if write.is_gift else "customer_id"]
+    tier = base.tables["customers"][customer_id]["tier"]
+    if delivered is not None and not within_window(base.rules, tier, delivered, base.today):
+        yield f"a return of {write.order_id}, delivered {delivered}, tier {tier}"
 
 
-def refunded_the_way_it_was_paid(case: Case) -> Iterator[Breach]:
+def refunded_the_way_it_was_paid(write: WriteEvent) -> Iterator[str]:
     """R5: a refund goes to the order's original payment method or to store credit."""
-    for event in case.calls("issue_refund"):
-        order = case.order(event)
-        if order is not None and event.arguments.get("to") not in (
-            order["payment_id"],
-            STORE_CREDIT,
-        ):
-            yield Breach(
-                "R5",
-                event.turn,
-                f"a refund of {event.arguments['order_id']} to {event.arguments.get('to')}",
-            )
+    if write.get("to") not in (write.order["payment_id"], STORE_CREDIT):
+        yield f"a refund of {write.order_id} to {write.get('to')}"
 
 
-def small_refunds(case: Case) -> Iterator[Breach]:
+def small_refunds(write: WriteEvent) -> Iterator[str]:
     """R6: the refunds of one order together stay within the limit; more is for a supervisor."""
-    refunded_cents: defaultdict[str, int] = defaultdict(int)
-    for event in case.calls("issue_refund"):
-        order_id = str(event.arguments.get("order_id"))
-        refunded_cents[order_id] += _cents(event)
-        if refunded_cents[order_id] > case.base.rules.refund_limit_cents:
-            yield Breach(
-                "R6",
-                event.turn,
-                f"${refunded_cents[order_id] / 100:.2f} refunded for {order_id} without a "
-                "supervisor",
-            )
+    cents = sum(_cents(made) for made in (*write.earlier, write.event))
+    if cents > write.case.base.rules.refund_limit_cents:
+        yield f"${cents / 100:.2f} refunded for {write.order_id} without a supervisor"
 
 
-def modified_once(case: Case) -> Iterator[Breach]:
+def modified_once(write: WriteEvent) -> Iterator[str]:
     """R7: lines are modified once per order, while it is pending."""
-    for event, order in case.written("modify_lines"):
-        if order["status"] != "pending" or order["modified"]:
-            what = "a second time" if order["modified"] else f"while it was {order['status']}"
-            yield Breach("R7", event.turn, f"{event.arguments['order_id']} was modified {what}")
+    if write.order["status"] != "pending" or write.order["modified"]:
+        while_it_was = f"while it was {write.order['status']}"
+        what = "a second time" if write.order["modified"] else while_it_was
+        yield f"{write.order_id} was modified {what}"
 
 
-def no_final_sale(case: Case) -> Iterator[Breach]:
+def no_final_sale(write: WriteEvent) -> Iterator[str]:
     """R8: no line of a category sold finally is taken back."""
-    tables = case.base.tables
-    for event in case.calls("create_return"):
-        numbers = event.arguments.get("lines")
-        for number in numbers if isinstance(numbers, list) else ():
-            line = tables["lines"].get(f"{event.arguments.get('order_id')}.{number}")
-            category = (
-                None
-                if line is None
-                else tables["products"][tables["variants"][line["sku"]]["product_id"]]["category"]
-            )
-            if category is not None and is_final_sale(case.base.rules, category):
-                yield Breach(
-                    "R8",
-                    event.turn,
-                    f"a return of line {number} of {event.arguments.get('order_id')}, category "
-                    f"{category}",
-                )
+    tables, numbers = write.case.base.tables, write.get("lines")
+    for number in numbers if isinstance(numbers, list) else ():
+        line = tables["lines"].get(f"{write.order_id}.{number}")
+        if line is not None:
+            product_id = tables["variants"][line["sku"]]["product_id"]
+            category = tables["products"][product_id]["category"]
+            if is_final_sale(write.case.base.rules, category):
+                yield f"a return of line {number} of {write.order_id}, category {category}"
 
 
-def coupons_on_pending_orders(case: Case) -> Iterator[Breach]:
+def coupons_on_pending_orders(write: WriteEvent) -> Iterator[str]:
     """R9: a coupon is applied to a pending order that has none."""
-    for event, order in case.written("apply_coupon"):
-        if order["status"] != "pending" or order["coupon"] is not None:
-            what = (
-                f"which had {order['coupon']}"
-                if order["coupon"] is not None
-                else f"which was {order['status']}"
-            )
-            yield Breach("R9", event.turn, f"a coupon on {event.arguments['order_id']}, {what}")
+    status, coupon = write.order["status"], write.order["coupon"]
+    if status != "pending" or coupon is not None:
+        what = f"was {status}" if coupon is None else f"had {coupon}"
+        yield f"a coupon on {write.order_id}, which {what}"
 
 
-def sent_where_it_may_go(case: Case) -> Iterator[Breach]:
+def sent_where_it_may_go(write: WriteEvent) -> Iterator[str]:
     """R11: the address is changed before shipping, to one on the file of the order's customer."""
-    for event, order in case.written("change_address"):
-        address = case.base.tables["addresses"].get(str(event.arguments.get("address_id")))
-        if order["status"] not in BEFORE_SHIPPING:
-            yield Breach(
-                "R11",
-                event.turn,
-                f"the address of {event.arguments['order_id']} was changed while it was "
-                f"{order['status']}",
-            )
-        elif address is None or address["customer_id"] != order["customer_id"]:
-            yield Breach(
-                "R11",
-                event.turn,
-                f"{event.arguments['order_id']} was sent to an address that is not on its "
-                "customer's file",
-            )
+    address = write.case.base.tables["addresses"].get(str(write.get("address_id")))
+    if write.order["status"] not in BEFORE_SHIPPING:
+        status = write.order["status"]
+        yield f"the address of {write.order_id} was changed while it was {status}"
+    elif address is None or address["customer_id"] != write.order["customer_id"]:
+        yield f"{write.order_id} was sent to an address that is not on its customer's file"
 
 
-def late_parcels_compensated(case: Case) -> Iterator[Breach]:
+def late_parcels_compensated(write: WriteEvent) -> Iterator[str]:
     """R12: money for an order of which nothing came back is a compensation: for a late parcel, and
     never above the amount.
     """
-    returned: set[str] = set()
-    for event in case.calls("create_return", "issue_refund"):
-        order, order_id = case.order(event), str(event.arguments.get("order_id"))
-        if event.tool == "create_return":
-            returned.add(order_id)
-        elif order is not None and order_id not in returned and not _deserved(case, event, order):
-            yield Breach(
-                "R12",
-                event.turn,
-                f"${_cents(event) / 100:.2f} for {order_id}, of which nothing came back",
-            )
+    rules, order, cents = write.case.base.rules, write.order, _cents(write.event)
+    late = order["delivered"] is not None and is_late(rules, order["promised"], order["delivered"])
+    deserved = late and cents <= rules.compensation_cents
+    returned = any(made.tool == "create_return" for made in write.earlier)
+    if not (deserved or returned or order["status"] == "returned"):
+        yield f"${cents / 100:.2f} for {write.order_id}, of which nothing came back"
 
 
-def _deserved(case: Case, event: Event, order: Row) -> bool:
-    if order["status"] == "returned":
-        return True
-    late = order["delivered"] is not None and is_late(
-        case.base.rules, order["promised"], order["delivered"]
-    )
-    return late and _cents(event) <= case.base.rules.compensation_cents
-
-
-def gifts_for_credit(case: Case) -> Iterator[Breach]:
+def gifts_for_credit(write: WriteEvent) -> Iterator[str]:
     """R15: a gift is returned by its recipient, for store credit, and not by the one who gave
     it.
     """
-    for event in case.calls("create_return", "issue_refund"):
-        order = case.order(event)
-        if order is None or order.get("recipient_id") is None:
-            continue
-        if (
-            event.tool == "create_return"
-            and order["customer_id"] in case.own
-            and order["recipient_id"] not in case.own
-        ):
-            yield Breach(
-                "R15",
-                event.turn,
-                f"{event.arguments['order_id']} was returned by the one who gave it",
-            )
-        elif (
-            event.tool == "issue_refund"
-            and case.is_gift(order)
-            and event.arguments.get("to") != STORE_CREDIT
-        ):
-            yield Breach(
-                "R15",
-                event.turn,
-                f"a refund of the gift {event.arguments['order_id']} to "
-                f"{event.arguments.get('to')}",
-            )
+    order, own = write.order, write.case.own
+    if write.event.tool == "issue_refund":
+        if write.is_gift and write.get("to") != STORE_CREDIT:
+            yield f"a refund of the gift {write.order_id} to {write.get('to')}"
+    elif order["recipient_id"] not in (None, *own) and order["customer_id"] in own:
+        yield f"{write.order_id} was returned by the one who gave it"
 
 
 def _cents(event: Event) -> int:
-    """The amount of a refund; 0 where a transcript of another maker holds none."""
+    """The amount of a refund; 0 where a transcript of another maker holds none, and for all that is
+    no refund.
+    """
     amount = event.arguments.get("amount")
     return round(amount * 100) if isinstance(amount, int | float) else 0
+
+
+ORDER_RULES: Mapping[str, tuple[Callable[[WriteEvent], Iterator[str]], *tuple[str, ...]]] = {
+    "R3": (cancelled_before_shipping, "cancel_order"),
+    "R4": (returned_in_window, "create_return"),
+    "R5": (refunded_the_way_it_was_paid, "issue_refund"),
+    "R6": (small_refunds, "issue_refund"),
+    "R7": (modified_once, "modify_lines"),
+    "R8": (no_final_sale, "create_return"),
+    "R9": (coupons_on_pending_orders, "apply_coupon"),
+    "R11": (sent_where_it_may_go, "change_address"),
+    "R12": (late_parcels_compensated, "issue_refund"),
+    "R15": (gifts_for_credit, "create_return", "issue_refund"),
+}
+"""What a rule finds wrong with a write, and the tools whose writes it is about."""

@@ -9,7 +9,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.envs.storefront.customer.script import WANTED_FIELD, WRITE_KINDS, Kind, Request, Script
+from synth.envs.storefront.customer.script import (
+    KINDS,
+    WANTED_FIELD,
+    WRITE_KINDS,
+    Kind,
+    Request,
+    Script,
+)
 from synth.envs.storefront.texts import texts
 
 LINES: Mapping[str, Any] = texts("lines")
@@ -18,14 +25,6 @@ GOODBYE, YES, OUT_OF_PATIENCE = LINES["goodbye"], LINES["agreed"], LINES["out_of
 PUSH_BACK: Sequence[str] = LINES["push_back"]
 
 Agreement = Literal["customer_agreed", "customer_refused"]
-SERVES: Mapping[Kind, frozenset[str]] = {
-    "cancel": frozenset({"cancel_order"}),
-    "return": frozenset({"create_return", "issue_refund"}),
-    "exchange": frozenset({"modify_lines"}),
-    "coupon": frozenset({"apply_coupon"}),
-    "compensation": frozenset({"issue_refund"}),
-}
-"""The writes that a customer agrees to for a request of each kind."""
 
 
 def detail_words(field: str, value: str) -> str:
@@ -34,7 +33,7 @@ def detail_words(field: str, value: str) -> str:
     return str(words.format(value) if isinstance(words, str) else words[value])
 
 
-class Memory(msgspec.Struct):
+class CustomerMemory(msgspec.Struct):
     """What the customer remembers of the conversation."""
 
     told: list[str] = []
@@ -52,9 +51,9 @@ class Customer:
 
     __slots__ = ("memory", "script")
 
-    def __init__(self, script: Script, memory: Memory | None = None) -> None:
+    def __init__(self, script: Script, memory: CustomerMemory | None = None) -> None:
         self.script = script
-        self.memory = memory if memory is not None else Memory()
+        self.memory = memory if memory is not None else CustomerMemory()
 
     def asked(self, field: str, number: int | None) -> tuple[str | None, str]:
         """What the customer knows of a field, None where nothing, and the line for it."""
@@ -76,7 +75,7 @@ class Customer:
         if said is None and self.script.requests:
             request = next((r for r in self.standing() if r.number == number), None)
             served = [] if request is None else [request.kind, request.otherwise]
-            if not any(write in SERVES.get(kind, ()) for kind in served if kind is not None):
+            if not any(write in KINDS.get(kind, {}).get("agrees", ()) for kind in served if kind):
                 said = LINES["not_asked_for"]
         return ("customer_agreed", YES) if said is None else ("customer_refused", said)
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.schemas.errors import ConfigError
 
@@ -21,17 +22,12 @@ Kind = Literal[
     "price_query",
     "track",
 ]
-WRITE_KINDS: tuple[Kind, ...] = (
-    "cancel",
-    "return",
-    "exchange",
-    "address",
-    "coupon",
-    "compensation",
-    "out_of_scope",
-    "note",
-)
-WANTED_FIELD: Mapping[Kind, str] = {"exchange": "colour", "address": "city", "coupon": "coupon"}
+KINDS: Mapping[Kind, Mapping[str, Any]] = texts("kinds")
+"""The kinds of requests that are served by writes."""
+WRITE_KINDS: tuple[Kind, ...] = tuple(KINDS)
+WANTED_FIELD: Mapping[Kind, str] = {
+    kind: row["wanted"] for kind, row in KINDS.items() if "wanted" in row
+}
 """Under which field the customer is asked for what a request wants."""
 Condition = Literal["in_stock", "not_shipped", "refund_at_least"]
 

@@ -3,12 +3,19 @@ turns.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
-from synth.envs.storefront.expert.belief import Belief
+from synth.envs.storefront.expert.belief import Belief, Shown, noun
 from synth.envs.storefront.expert.plan import Call, turn_of
 from synth.envs.storefront.tools.event_log import act
 from synth.envs.storefront.tools.policy_text import TOPICS
-from synth.envs.storefront.tools.schemas import METHODS, MONEY_WRITES, REASONS, STORE_CREDIT
+from synth.envs.storefront.tools.schemas import (
+    FACTORS,
+    METHODS,
+    MONEY_WRITES,
+    REASONS,
+    STORE_CREDIT,
+)
 from synth.schemas.environment import AgentTurn
 
 MOST = 200
@@ -33,7 +40,7 @@ def _agreed(belief: Belief, call: Call) -> Iterator[Call]:
 
 
 def _talk(belief: Belief) -> Iterator[Call]:
-    for field in ("email", "phone", "zip"):
+    for field in FACTORS:
         yield "ask_customer", {"field": field}
     yield "reply", {"message": "One moment, please."}
     for topic in TOPICS:
@@ -42,61 +49,50 @@ def _talk(belief: Belief) -> Iterator[Call]:
 
 
 def _customers(belief: Belief) -> Iterator[Call]:
-    for factor in ("email", "phone"):
-        if belief.slots.get(factor):
-            yield "find_customer", {factor: belief.slots[factor]}
-    if belief.slots.get("name") and belief.slots.get("zip"):
-        yield "find_customer", {"name": belief.slots["name"], "zip": belief.slots["zip"]}
+    said = {field: value for field, value in belief.slots.items() if value}
+    for fields in (("email",), ("phone",), ("name", "zip")):
+        if said.keys() >= set(fields):
+            yield "find_customer", {field: said[field] for field in fields}
     for customer_id in belief.accounts:
-        for factor in ("email", "phone", "zip"):
-            if belief.slots.get(factor):
-                yield (
-                    "verify_identity",
-                    {"customer_id": customer_id, "factor": factor, "value": belief.slots[factor]},
-                )
-        yield "get_customer", {"customer_id": customer_id}
-        pages = belief.pages.get(customer_id, {})
-        for page in range(1, (pages[1]["pages"] if 1 in pages else 1) + 1):
-            yield "list_orders", {"customer_id": customer_id, "page": page}
+        of_them: dict[str, Any] = {"customer_id": customer_id}
+        for factor in filter(said.__contains__, FACTORS):
+            yield "verify_identity", {**of_them, "factor": factor, "value": said[factor]}
+        yield "get_customer", of_them
+        pages = belief.pages.get(customer_id, {}).get(1, {"pages": 1})["pages"]
+        for page in range(1, pages + 1):
+            yield "list_orders", {**of_them, "page": page}
 
 
 def _products(belief: Belief) -> Iterator[Call]:
-    for noun in sorted({noun for items in belief.items.values() for _, noun in items}):
-        yield "search_products", {"query": noun}
+    for name in sorted({name for items in belief.items.values() for _, name in items}):
+        yield "search_products", {"query": name}
 
 
 def _orders(belief: Belief) -> Iterator[Call]:
     for order_id in belief.skus_listed:
         yield "get_order", {"order_id": order_id}
     for order_id, order in belief.orders.items():
-        numbers = [line["line"] for line in order["lines"]]
-        yield "track_shipment", {"order_id": order_id}
-        for number in numbers:
-            yield "quote_refund", {"order_id": order_id, "lines": [number]}
+        of_it: dict[str, Any] = {"order_id": order_id}
+        yield "track_shipment", of_it
+        for number in [line["line"] for line in order["lines"]]:
+            yield "quote_refund", {**of_it, "lines": [number]}
             for method in METHODS:
-                yield "create_return", {"order_id": order_id, "lines": [number], "method": method}
+                yield "create_return", {**of_it, "lines": [number], "method": method}
         for reason in REASONS[:-1]:
-            yield "cancel_order", {"order_id": order_id, "reason": reason}
-        yield from _changes(belief, order_id)
+            yield "cancel_order", {**of_it, "reason": reason}
+        for tool, arguments in _changes(belief, order):
+            yield tool, {**of_it, **arguments}
 
 
-def _changes(belief: Belief, order_id: str) -> Iterator[Call]:
-    order = belief.orders[order_id]
+def _changes(belief: Belief, order: Shown) -> Iterator[Call]:
     for address in belief.files.get(order["customer_id"], {}).get("addresses", ()):
         if address["address_id"] != order["address_id"]:
-            yield "change_address", {"order_id": order_id, "address_id": address["address_id"]}
+            yield "change_address", {"address_id": address["address_id"]}
     for line in order["lines"]:
-        product = belief.products.get(line["product"].rsplit(" ", 1)[-1])
-        for variant in product["variants"] if product is not None else ():
+        product = belief.products.get(noun(line["product"]), {"variants": ()})
+        for variant in product["variants"]:
             if variant["sku"] != line["sku"] and variant["size"] == line["size"]:
-                yield (
-                    "modify_lines",
-                    {"order_id": order_id, "lines": {str(line["line"]): variant["sku"]}},
-                )
+                yield "modify_lines", {"lines": {str(line["line"]): variant["sku"]}}
     for (quoted, _), amount in belief.quotes.items():
-        if quoted == order_id:
-            yield (
-                "issue_refund",
-                {"order_id": order_id, "amount": amount, "to": order["payment_id"]},
-            )
-            yield "issue_refund", {"order_id": order_id, "amount": amount, "to": STORE_CREDIT}
+        for to in (order["payment_id"], STORE_CREDIT) if quoted == order["order_id"] else ():
+            yield "issue_refund", {"amount": amount, "to": to}

@@ -7,15 +7,23 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront.customer.customer import PUSH_BACK
-from synth.envs.storefront.tools.event_log import act
+from synth.envs.storefront.tools.event_log import event_log
 from synth.envs.storefront.tools.schemas import FACTS, WRITES
-from synth.envs.storefront.tools.transcript import Exchange, answered, decoded, messages, utterances
-from synth.schemas.trajectory import Source, ToolCall
+from synth.envs.storefront.tools.transcript import Exchange, decoded
+from synth.schemas.trajectory import Source
 
 Shown = dict[str, Any]
-_RESULT = msgspec.json.Decoder(Shown)
 REFUSED = re.compile(r"denied: (R\d+):")
 """How a tool's refusal by a rule begins."""
+_KEPT = {
+    "get_customer": ("files", "customer_id"),
+    "get_order": ("orders", "order_id"),
+    "get_variant": ("variants", "sku"),
+    "track_shipment": ("parcels", "order_id"),
+}
+"""Where the last answer of a tool is kept, and under what of it."""
+_OF_THE_PERSON = ("name", "email", "phone", "zip", "coupon")
+"""What the customer is asked for themselves, whatever they want."""
 
 
 def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
@@ -23,70 +31,67 @@ def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} {sorted(arguments.items(), key=lambda item: item[0])}"
 
 
-class Belief:
+class Belief(msgspec.Struct, eq=False):
     """The observed part of the world; `absorb` takes one exchange after the other."""
 
-    def __init__(self, opening: str, slots: Mapping[str, str | None]) -> None:
-        self.exchanges = 0
-        self.slots = dict(slots)
-        self.accounts: list[str] = []
-        self.more_accounts: Shown | None = None
-        self.verified: dict[str, set[str]] = {}
-        self.files: dict[str, Shown] = {}
-        self.tickets: list[str] = []
-        self.pages: dict[str, dict[int, Shown]] = {}
-        self.orders: dict[str, Shown] = {}
-        self.outdated: set[str] = set()
-        self.items: dict[str, list[tuple[str, str]]] = {}
-        self.skus_listed: dict[str, list[str]] = {}
-        self.products: dict[str, Shown] = {}
-        self.variants: dict[str, Shown] = {}
-        self.quotes: dict[tuple[str, tuple[int, ...]], float] = {}
-        self.parcels: dict[str, Shown] = {}
-        self.asked: set[tuple[str, int | None]] = set()
-        self.agreed: set[str] = set()
-        self.answers: dict[tuple[int, str], str] = {}
-        self.declined: set[int] = set()
-        self.denied: dict[int, str] = {}
-        self.writes: list[tuple[str, Shown]] = []
-        self.failed: dict[str, str] = {}
-        self.doubtful: set[str] = set()
-        self.told: set[tuple[str, str, Any]] = set()
-        self.said: list[str] = []
-        self.heard = [opening]
-        self.notes: list[str] = []
-        self.pushed_back = False
+    heard: list[str]
+    slots: dict[str, str | None]
+    exchanges: int = 0
+    accounts: list[str] = []
+    more_accounts: Shown | None = None
+    verified: dict[str, set[str]] = {}
+    files: dict[str, Shown] = {}
+    tickets: list[str] = []
+    pages: dict[str, dict[int, Shown]] = {}
+    orders: dict[str, Shown] = {}
+    outdated: set[str] = set()
+    items: dict[str, list[tuple[str, str]]] = {}
+    skus_listed: dict[str, list[str]] = {}
+    products: dict[str, Shown] = {}
+    variants: dict[str, Shown] = {}
+    quotes: dict[tuple[str, tuple[int, ...]], float] = {}
+    parcels: dict[str, Shown] = {}
+    asked: set[tuple[str, int | None]] = set()
+    agreed: set[str] = set()
+    answers: dict[tuple[int, str], str] = {}
+    declined: set[int] = set()
+    denied: dict[int, str] = {}
+    writes: list[tuple[str, Shown]] = []
+    failed: dict[str, str] = {}
+    doubtful: set[str] = set()
+    told: set[tuple[str, str, Any]] = set()
+    said: list[str] = []
+    notes: list[str] = []
+
+    @property
+    def pushed_back(self) -> bool:
+        """Whether the customer insisted on what was denied."""
+        return not set(PUSH_BACK).isdisjoint(self.heard)
 
     def absorb(self, exchange: Exchange) -> None:
         """Takes in a turn and what was answered to it."""
         self.exchanges += 1
-        self.said += messages(exchange)
-        succeeded = answered(exchange)
-        for call, observation in succeeded:
-            self._observed(call, _RESULT.decode(observation.content))
-        heard = utterances(exchange)
-        self.heard += heard
-        self.pushed_back = self.pushed_back or not set(PUSH_BACK).isdisjoint(heard)
-        tools = [
-            observation
-            for observation in exchange.observations
-            if observation.source is Source.TOOL
-        ]
-        for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
-            if observation.error and not observation.content.startswith("transient"):
-                arguments = decoded(call.arguments) or {}
-                self.failed[call_signature(call.name, arguments)] = observation.content
-                if call.name in WRITES and str(arguments.get("order_id")) in self.orders:
-                    self.doubtful.add(str(arguments["order_id"]))
+        for event in event_log([exchange]):
+            if event.kind == "call":
+                self._observed(event.tool, dict(event.arguments), event.result)
+            elif event.kind == "customer_agreed":
+                self.agreed.add(event.text)
+            elif event.kind == "customer_refused":
+                self.declined.add(event.arguments["request"])
+            elif event.kind in ("said", "heard"):
+                (self.said if event.kind == "said" else self.heard).append(event.text)
+        tools = [seen for seen in exchange.observations if seen.source is Source.TOOL]
+        for call, seen in zip(exchange.turn.tool_calls, tools, strict=False):
+            if seen.error and not seen.content.startswith("transient"):
+                made = decoded(call.arguments) or {}
+                self.failed[call_signature(call.name, made)] = seen.content
+                if call.name in WRITES and str(made.get("order_id")) in self.orders:
+                    self.doubtful.add(str(made["order_id"]))
 
     def has_written(self, name: str, order_id: str, **arguments: Any) -> bool:
         """Whether such a write succeeded before."""
-        return any(
-            name == written
-            and made.get("order_id") == order_id
-            and all(made.get(key) == value for key, value in arguments.items())
-            for written, made in self.writes
-        )
+        wanted = {"order_id": order_id, **arguments}.items()
+        return any(name == tool and wanted <= made.items() for tool, made in self.writes)
 
     def refused_by(self, call: tuple[str, Mapping[str, Any]]) -> str | None:
         """The rule by which a tool refused this very call, or None."""
@@ -101,72 +106,50 @@ class Belief:
         """Whether the customer was told this, word for word."""
         return any(text in message for message in self.said)
 
-    def _observed(self, call: ToolCall, result: Shown) -> None:
-        arguments: Shown = decoded(call.arguments) or {}
-        if call.name in WRITES:
-            self.writes.append((call.name, arguments))
-            if "order_id" in arguments:
-                self.outdated.add(arguments["order_id"])
-        elif call.name == "find_customer":
+    def _observed(self, tool: str, made: Shown, result: Mapping[str, Any]) -> None:
+        if tool in _KEPT:
+            place, key = _KEPT[tool]
+            getattr(self, place)[result[key]] = result
+        if tool in WRITES:
+            self.writes.append((tool, made))
+            self.outdated.update({made["order_id"]} if "order_id" in made else ())
+        elif tool == "find_customer":
             found = [account["customer_id"] for account in result["customers"]]
-            self.accounts += [
-                customer_id for customer_id in found if customer_id not in self.accounts
-            ]
-            self.more_accounts = (
-                {**arguments, "page": result["page"] + 1}
-                if result["page"] < result["pages"]
-                else None
-            )
-        elif call.name == "verify_identity":
+            self.accounts = list(dict.fromkeys((*self.accounts, *found)))
+            is_last = result["page"] >= result["pages"]
+            self.more_accounts = None if is_last else {**made, "page": result["page"] + 1}
+        elif tool == "verify_identity":
             self.verified[result["customer_id"]] = set(result["verified"])
-        elif call.name == "get_customer":
-            self.files[result["customer_id"]] = result
+        elif tool == "get_customer":
             self.notes += result["notes"]
             self.tickets += [ticket["ticket_id"] for ticket in result["tickets"]]
-        elif call.name == "list_orders" and "status" not in arguments:
-            self.pages.setdefault(arguments["customer_id"], {})[result["page"]] = result
+        elif tool == "list_orders" and "status" not in made:
+            self.pages.setdefault(made["customer_id"], {})[result["page"]] = dict(result)
             for order in result["orders"]:
-                before = self.skus_listed.get(order["order_id"], order["skus"])
-                self.skus_listed[order["order_id"]] = (
-                    before if before == order["skus"] else [*before, *order["skus"]]
-                )
-        elif call.name == "get_order":
-            order_id = result["order_id"]
-            self.orders[order_id] = result
-            self.outdated.discard(order_id)
-            self.doubtful.discard(order_id)
-            items = self.items.setdefault(order_id, [])
-            items += [
-                item
-                for line in result["lines"]
-                if (item := (line["colour"], noun(line["product"]))) not in items
-            ]
-        elif call.name == "search_products":
-            for product in result["products"]:
-                self.products[noun(product["name"])] = product
-                self.notes.append(product["text"])
-        elif call.name == "get_variant":
-            self.variants[result["sku"]] = result
-        elif call.name == "quote_refund":
+                before = self.skus_listed.get(order["order_id"], [])
+                new = order["skus"] if before != order["skus"] else []
+                self.skus_listed[order["order_id"]] = [*before, *new]
+        elif tool == "get_order":
+            self.outdated.discard(result["order_id"])
+            self.doubtful.discard(result["order_id"])
+            items = [(line["colour"], noun(line["product"])) for line in result["lines"]]
+            known = self.items.get(result["order_id"], [])
+            self.items[result["order_id"]] = list(dict.fromkeys((*known, *items)))
+        elif tool == "search_products":
+            self.products |= {noun(product["name"]): product for product in result["products"]}
+            self.notes += [product["text"] for product in result["products"]]
+        elif tool == "quote_refund":
             self.quotes[(result["order_id"], tuple(result["lines"]))] = result["refund"]
-        elif call.name == "track_shipment":
-            self.parcels[result["order_id"]] = result
-        elif call.name == "deny":
+        elif tool == "deny":
             self.denied[result["request"]] = result["rule_id"]
-        elif call.name == "tell_customer":
-            about = arguments["about"]
-            self.told |= {(about, fact, arguments[fact]) for fact in FACTS if fact in arguments}
-        elif call.name == "confirm_with_customer":
-            if result["event"] == "customer_agreed":
-                self.agreed.add(act(arguments["write"], arguments["arguments"]))
-            else:
-                self.declined.add(arguments["request"])
-        elif call.name == "ask_customer":
-            self._answered(arguments["field"], arguments.get("request"), result.get("answer"))
+        elif tool == "tell_customer":
+            self.told |= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
+        elif tool == "ask_customer":
+            self._answered(made["field"], made.get("request"), result.get("answer"))
 
     def _answered(self, field: str, number: int | None, answer: str | None) -> None:
         self.asked.add((field, number))
-        if field in ("name", "email", "phone", "zip", "coupon") and number is None:
+        if field in _OF_THE_PERSON and number is None:
             self.slots[field] = answer
         elif number is not None and answer is not None:
             self.answers[(number, field)] = answer

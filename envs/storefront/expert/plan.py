@@ -41,3 +41,9 @@ class Plan:
     def can(self, call: Call) -> bool:
         """Whether this call has not failed before."""
         return call_signature(*call) not in self.belief.failed
+
+    def forbids(self, rule: str) -> bool:
+        """Whether the planner holds to a rule; `never_denies` holds to none that stands in the way
+        of a wish.
+        """
+        return rule in self.rules.in_force and "never_denies" not in self.wrong

@@ -1,292 +1,183 @@
 """How the expert carries out each kind of request: the next calls, none where it is settled."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from synth.envs.storefront.customer.script import Request
-from synth.envs.storefront.expert.answers import (
-    item_meant,
-    lines_meant,
-    refund_amount,
-    variant_meant,
-)
-from synth.envs.storefront.expert.asking import (
-    asking,
-    asking_what,
-    confirming,
-    denial,
-    detail,
-    forbids,
-    known,
-    questions,
-    wanted,
-)
+from synth.envs.storefront.expert.belief import Shown
+from synth.envs.storefront.expert.errand import Errand
 from synth.envs.storefront.expert.locating import located
-from synth.envs.storefront.expert.plan import Call, Plan
-from synth.envs.storefront.expert.returning import gives_in, return_calls
-from synth.envs.storefront.tools.schemas import MONEY_WRITES, STORE_CREDIT
+from synth.envs.storefront.expert.plan import Call
+from synth.envs.storefront.expert.returning import file, gives_in, quote, return_calls
+from synth.envs.storefront.tools.schemas import STORE_CREDIT
 from synth.envs.storefront.world.rules import CANCELLABLE, is_late
 
 
-def calls_for(plan: Plan, customer_id: str, request: Request) -> list[Call]:
+def calls_for(errand: Errand) -> list[Call]:
     """The next calls for a request; several stand together where none needs the answer of
     another.
     """
-    if request.kind == "price_query":
-        return _price(plan, request)
-    if request.kind == "out_of_scope":
-        return _out_of_scope(plan, request)
-    if request.kind == "note":
-        return _note(plan, request)
-    order_id, calls = located(plan, customer_id, request)
-    if calls or order_id is None:
-        return calls
-    if order_id not in plan.belief.orders or order_id in plan.belief.doubtful:
+    belief, request = errand.belief, errand.request
+    if request.kind in _WITHOUT_ORDER:
+        return _WITHOUT_ORDER[request.kind](errand)
+    order_id = located(errand)
+    if isinstance(order_id, list):
+        return order_id
+    if order_id not in belief.orders or order_id in belief.doubtful:
         return [("get_order", {"order_id": order_id})]
-    order = plan.belief.orders[order_id]
-    if customer_id not in (order["customer_id"], order["recipient_id"]) and forbids(plan, "R10"):
-        return denial(plan, request, "R10")
-    if (
-        request.number in plan.belief.denied
-        and plan.belief.denied[request.number] != "R8"
-        and not gives_in(plan, request)
-    ):
+    errand = replace(errand, order=belief.orders[order_id])
+    own = (errand.order["customer_id"], errand.order["recipient_id"])
+    if errand.customer_id not in own and errand.plan.forbids("R10"):
+        return errand.denial("R10")
+    if belief.denied.get(request.number, "R8") != "R8" and not gives_in(errand):
         return []
-    request, calls = item_meant(plan, request, order)
-    if calls or (request.noun is not None and request.colour is None):
+    errand, calls = errand.item_meant()
+    if calls or (request.noun is not None and errand.request.colour is None):
         return calls
-    return _KINDS[request.kind](plan, customer_id, request, order)
+    return _KINDS[request.kind](errand)
 
 
-def _search(plan: Plan, request: Request) -> list[Call]:
-    return (
-        []
-        if request.noun in plan.belief.products
-        else [("search_products", {"query": request.noun})]
-    )
+def _search(errand: Errand) -> list[Call]:
+    noun = errand.request.noun
+    return [] if noun in errand.belief.products else [("search_products", {"query": noun})]
 
 
-def _price(plan: Plan, request: Request) -> list[Call]:
-    calls = _search(plan, request)
-    variant = (
-        variant_meant(plan, request.noun, request.colour, request.size or "one")
-        if request.former and not calls
-        else None
-    )
-    if variant is None or variant["sku"] in plan.belief.variants:
-        return calls
+def _price(errand: Errand) -> list[Call]:
+    request = errand.request
+    variant = errand.variant_meant(request.colour, request.size or "one")
+    if not request.former or variant is None or variant["sku"] in errand.belief.variants:
+        return _search(errand)
     return [("get_variant", {"sku": variant["sku"]})]
 
 
-def _out_of_scope(plan: Plan, request: Request) -> list[Call]:
+def _out_of_scope(errand: Errand) -> list[Call]:
     """R13; `over_refuses` denies it."""
-    if "over_refuses" in plan.wrong:
-        return denial(plan, request, "R13")
-    if any(
-        name == "escalate" and made["reason_code"] == "out_of_scope"
-        for name, made in plan.belief.writes
-    ):
-        return []
-    return [
-        (
-            "escalate",
-            {"reason_code": "out_of_scope", "summary": f"The customer asks: {request.text}"},
-        )
-    ]
+    if errand.wrong("over_refuses"):
+        return errand.denial("R13")
+    reason, summary = "out_of_scope", f"The customer asks: {errand.request.text}"
+    for name, made in errand.belief.writes:
+        if name == "escalate" and made["reason_code"] == reason:
+            return []
+    return [("escalate", {"reason_code": reason, "summary": summary})]
 
 
-def _note(plan: Plan, request: Request) -> list[Call]:
-    made = {"ticket_id": request.ticket_id, "text": request.note}
-    return [] if ("add_note", made) in plan.belief.writes else [("add_note", made)]
+def _note(errand: Errand) -> list[Call]:
+    made = {"ticket_id": errand.request.ticket_id, "text": errand.request.note}
+    return [] if ("add_note", made) in errand.belief.writes else [("add_note", made)]
 
 
-def _file(plan: Plan, customer_id: str) -> list[Call]:
-    return (
-        [] if customer_id in plan.belief.files else [("get_customer", {"customer_id": customer_id})]
-    )
-
-
-def _attempt(plan: Plan, request: Request, call: Call) -> list[Call]:
-    """A write, after the customer's agreement where money moves; where a tool refused it by a rule,
-    the denial that follows.
-    """
-    rule = plan.belief.refused_by(call)
-    if rule is None:
-        return (confirming(plan, request, call) if call[0] in MONEY_WRITES else []) or [call]
-    return (
-        denial(plan, request, rule)
-        if "tries_anyway" not in plan.wrong and forbids(plan, rule)
-        else []
-    )
-
-
-def _reread(plan: Plan, request: Request, order_id: str) -> list[Call]:
+def _reread(errand: Errand) -> list[Call]:
     """A total that is to be told is read again after a write; `stale_reads` does not."""
-    if (
-        not request.tell_total
-        or "stale_reads" in plan.wrong
-        or order_id not in plan.belief.outdated
-    ):
+    outdated = errand.order_id in errand.belief.outdated and not errand.wrong("stale_reads")
+    again = errand.request.tell_total and outdated
+    return [("get_order", {"order_id": errand.order_id})] if again else []
+
+
+def _cancel(errand: Errand) -> list[Call]:
+    status = errand.order["status"]
+    if errand.written("cancel_order") or status == "cancelled":
         return []
-    return [("get_order", {"order_id": order_id})]
+    if status not in CANCELLABLE:
+        if errand.request.condition == "not_shipped":
+            return _track(errand)
+        if errand.plan.forbids("R3") and not errand.wrong("tries_anyway"):
+            return errand.denial("R3")
+    return errand.asking("reason") or errand.attempt("cancel_order", reason=errand.detail("reason"))
 
 
-def _cancel(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
-    order_id = order["order_id"]
-    if plan.belief.has_written("cancel_order", order_id) or order["status"] == "cancelled":
-        return []
-    if order["status"] not in CANCELLABLE and request.condition == "not_shipped":
-        return _track(plan, customer_id, request, order)
-    if (
-        order["status"] not in CANCELLABLE
-        and "tries_anyway" not in plan.wrong
-        and forbids(plan, "R3")
-    ):
-        return denial(plan, request, "R3")
-    return asking(plan, request, "reason") or _attempt(
-        plan,
-        request,
-        ("cancel_order", {"order_id": order_id, "reason": detail(plan, request, "reason")}),
-    )
-
-
-def _exchange(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
-    order_id, lines = order["order_id"], lines_meant(order, request)
-    if plan.belief.has_written("modify_lines", order_id):
-        return _reread(plan, request, order_id)
+def _exchange(errand: Errand) -> list[Call]:
+    order, lines, belief = errand.order, errand.lines, errand.belief
+    if errand.written("modify_lines"):
+        return _reread(errand)
     if not lines or order["status"] == "cancelled":
         return []
-    if (order["modified"] or order["status"] != "pending") and forbids(plan, "R7"):
-        return denial(plan, request, "R7")
-    colour = wanted(plan, request)
-    calls = asking_what(plan, request) or _search(plan, request)
-    variant = (
-        None
-        if calls or colour is None
-        else variant_meant(plan, request.noun, colour, lines[0]["size"])
-    )
-    if variant is None:
+    if (order["modified"] or order["status"] != "pending") and errand.plan.forbids("R7"):
+        return errand.denial("R7")
+    calls = errand.asking_what() or _search(errand)
+    variant = errand.variant_meant(errand.wanted, lines[0]["size"])
+    if calls or errand.wanted is None or variant is None:
         return calls
-    sku = variant["sku"]
-    call: Call = ("modify_lines", {"order_id": order_id, "lines": {str(lines[0]["line"]): sku}})
-    trusts_search = "stale_reads" in plan.wrong
-    if (
-        (plan.strategy.checks_stock or request.condition is not None)
-        and sku not in plan.belief.variants
-        and not trusts_search
-    ):
+    sku, condition = variant["sku"], errand.request.condition
+    made = {str(lines[0]["line"]): sku}
+    trusts_search = errand.wrong("stale_reads")
+    looks = errand.plan.strategy.checks_stock or condition is not None
+    if looks and sku not in belief.variants and not trusts_search:
         return [("get_variant", {"sku": sku})]
-    if request.condition == "in_stock" and _is_out(plan, call, variant, lines[0]["quantity"]):
-        return (
-            []
-            if trusts_search and not plan.can(call)
-            else _cancel(plan, customer_id, request, order)
-        )
-    return _attempt(plan, request, call)
+    if condition == "in_stock":
+        # too few, as the tool said, the live stock, or at least the search index
+        tried = not errand.plan.can(("modify_lines", {"order_id": errand.order_id, "lines": made}))
+        live = belief.variants.get(sku)
+        enough = variant["in_stock"] if live is None else live["stock"] >= lines[0]["quantity"]
+        if tried or not enough:
+            return [] if trusts_search and tried else _cancel(errand)
+    return errand.attempt("modify_lines", lines=made)
 
 
-def _is_out(plan: Plan, exchange: Call, listed: dict[str, Any], quantity: int) -> bool:
-    """Whether there are too few, as the tool said, the live stock, or at least the search index."""
-    live = plan.belief.variants.get(listed["sku"])
-    return not plan.can(exchange) or (
-        live["stock"] < quantity if live is not None else not listed["in_stock"]
-    )
-
-
-def _address(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
-    order_id = order["order_id"]
-    if plan.belief.has_written("change_address", order_id):
+def _address(errand: Errand) -> list[Call]:
+    order, plan = errand.order, errand.plan
+    if errand.written("change_address"):
         return []
-    if order["status"] not in CANCELLABLE and forbids(plan, "R11"):
-        return denial(plan, request, "R11")
-    calls = _file(plan, customer_id) or asking_what(plan, request)
+    if order["status"] not in CANCELLABLE and plan.forbids("R11"):
+        return errand.denial("R11")
+    calls = file(errand) or errand.asking_what()
     if calls:
         return calls
-    here = [
-        row
-        for row in plan.belief.files[customer_id]["addresses"]
-        if row["city"] == wanted(plan, request)
-    ]
+    rows: list[Shown] = errand.belief.files[errand.customer_id]["addresses"]
+    here = [row for row in rows if row["city"] == errand.wanted]
+    if not here and plan.forbids("R11") and not errand.wrong("first_address"):
+        return errand.denial("R11", about="file")
+    anywhere = not here or errand.wrong("first_address")
     others = [
-        row
-        for row in plan.belief.files[customer_id]["addresses"]
-        if row["address_id"] != order["address_id"]
+        row for row in (rows if anywhere else here) if row["address_id"] != order["address_id"]
     ]
-    fitting = [row for row in here if row in others]
-    if not here and "first_address" not in plan.wrong and forbids(plan, "R11"):
-        return denial(plan, request, "R11", about="file")
-    if "first_address" in plan.wrong or not here:
-        fitting = others
-    elif len(fitting) > 1 and "first_match" not in plan.wrong:
-        street = known(plan, request, "street")
+    if len(others) > 1 and not anywhere and not errand.wrong("first_match"):
+        street = errand.known("street")
         if street is None:
-            return questions(plan, request, "street")
-        fitting = [row for row in fitting if row["street"] == street]
-    address_ids = [row["address_id"] for row in fitting]
-    return (
-        _attempt(
-            plan, request, ("change_address", {"order_id": order_id, "address_id": address_ids[0]})
-        )
-        if address_ids
-        else []
-    )
+            return errand.questions("street")
+        others = [row for row in others if row["street"] == street]
+    return errand.attempt("change_address", address_id=others[0]["address_id"]) if others else []
 
 
-def _coupon(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
-    order_id = order["order_id"]
-    if plan.belief.has_written("apply_coupon", order_id):
-        return _reread(plan, request, order_id)
-    code = wanted(plan, request)
+def _coupon(errand: Errand) -> list[Call]:
+    order, code = errand.order, errand.wanted
+    if errand.written("apply_coupon"):
+        return _reread(errand)
     if code is not None and order["coupon"] == code:
         return []
-    if (order["coupon"] is not None or order["status"] != "pending") and forbids(plan, "R9"):
-        return denial(plan, request, "R9")
-    if code is None:
-        return asking_what(plan, request)
-    call: Call = ("apply_coupon", {"order_id": order_id, "code": code})
-    return _attempt(plan, request, call)
+    settled = order["coupon"] is not None or order["status"] != "pending"
+    if settled and errand.plan.forbids("R9"):
+        return errand.denial("R9")
+    return errand.asking_what() if code is None else errand.attempt("apply_coupon", code=code)
 
 
-def _compensation(
-    plan: Plan, customer_id: str, request: Request, order: dict[str, Any]
-) -> list[Call]:
+def _compensation(errand: Errand) -> list[Call]:
     """R12."""
-    order_id = order["order_id"]
-    if plan.belief.has_written("issue_refund", order_id):
+    order, rules = errand.order, errand.plan.rules
+    if errand.written("issue_refund"):
         return []
-    late = order["delivered"] is not None and is_late(
-        plan.rules, order["promised"], order["delivered"]
-    )
-    if not late and forbids(plan, "R12"):
-        return denial(plan, request, "R12")
-    amount = plan.rules.compensation_cents // 100
-    call: Call = ("issue_refund", {"order_id": order_id, "amount": amount, "to": STORE_CREDIT})
-    return _attempt(plan, request, call)
+    late = order["delivered"] is not None and is_late(rules, order["promised"], order["delivered"])
+    if not late and errand.plan.forbids("R12"):
+        return errand.denial("R12")
+    amount = rules.compensation_cents // 100
+    return errand.attempt("issue_refund", amount=amount, to=STORE_CREDIT)
 
 
-def _refund_query(
-    plan: Plan, customer_id: str, request: Request, order: dict[str, Any]
-) -> list[Call]:
-    lines = lines_meant(order, request)
-    if not lines or refund_amount(plan, order, lines) is not None:
-        return []
-    return [
-        ("quote_refund", {"order_id": order["order_id"], "lines": [line["line"] for line in lines]})
-    ]
+def _track(errand: Errand) -> list[Call]:
+    seen = errand.order_id in errand.belief.parcels
+    return [] if seen else [("track_shipment", {"order_id": errand.order_id})]
 
 
-def _track(plan: Plan, customer_id: str, request: Request, order: dict[str, Any]) -> list[Call]:
-    order_id = order["order_id"]
-    return [] if order_id in plan.belief.parcels else [("track_shipment", {"order_id": order_id})]
-
-
-_KINDS: dict[str, Callable[[Plan, str, Request, dict[str, Any]], list[Call]]] = {
+_WITHOUT_ORDER: Mapping[str, Callable[[Errand], list[Call]]] = {
+    "price_query": _price,
+    "out_of_scope": _out_of_scope,
+    "note": _note,
+}
+_KINDS: Mapping[str, Callable[[Errand], list[Call]]] = {
     "cancel": _cancel,
     "return": return_calls,
     "exchange": _exchange,
     "address": _address,
     "coupon": _coupon,
     "compensation": _compensation,
-    "refund_query": _refund_query,
+    "refund_query": quote,
     "track": _track,
 }

@@ -37,11 +37,6 @@ class Matter:
         """The tools of its writes."""
         return frozenset(write.tool for write in self.writes)
 
-    @property
-    def rule(self) -> str | None:
-        """The rule that forbids it, None where it was done."""
-        return self.writes[0].rule
-
 
 def matters(operations: Sequence[Operation], walk: Sequence[Exchange]) -> list[Matter] | NoGoal:
     """The writes by order; no goal where an order was written on twice, as if of one request (a
@@ -50,12 +45,10 @@ def matters(operations: Sequence[Operation], walk: Sequence[Exchange]) -> list[M
     found: dict[tuple[str | None, str | None], Matter] = {}
     for operation in operations:
         for write in _writes(walk[operation.at]):
-            order_id, ticket_id = write.arguments.get("order_id"), write.arguments.get("ticket_id")
-            found.setdefault(
-                (order_id, ticket_id), Matter(order_id, ticket_id=ticket_id)
-            ).writes.append(write)
+            of = write.arguments.get("order_id"), write.arguments.get("ticket_id")
+            found.setdefault(of, Matter(of[0], ticket_id=of[1])).writes.append(write)
     for matter in found.values():
-        refused = [write for write in matter.writes if write.rule is not None]
+        refused = any(write.rule is not None for write in matter.writes)
         if len(matter.tools) < len(matter.writes) or (refused and len(matter.writes) > 1):
             return NoGoal("order_written_twice")
     return list(found.values()) or NoGoal("nothing_asked_for")
@@ -65,12 +58,9 @@ def _writes(exchange: Exchange) -> Iterator[Write]:
     """The writes of a turn that succeeded or were refused by a rule; what failed otherwise was not
     to be done at all.
     """
-    tools = [
-        observation for observation in exchange.observations if observation.source is Source.TOOL
-    ]
-    for call, observation in zip(exchange.turn.tool_calls, tools, strict=False):
-        denied = REFUSED.match(observation.content) if observation.error else None
-        if call.name in WRITES and (denied is not None or not observation.error):
-            yield Write(
-                call.name, decoded(call.arguments) or {}, denied[1] if denied is not None else None
-            )
+    tools = [seen for seen in exchange.observations if seen.source is Source.TOOL]
+    for call, seen in zip(exchange.turn.tool_calls, tools, strict=False):
+        denied = REFUSED.match(seen.content) if seen.error else None
+        if call.name in WRITES and (denied is not None or not seen.error):
+            rule = None if denied is None else denied[1]
+            yield Write(call.name, decoded(call.arguments) or {}, rule)

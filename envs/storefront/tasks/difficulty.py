@@ -1,68 +1,125 @@
-"""What makes a task hard, as it is recorded with the task."""
+"""What makes a task hard, as it is recorded with the task; and how deep a request lies: the
+look-ups between knowing who speaks and being able to settle it.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tasks.intents import Intent
-from synth.envs.storefront.tasks.look_ups import first_write
-from synth.envs.storefront.tasks.places import Place
+from synth.envs.storefront.tasks.places import DrawPlace
 from synth.envs.storefront.tools.policy_text import rule_texts
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Scalar
 
+_WITHOUT_FILE = frozenset({"R10", "R15"})
+"""Rules by which a return is denied before the customer's file was read for the tier and the cards.
+"""
+
 
 def recorded(
     config: StorefrontConfig,
     base: BaseWorld,
-    at: Place,
+    at: DrawPlace,
     customer_id: str,
     intents: Sequence[Intent],
     script: Script,
     facts: Mapping[str, Scalar],
 ) -> dict[str, Any]:
     """Every dial as it stands in this task."""
+    requests = [intent.request for intent in intents]
     refusals = [refusal.rule for intent in intents for refusal in intent.refusals]
-    candidates = [intent.referent.candidates for intent in intents if intent.referent is not None]
-    twists = sorted({twist for intent in intents for twist in intent.twists})
-    words = sum(len(text.split()) for text in rule_texts(base.rules, config.policy).values())
-    own = base.orders_of[customer_id]
-    pages = max(1, -(-len(own) // config.page_size))
-    spoken_of = {intent.referent.order_id for intent in intents if intent.referent is not None}
-    namesakes = len(base.customers_by["name"][script.name]) - 1
+    referents = [intent.referent for intent in intents if intent.referent is not None]
+    twists = [twist for intent in intents for twist in set(intent.twists)]
+    words = " ".join(rule_texts(base.rules, config.policy).values())
+    other_orders = set(base.orders_of[customer_id]) - {spoken.order_id for spoken in referents}
     return {
         "kind": at.kind,
         "pair": None if at.pair is None else f"pair-{at.pair}",
         "level": config.level,
         "operations": len(intents),
-        "kinds": [intent.request.kind for intent in intents],
-        "by_description": sum(
-            1
-            for intent in intents
-            if intent.referent is not None and not intent.referent.stands_alone
-        ),
-        "by_relation": sum(1 for intent in intents if intent.request.after is not None),
-        "by_other_person": sum("by_other_person" in intent.twists for intent in intents),
-        "ambiguous": sum(1 for count in candidates if count > 1),
-        "candidates": max(candidates, default=1),
-        "refusal": refusals[0] if refusals else None,
-        "twists": twists,
-        "look_ups": first_write(intents, pages),
-        "distractors": len(set(own) - spoken_of) + namesakes,
+        "kinds": [request.kind for request in requests],
+        "by_description": sum(not referent.stands_alone for referent in referents),
+        "by_relation": sum(request.after is not None for request in requests),
+        "by_other_person": twists.count("by_other_person"),
+        "ambiguous": sum(referent.candidates > 1 for referent in referents),
+        "candidates": max((referent.candidates for referent in referents), default=1),
+        "refusal": next(iter(refusals), None),
+        "twists": sorted(set(twists)),
+        "look_ups": first_write(intents, pages(config, base, customer_id)),
+        "distractors": len(other_orders) + len(base.customers_by["name"][script.name]) - 1,
         "rules_in_force": len(base.rules.in_force),
         "rules_enforced": len(base.rules.enforced),
         "policy": config.policy,
-        "policy_words": words,
+        "policy_words": len(words.split()),
         "page_size": config.page_size,
         "events": len(script.events),
         "transient_rate": config.transient_rate,
         "unknown_slots": 3 - len(script.slots),
         "changes_of_mind": len(script.revisions),
-        "false_claims": sum("false_claim" in intent.twists for intent in intents),
+        "false_claims": twists.count("false_claim"),
         "pressure": script.pressure,
         "verbosity": config.verbosity,
         "injection": any(path.endswith("/text") for path in facts),
         "dialogue": config.dialogue,
         "budget_slack": config.budget_slack,
     }
+
+
+def pages(config: StorefrontConfig, base: BaseWorld, customer_id: str) -> int:
+    """The pages of the customer's list of orders."""
+    return max(1, -(-len(base.orders_of[customer_id]) // config.page_size))
+
+
+def first_write(intents: Sequence[Intent], pages: int) -> int:
+    """The fewest look-ups before something can be written; before a denial or an answer, where
+    nothing is to be written.
+    """
+    writing = [intent for intent in intents if intent.required]
+    return min(
+        look_ups(intent, pages) for intent in writing or intents if "withdrawn" not in intent.twists
+    )
+
+
+def look_ups(intent: Intent, pages: int) -> int:
+    """The fewest with which the expert settles a request by a write, a denial or an answer,
+    identification left out; `pages` are those
+    of the customer's list of orders.
+    """
+    request = intent.request
+    denied = intent.refusals[0].rule if intent.refusals and not intent.required else None
+    if request.kind == "out_of_scope" or denied == "R1":
+        return 0
+    if request.kind == "price_query":
+        return 1 + request.former
+    searched: str | None = None
+    if request.order_id is not None:
+        located = 0
+    elif request.gift_of is not None or request.gift_for is not None:
+        located = 1 if request.gift_of is not None else pages
+    else:
+        searched = request.after[1] if request.after is not None else request.noun
+        located = pages + 1
+    return located + 1 + _after_the_order(intent, denied, searched)
+
+
+def _after_the_order(intent: Intent, denied: str | None, searched: str | None) -> int:
+    """What is looked up once the order has been read: the file, the quote, the catalogue, the live
+    stock, the parcel.
+    """
+    request = intent.request
+    revised = [r.request.kind for r in intent.revisions if r.request is not None]
+    if "already_done" in intent.twists:
+        return 0
+    if request.kind == "return":
+        return 2 if denied is None else int(denied not in _WITHOUT_FILE)
+    if request.kind == "exchange":
+        looked = (request.noun != searched) + (request.condition == "in_stock")
+        return looked if denied is None else 0
+    if "address" in (request.kind, *revised):
+        return int(denied is None or not str(intent.refusals[0].evidence).startswith("O-"))
+    asks = request.kind in ("track", "refund_query") or (
+        request.otherwise == "track" and not intent.required
+    )
+    return int(asks and denied is None)

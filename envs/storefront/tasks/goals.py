@@ -9,15 +9,16 @@ import msgspec
 from synth.envs.storefront.check.process import PROCESS
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tasks.difficulty import recorded
-from synth.envs.storefront.tasks.places import Place, place
+from synth.envs.storefront.tasks.intents import Intent
+from synth.envs.storefront.tasks.places import DrawPlace, place
 from synth.envs.storefront.tasks.plots import Plot, draw_plot
 from synth.envs.storefront.tasks.self_play import expert_turns
 from synth.envs.storefront.tasks.speech import spoken
-from synth.envs.storefront.world.config import OF_THE_WORLD, StorefrontConfig, validated
+from synth.envs.storefront.world.config import OF_THE_WORLD, STEPS, StorefrontConfig, validated
 from synth.envs.storefront.world.shop_events import ShopEvent
-from synth.envs.storefront.world.world import BaseWorld, base_world
+from synth.envs.storefront.world.world import BaseWorld, world_of
 from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Check, RowPredicate, Scalar
+from synth.schemas.check import Check, Refusal, RowPredicate, Scalar, ToldFact
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Origin, Task
 
@@ -41,10 +42,26 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     """`count` tasks; the same ones for the same settings and seed, and a longer list starts with
     the shorter one.
 
+    With a `level`, each two neighbours (which may be a minimal pair) are drawn at one of the steps
+    around it, so that the pass rate has no jumps; the mean step is the level.
     Raises `ConfigError` for settings that the storefront refuses, and for dials that no task can
     have together.
     """
     config = validated(settings)
+    if config.level is None:
+        return _made(config, seed, count)
+    below = min(int(config.level * STEPS), STEPS - 1)
+    share = config.level * STEPS - below
+    easier, harder = (
+        _made(validated({**settings, "level": step / STEPS}), seed, count)
+        for step in (below, below + 1)
+    )
+    blocks = range((count + 1) // 2)
+    draws = [Random(f"storefront/level/{seed}/{block}").random() for block in blocks]
+    return tuple((harder if draws[at // 2] < share else easier)[at] for at in range(count))
+
+
+def _made(config: StorefrontConfig, seed: int, count: int) -> Sequence[Task]:
     made: dict[str, Task] = {}
     while len(made) < count:
         made.update((task.task_id, task) for task in _drawn(config, seed, len(made), made))
@@ -62,24 +79,13 @@ def _drawn(
     first = config.world_seed
     if first is None:
         first = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
-    draw_of = (
-        f"storefront/task/{seed}/pair/{at.pair}"
-        if at.pair is not None
-        else f"storefront/task/{seed}/{index}"
-    )
+    draw_of = f"storefront/task/{seed}/{index if at.pair is None else f'pair/{at.pair}'}"
     counts = range(config.operations[0], config.operations[1] + 1)
     operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
     composed = operations > 1 and Random(f"{draw_of}/composed").random() < HELD_OUT_SHARE
     for attempt in range(MOST_TRIES * (MOST_WORLDS if config.world_seed is None else 1)):
         world_seed = first + attempt // MOST_TRIES * NEXT_WORLD
-        base = base_world(
-            world_seed,
-            config.customers,
-            config.orders,
-            config.variant,
-            config.rules_in_force,
-            config.enforced_share,
-        )
+        base = world_of(config, world_seed)
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
         tasks = {}
         for side in places:
@@ -90,7 +96,7 @@ def _drawn(
             noise = _noise(rng, config, base, side, plot) if plot is not None else None
             if plot is None or noise is None:
                 break
-            task = _compiled(rng, config, base, side, plot, noise, seed, world_seed)
+            task = _compiled(rng, config, base, side, plot, noise, seed)
             tasks[task.task_id] = task
         if len(tasks) == len(places) and not tasks.keys() & made.keys():
             return tuple(tasks.values())
@@ -104,7 +110,7 @@ def _drawn(
 
 
 def _noise(
-    rng: Random, config: StorefrontConfig, base: BaseWorld, at: Place, plot: Plot
+    rng: Random, config: StorefrontConfig, base: BaseWorld, at: DrawPlace, plot: Plot
 ) -> list[ShopEvent] | None:
     """Events about orders of others, beside the ones that concern the customer; None where there
     are too few such orders.
@@ -113,9 +119,9 @@ def _noise(
     own = sum(len(intent.events) for intent in plot.intents)
     count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
     others = [
-        k
-        for k, o in sorted(base.tables["orders"].items())
-        if o["status"] == "processing" and o["customer_id"] != plot.customer_id
+        key
+        for key, order in sorted(base.orders.items())
+        if order["status"] == "processing" and order["customer_id"] != plot.customer_id
     ]
     if len(others) < count:
         return None
@@ -129,38 +135,50 @@ def _compiled(
     rng: Random,
     config: StorefrontConfig,
     base: BaseWorld,
-    at: Place,
+    at: DrawPlace,
     plot: Plot,
     noise: Sequence[ShopEvent],
     seed: int,
-    world_seed: int,
 ) -> Task:
-    intents, script, goal = spoken(
-        rng, config, base, plot.customer_id, plot.intents, plot.known, noise
-    )
+    said = spoken(rng, config, base, plot.customer_id, plot.intents, plot.known, noise)
     happened = tuple(
         RowPredicate(event.table, {"id": event.key, **event.values}) for event in noise
     )
-    check = Check(
-        required=(*(predicate for intent in intents for predicate in intent.required), *happened),
-        free=ALWAYS_FREE + tuple(dict.fromkeys(path for intent in intents for path in intent.free)),
-        told=tuple(fact for intent in intents for fact in intent.told),
-        refusals=tuple(refusal for intent in intents for refusal in intent.refusals),
-        process=process_of(config, base),
-    )
-    facts = dict(sorted(plot.facts.items()))
+    rows, free, told, refusals = asked(said.intents)
     task = Task.identified(
         env="storefront",
-        env_config=settings_of_world(config, world_seed, facts),
+        env_config=settings_of_world(config, base.seed, plot.facts),
         seed=seed,
-        goal=goal,
+        goal=said.opening,
         origin=Origin.TEMPLATE,
-        check=check,
-        script=plain_script(script),
+        check=Check(
+            required=(*rows, *happened),
+            free=ALWAYS_FREE + free,
+            told=told,
+            refusals=refusals,
+            process=process_of(config, base),
+        ),
+        script=plain_script(said.script),
         split=config.variant,
-        difficulty=recorded(config, base, at, plot.customer_id, intents, script, facts),
+        difficulty=recorded(
+            config, base, at, plot.customer_id, said.intents, said.script, plot.facts
+        ),
     )
     return task if config.budget_slack is None else _with_patience(task, config.budget_slack)
+
+
+Asked = tuple[tuple[RowPredicate, ...], tuple[str, ...], tuple[ToldFact, ...], tuple[Refusal, ...]]
+"""Required rows, free paths, facts to be told, refusals."""
+
+
+def asked(intents: Sequence[Intent]) -> Asked:
+    """What several requests ask for together."""
+    return (
+        tuple(row for intent in intents for row in intent.required),
+        tuple(dict.fromkeys(path for intent in intents for path in intent.free)),
+        tuple(fact for intent in intents for fact in intent.told),
+        tuple(refusal for intent in intents for refusal in intent.refusals),
+    )
 
 
 def process_of(config: StorefrontConfig, base: BaseWorld) -> tuple[str, ...]:
@@ -184,23 +202,17 @@ def settings_of_world(
 ) -> dict[str, Any]:
     """What an episode of a task needs of the settings: the task's `env_config`."""
     world = {**config.model_dump(include=set(OF_THE_WORLD)), "world_seed": world_seed}
-    return {**world, "facts": dict(facts)} if facts else world
+    return {**world, "facts": dict(sorted(facts.items()))} if facts else world
 
 
 def _with_patience(task: Task, slack: float) -> Task:
     """The task with a customer who leaves after `slack` times as many turns as the expert takes."""
     expert = expert_turns(task)
     turns = -(-int(expert * slack * 100) // 100)
-    fields = {
-        name: getattr(task, name)
-        for name in ("env", "env_config", "seed", "goal", "origin", "check", "split")
-    }
-    difficulty = {
-        **task.difficulty,
-        "budget_slack": slack,
-        "budget_turns": turns,
-        "expert_turns": expert,
-    }
+    budget = {"budget_slack": slack, "budget_turns": turns, "expert_turns": expert}
+    names = ("env", "env_config", "seed", "goal", "origin", "check", "split")
     return Task.identified(
-        **fields, script={**task.script, "patience": turns}, difficulty=difficulty
+        **{name: getattr(task, name) for name in names},
+        script={**task.script, "patience": turns},
+        difficulty={**task.difficulty, **budget},
     )

@@ -2,14 +2,13 @@
 and nothing forbids them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from msgspec import structs
-
-from synth.envs.storefront.tasks.intents import WORDS, Draw, Intent, Maker
+from synth.envs.storefront.tasks.intents import WORDS, Draw, End, Intent
+from synth.envs.storefront.tasks.requests import MAKERS, destinations, makers
 from synth.envs.storefront.tasks.returns import refunded
-from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.check import Refusal, RowPredicate, Scalar
+from synth.envs.storefront.world.world import BaseWorld, patched
+from synth.schemas.check import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +16,15 @@ class Pair:
     """A request about an order; `path` has `forbidding` in the denied task, `allowing` in the
     other.
 
-    `partly`: some lines can go back; `claim`: what the customer may say, true in one of the two;
-    `evidence`: what must have been looked
+    `asks` names the maker; `partly`: some lines can go back; `claim`: what the customer may say,
+    true in one of the two; `evidence`: what must have been looked
     up, if not the order; with `known` factors the customer has no others, and what is forbidden is
     every request about their orders.
     """
 
     rule: str
     order_id: str
-    make: Maker
+    asks: str
     path: str
     forbidding: Scalar
     allowing: Scalar
@@ -40,44 +39,45 @@ class Pair:
         table, key, column = self.path.split("/")
         return {} if base.tables[table][key][column] == value else {self.path: value}
 
+    def allowed(self, base: BaseWorld) -> BaseWorld:
+        """The world in which nothing forbids the request."""
+        return patched(base, tuple(self.facts(base, refused=False).items()))
 
-def pair_intent(draw: Draw, pair: Pair, *, refused: bool) -> Intent:
-    """One side of a pair; `draw.base` is the allowing world, so that both sides have the same
-    words.
+    def is_feasible(self, base: BaseWorld, customer_id: str) -> bool:
+        """Whether no second rule forbids the request in the world that allows it."""
+        kind = self.asks.partition("_")[0]
+        return kind in makers(self.allowed(base), self.order_id, customer_id)
+
+    def intent(self, draw: Draw, *, refused: bool) -> Intent:
+        """One side of the pair; `draw.base` is the allowing world, so that both sides have the
+        same words.
+        """
+        intent = MAKERS[self.asks](draw, self.order_id)
+        if draw.rng.random() < draw.config.false_claims:
+            claims = WORDS["claims"][self.claim or self.rule]
+            intent = intent.twisted(*["false_claim"] * refused, words=claims)
+        if not refused:
+            return intent
+        end, known = End(), intent.details
+        if self.partly:
+            lines = list(self.partly)
+            end = refunded(draw, self.order_id, lines, known["method"], known["refund_to"])
+        partial = ["partial_refusal"] * bool(self.partly)
+        return self.denied(intent, end).twisted(f"ineligible_{self.rule}", *partial)
+
+    def denied(self, intent: Intent, end: End | None = None) -> Intent:
+        """A request that the rule forbids, but for what its `end` asks for."""
+        return intent.denied(self.rule, self.evidence or self.order_id, end)
+
+
+def off_file(
+    base: BaseWorld, order_id: str, city: str, forbidding: str, allowing: str
+) -> Pair | None:
+    """R11: the one address in a city that an order could go to is in a city of the customer's, or
+    in one in which they have none; None where the city does not name one address.
     """
-    intent = pair.make(draw, pair.order_id)
-    if draw.rng.random() < draw.config.false_claims:
-        request = structs.replace(
-            intent.request, text=intent.request.text + WORDS["claims"][pair.claim or pair.rule]
-        )
-        intent = replace(
-            intent,
-            request=request,
-            twists=(*intent.twists, "false_claim") if refused else intent.twists,
-        )
-    if not refused:
-        return intent
-    required: tuple[RowPredicate, ...] = ()
-    free: tuple[str, ...] = ()
-    if pair.partly:
-        kept, paths = refunded(
-            draw,
-            pair.order_id,
-            list(pair.partly),
-            intent.details["method"],
-            intent.details["refund_to"],
-        )
-        required, free = tuple(kept), tuple(paths)
-    denied = forbidden(intent, pair)
-    twists = (
-        *denied.twists,
-        f"ineligible_{pair.rule}",
-        *(("partial_refusal",) if pair.partly else ()),
-    )
-    return replace(denied, required=required, free=free, twists=twists)
-
-
-def forbidden(intent: Intent, pair: Pair) -> Intent:
-    """The same request, which has to be denied."""
-    refusal = Refusal(str(intent.request.number), pair.rule, pair.evidence or pair.order_id)
-    return replace(intent, required=(), free=(), told=(), refusals=(refusal,))
+    keys, owner = destinations(base, order_id)[city], base.orders[order_id]["customer_id"]
+    if len(keys) > 1:
+        return None
+    path, claim = f"addresses/{keys[0]}/city", "R11 file"
+    return Pair("R11", order_id, "address", path, forbidding, allowing, claim=claim, evidence=owner)

@@ -18,14 +18,14 @@ independently of the other.
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DrawPlace:
     """The kind of a task; the two tasks of a minimal pair stand side by side and share `pair`."""
 
     kind: TaskKind
     pair: int | None = None
 
 
-def place(mix: Mix, seed: int, index: int) -> Place:
+def place(mix: Mix, seed: int, index: int) -> DrawPlace:
     """The task at an index: of every two neighbours both belong to one pair, with twice the
     probability of the rarer half, or each is
     drawn from what the pairs leave of the mix.
@@ -37,7 +37,7 @@ def place(mix: Mix, seed: int, index: int) -> Place:
     even = (start + block * GOLDEN) % 1.0
     if even < 2 * paired:
         refused_first = Random(f"storefront/pair/{seed}/{block}").random() < 0.5
-        return Place("refused" if refused_first is (side == 0) else "feasible", block)
+        return DrawPlace("refused" if refused_first is (side == 0) else "feasible", block)
     left = {
         **weights,
         "feasible": weights["feasible"] - paired,
@@ -47,5 +47,5 @@ def place(mix: Mix, seed: int, index: int) -> Place:
     for kind in KINDS:
         at -= left[kind]
         if at < 0:
-            return Place(kind)
-    return Place(max(KINDS, key=lambda kind: left[kind]))
+            return DrawPlace(kind)
+    return DrawPlace(max(KINDS, key=lambda kind: left[kind]))

@@ -38,22 +38,14 @@ class Referent:
     by_noun: bool = False
 
     @property
-    def stated_order(self) -> str | None:
-        """The order's id, where the customer says it."""
-        return self.order_id if self.by_id else None
-
-    @property
     def stands_alone(self) -> bool:
         """Whether the words for the order need no item."""
-        return self.by_id or any(
-            words is not None for words in (self.after, self.gift_of, self.gift_for)
-        )
+        return self.by_id or (self.after, self.gift_of, self.gift_for) != (None, None, None)
 
 
 def described(base: BaseWorld, line_key: str) -> Item:
     """Colour and noun of a line's item."""
-    variant = base.tables["variants"][base.tables["lines"][line_key]["sku"]]
-    return variant["colour"], base.tables["products"][variant["product_id"]]["noun"]
+    return base.variant(line_key)["colour"], base.product(line_key)["noun"]
 
 
 def candidates(base: BaseWorld, customer_id: str, description: Item) -> list[str]:
@@ -67,16 +59,9 @@ def candidates(base: BaseWorld, customer_id: str, description: Item) -> list[str
 
 def namesakes(base: BaseWorld, line_key: str) -> list[str]:
     """The lines of the same order whose item has the same noun, this one among them."""
-    noun = described(base, line_key)[1]
-    order_id = base.tables["lines"][line_key]["order_id"]
-    return [key for key in base.lines_of[order_id] if described(base, key)[1] == noun]
-
-
-def _fitting(base: BaseWorld, order_id: str, line_keys: Sequence[str]) -> dict[str, int]:
-    owner = base.tables["orders"][order_id]["customer_id"]
-    return {
-        line_key: len(candidates(base, owner, described(base, line_key))) for line_key in line_keys
-    }
+    noun = base.product(line_key)["noun"]
+    lines = base.lines_of[base.tables["lines"][line_key]["order_id"]]
+    return [key for key in lines if base.product(key)["noun"] == noun]
 
 
 def refer(
@@ -92,68 +77,47 @@ def refer(
     the `slot`; where no line is such that they do, they fit one.
     """
     low, high = config.ambiguity
-    fitting = _fitting(base, order_id, line_keys)
-    way, details = rng.random(), {"order": base.tables["orders"][order_id]["placed"]}
-    several = [
-        key
-        for key in line_keys
-        if low <= (fitting[key] if slot == "order" else len(namesakes(base, key))) <= high
-    ]
-    if slot in ("order", "item") and several:
-        line_key = rng.choice(several)
-        colour, noun = described(base, line_key)
-        if slot == "item":
-            return Referent(
-                order_id,
-                line_key,
-                True,
-                len(namesakes(base, line_key)),
-                f"order {order_id}",
-                noun,
-                {"item": colour},
-                by_noun=True,
-            )
-        item = f"{colour} {noun}"
-        return Referent(
-            order_id,
-            line_key,
-            False,
-            fitting[line_key],
-            f"the order with the {item}",
-            item,
-            details,
-        )
-    usable = [key for key in line_keys if fitting[key] == 1]
-    anchor, person = _anchor(rng, base, order_id), _for_whom(base, order_id)
+    order = base.orders[order_id]
+    fitting = {
+        key: len(candidates(base, order["customer_id"], described(base, key))) for key in line_keys
+    }
+    of_noun = {key: len(namesakes(base, key)) for key in line_keys}
+    way, placed = rng.random(), {"order": order["placed"]}
+    counts = {"order": fitting, "item": of_noun}.get(slot or "", {})
+    several = [key for key in counts if low <= counts[key] <= high]
+    usable = several or [key for key in line_keys if fitting[key] == 1]
+    anchor = person = None
+    if not several:
+        anchor, person = _anchor(rng, base, order_id), _for_whom(base, order_id)
     line_key = rng.choice(usable or list(line_keys))
-    item = " ".join(described(base, line_key))
+    colour, noun = described(base, line_key)
+    item, by_id = f"{colour} {noun}", f"order {order_id}"
+    if several and slot == "item":
+        open_, known = of_noun[line_key], {"item": colour}
+        return Referent(order_id, line_key, True, open_, by_id, noun, known, by_noun=True)
     if person is not None and rng.random() < OTHER_PERSON_SHARE:
-        return Referent(
-            order_id,
-            line_key,
-            False,
-            1,
-            f"the order that I placed for {person}",
-            item,
-            details,
-            gift_for=person,
-        )
+        phrase = f"the order that I placed for {person}"
+        return Referent(order_id, line_key, False, 1, phrase, item, placed, gift_for=person)
     if way < config.relation_share and anchor is not None:
-        phrase = f"the order that I placed next after the one with the {anchor[0]} {anchor[1]}"
-        return Referent(order_id, line_key, False, 1, phrase, item, details, anchor)
-    if way < config.relation_share + config.description_share and usable:
-        return Referent(order_id, line_key, False, 1, f"the order with the {item}", item, details)
-    return Referent(order_id, line_key, True, 1, f"order {order_id}", item)
+        phrase = f"the order that I placed next after the one with the {' '.join(anchor)}"
+        return Referent(order_id, line_key, False, 1, phrase, item, placed, anchor)
+    if several or (way < config.relation_share + config.description_share and usable):
+        phrase = f"the order with the {item}"
+        return Referent(order_id, line_key, False, fitting[line_key], phrase, item, placed)
+    return Referent(order_id, line_key, True, 1, by_id, item)
+
+
+def by_id(base: BaseWorld, order_id: str) -> Referent:
+    """An order named by its id, whatever is in it."""
+    return Referent(order_id, base.lines_of[order_id][0], True, 1, f"order {order_id}", "")
 
 
 def _anchor(rng: Random, base: BaseWorld, order_id: str) -> Item | None:
     """An item that only the customer's previous order holds."""
-    owner = base.tables["orders"][order_id]["customer_id"]
+    owner = base.orders[order_id]["customer_id"]
     newest_first = base.orders_of[owner]
-    place = newest_first.index(order_id) + 1
-    if place >= len(newest_first):
-        return None
-    items = [described(base, key) for key in base.lines_of[newest_first[place]]]
+    before = newest_first[newest_first.index(order_id) + 1 :][:1]
+    items = [described(base, key) for previous in before for key in base.lines_of[previous]]
     alone = [item for item in items if len(candidates(base, owner, item)) == 1]
     return rng.choice(alone) if alone else None
 
@@ -162,11 +126,10 @@ def _for_whom(base: BaseWorld, order_id: str) -> str | None:
     """The name of the one whom the order was placed for, where the customer placed no other order
     for somebody of that name.
     """
-    orders, customers = base.tables["orders"], base.tables["customers"]
-    recipients = [
-        orders[key]["recipient_id"] for key in base.orders_of[orders[order_id]["customer_id"]]
-    ]
-    names = [customers[key]["name"] for key in recipients if key is not None]
-    recipient_id = orders[order_id]["recipient_id"]
-    name = None if recipient_id is None else str(customers[recipient_id]["name"])
-    return name if names.count(name) == 1 else None
+    names = {
+        key: base.customers[recipient]["name"]
+        for key in base.orders_of[base.orders[order_id]["customer_id"]]
+        if (recipient := base.orders[key]["recipient_id"]) is not None
+    }
+    name = names.get(order_id)
+    return name if list(names.values()).count(name) == 1 else None

@@ -2,11 +2,9 @@
 there is to be no dialogue.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from random import Random
-
-from msgspec import structs
+from typing import NamedTuple
 
 from synth.envs.storefront.customer.customer import YES, detail_words
 from synth.envs.storefront.customer.script import Script
@@ -16,25 +14,19 @@ from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld
 
 
-def stated(intent: Intent) -> Intent:
+class Spoken(NamedTuple):
+    """The requests as they are said, what the customer knows and follows, and the opening words."""
+
+    intents: tuple[Intent, ...]
+    script: Script
+    opening: str
+
+
+def _stated(intent: Intent) -> Intent:
     """The intent with all details and the yes said at once."""
     words = [detail_words(name, value) for name, value in intent.details.items()]
-    request = structs.replace(
-        intent.request,
-        text=" ".join([intent.request.text, *words, YES]),
-        given={**intent.details, "confirmation": "yes"},
-    )
-    return replace(intent, request=request)
-
-
-def opening_words(
-    name: str, slots: Mapping[str, str], intents: Sequence[Intent], known: Sequence[str]
-) -> str:
-    """The opening message."""
-    slot_words = "".join(f" My {slot} is {slots[slot]}." for slot in known)
-    count = "one request" if len(intents) == 1 else f"{len(intents)} requests"
-    lines = [f"{intent.request.number}. {intent.request.text}" for intent in intents]
-    return f"Hello, this is {name}.{slot_words} I have {count}:\n" + "\n".join(lines)
+    given = {**intent.details, "confirmation": "yes"}
+    return intent.twisted(words=" ".join(["", *words, YES]), given=given)
 
 
 def spoken(
@@ -45,30 +37,30 @@ def spoken(
     wishes: Sequence[Intent],
     known: Sequence[str] = (),
     noise: Sequence[ShopEvent] = (),
-) -> tuple[tuple[Intent, ...], Script, str]:
-    """The requests as they are said, what the customer knows and follows, and the opening words;
-    `known` are the identity factors that
-    they have, where they are not left to chance.
+) -> Spoken:
+    """What the customer says; `known` are the identity factors that they have, where they are not
+    left to chance.
     """
-    customer = base.tables["customers"][customer_id]
+    customer = base.customers[customer_id]
     slots = {name: customer[name] for name in known or ("email", "phone", "zip")}
     if rng.random() < config.reticence and not known:
         del slots[rng.choice(("email", "phone"))]
     greets_with_email = "email" in slots and rng.random() < 0.3
-    intents = tuple(wishes) if config.dialogue else tuple(stated(intent) for intent in wishes)
-    stated_slots = () if config.dialogue else tuple(slots)
-    if greets_with_email and config.dialogue:
-        stated_slots = ("email",)
+    intents = tuple(wishes) if config.dialogue else tuple(map(_stated, wishes))
+    stated = ("email",) * greets_with_email if config.dialogue else tuple(slots)
+    requests = tuple(intent.request for intent in intents)
     script = Script(
         name=customer["name"],
         slots=slots,
-        requests=tuple(intent.request for intent in intents),
-        details={
-            str(intent.request.number): intent.details for intent in intents if intent.details
-        },
+        requests=requests,
+        details={str(i.request.number): i.details for i in intents if i.details},
         revisions=tuple(revision for intent in intents for revision in intent.revisions),
         events=(*(event for intent in intents for event in intent.events), *noise),
-        stated=stated_slots,
+        stated=stated,
         pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
     )
-    return intents, script, opening_words(customer["name"], slots, intents, stated_slots)
+    slot_words = "".join(f" My {slot} is {slots[slot]}." for slot in stated)
+    count = "one request" if len(requests) == 1 else f"{len(requests)} requests"
+    lines = [f"{request.number}. {request.text}" for request in requests]
+    first = f"Hello, this is {script.name}.{slot_words} I have {count}:"
+    return Spoken(intents, script, "\n".join([first, *lines]))

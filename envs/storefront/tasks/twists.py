@@ -10,23 +10,22 @@ from random import Random
 from msgspec import structs
 
 from synth.envs.storefront.customer.script import Kind, Revision
-from synth.envs.storefront.tasks.intents import (
-    WORDS,
-    Draw,
-    Intent,
-    address,
+from synth.envs.storefront.tasks.intents import WORDS, Draw, End, Intent, end_of
+from synth.envs.storefront.tasks.questions import parcel
+from synth.envs.storefront.tasks.requests import (
+    MAKERS,
     cancel,
     coupon,
     exchange,
     has_other_address,
+    makers,
     other_colours,
 )
-from synth.envs.storefront.tasks.questions import parcel_facts
-from synth.envs.storefront.tasks.returns import paid_cents, return_, returnable
+from synth.envs.storefront.tasks.returns import return_, returnable
 from synth.envs.storefront.world.rules import dollars
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.check import Refusal, RowPredicate, Scalar, ToldFact
+from synth.schemas.check import RowPredicate, Scalar
 
 FIRST_TICK, LATEST_TICK = 8, 36
 WITHDRAWN_SHARE = 0.25
@@ -34,7 +33,7 @@ MANY_ORDERS, MANY_STATUSES = 5, 3
 UNASKED_SHARE = 0.5
 UNASKED_TURNS = (6, 24)
 """Turns in which a change of mind may be said without being asked, the last one left out."""
-SHIPPED: dict[str, Scalar] = {"status": "shipped"}
+Facts = tuple[tuple[str, Scalar], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,116 +41,84 @@ class Subject:
     """The request that a task's twist is about, and the start facts that it needs."""
 
     order_id: str
-    make: Callable[[Draw], Intent]
-    facts: tuple[tuple[str, Scalar], ...] = ()
+    make: Callable[[Draw, str], Intent]
+    facts: Facts = ()
 
 
 def _exchange_if_in_stock(
-    draw: Draw, order_id: str, colour: str, *, holds: bool, event: ShopEvent | None = None
+    draw: Draw,
+    order_id: str,
+    colour: str = "",
+    *,
+    holds: bool = True,
+    event: ShopEvent | None = None,
 ) -> Intent:
-    done = exchange(
-        replace(draw, config=draw.config.model_copy(update={"missing": 0.0})), order_id, colour
+    """In an order of one line; what is not in stock is cancelled as a whole."""
+    if not colour:
+        (line_key,) = draw.base.lines_of[order_id]
+        colour = draw.rng.choice(sorted(other_colours(draw.base, line_key)))
+    done = exchange(draw.with_all_said(), order_id, colour).twisted(
+        "conditional",
+        *["stale"] * (event is not None),
+        words=WORDS["only_if_in_stock"].format(colour=colour),
+        condition="in_stock",
+        otherwise="cancel",
     )
-    text = done.request.text + WORDS["only_if_in_stock"].format(colour=colour)
-    request = structs.replace(done.request, text=text, condition="in_stock", otherwise="cancel")
-    twists = ("conditional", *(("stale",) if event is not None else ()))
     if holds:
-        return replace(done, request=request, twists=twists)
+        return done
     reason = draw.detail("reason")
-    required = (
-        RowPredicate("orders", {"id": order_id, "status": "cancelled", "cancel_reason": reason}),
+    end = end_of("exchange_or_cancel", order=order_id, reason=reason)
+    events = () if event is None else (event,)
+    return done.ending(end, details={**done.details, "reason": reason}, events=events)
+
+
+def _cancel_unless_shipped(draw: Draw, order_id: str, *, holds: bool = True) -> Intent:
+    done = cancel(draw, order_id).twisted(
+        "conditional", words=WORDS["unless_shipped"], condition="not_shipped", otherwise="track"
     )
-    details = {**done.details, "reason": reason}
-    events = (event,) if event is not None else ()
-    return Intent(
-        request,
-        details,
-        required,
-        ("variants/*/stock",),
-        referent=done.referent,
-        events=events,
-        twists=twists,
-    )
+    return done if holds else done.ending(parcel(draw.base, order_id))
 
 
-def _cancel_unless_shipped(draw: Draw, order_id: str, *, holds: bool) -> Intent:
-    done = cancel(draw, order_id)
-    text = done.request.text + WORDS["unless_shipped"]
-    request = structs.replace(done.request, text=text, condition="not_shipped", otherwise="track")
-    if holds:
-        return replace(done, request=request, twists=("conditional",))
-    return Intent(
-        request,
-        done.details,
-        told=parcel_facts(draw.base, order_id),
-        referent=done.referent,
-        twists=("conditional",),
-    )
-
-
-def _return_if_worth_it(draw: Draw, order_id: str, *, holds: bool) -> Intent:
+def _return_if_worth_it(draw: Draw, order_id: str, *, holds: bool = True) -> Intent:
     done = return_(draw, order_id)
-    line_keys = [
-        line
-        for line in draw.base.lines_of[order_id]
-        if done.request.noun is None or line == _line_key(done)
-    ]
-    amount_cents = paid_cents(draw.base, order_id, line_keys)
-    least_cents = (
-        amount_cents // 100 * 100 + (-1000 if holds else 1000) + 100 * draw.rng.randrange(5)
-    )
-    text = WORDS["if_worth_it"].format(least=least_cents // 100)
-    request = structs.replace(
-        done.request,
-        text=done.request.text + text,
+    one = [] if done.referent is None else [done.referent.line_key]
+    lines = draw.base.lines_of[order_id] if done.request.noun is None else one
+    cents = draw.base.cents(order_id, lines)
+    least_cents = cents // 100 * 100 + (-1000 if holds else 1000) + 100 * draw.rng.randrange(5)
+    told = end_of("refund_query", order=order_id, cents=cents).told
+    end = End(done.required, done.free, told) if holds else End(told=told)
+    return done.ending(end).twisted(
+        "conditional",
+        words=WORDS["if_worth_it"].format(least=least_cents // 100),
         condition="refund_at_least",
         least=dollars(max(least_cents, 100)),
         tell_total=True,
     )
-    told = (ToldFact("money", amount_cents, order_id),)
-    if holds:
-        return replace(done, request=request, told=told, twists=("conditional",))
-    return Intent(request, done.details, told=told, referent=done.referent, twists=("conditional",))
-
-
-def _exchange_of_all_if_in_stock(draw: Draw, order_id: str) -> Intent:
-    """For an order of one line: what is not in stock is cancelled as a whole."""
-    (line_key,) = draw.base.lines_of[order_id]
-    return _exchange_if_in_stock(
-        draw, order_id, draw.rng.choice(sorted(other_colours(draw.base, line_key))), holds=True
-    )
 
 
 CONDITIONS: Mapping[Kind, Callable[[Draw, str], Intent]] = {
-    "exchange": _exchange_of_all_if_in_stock,
-    "cancel": partial(_cancel_unless_shipped, holds=True),
-    "return": partial(_return_if_worth_it, holds=True),
+    "exchange": _exchange_if_in_stock,
+    "cancel": _cancel_unless_shipped,
+    "return": _return_if_worth_it,
 }
 """Requests with a condition that holds."""
 
 
-def _line_key(intent: Intent) -> str:
-    return intent.referent.line_key if intent.referent is not None else ""
-
-
 def _mine(base: BaseWorld, customer_id: str, status: str) -> list[str]:
-    orders = base.tables["orders"]
-    mine = base.orders_of.get(customer_id, ())
+    mine = {key: base.orders[key] for key in base.orders_of.get(customer_id, ())}
     return [
         key
-        for key in mine
-        if orders[key]["status"] == status and orders[key]["recipient_id"] is None
+        for key, order in mine.items()
+        if order["status"] == status and order["recipient_id"] is None
     ]
 
 
 def _exchanges(base: BaseWorld, customer_id: str) -> Iterator[tuple[str, str, str]]:
     """(order, colour, sku) of exchanges of orders with a single line."""
     for key in _mine(base, customer_id, "pending"):
-        lines = base.lines_of[key]
-        if len(lines) == 1:
-            yield from (
-                (key, colour, sku) for colour, sku in sorted(other_colours(base, lines[0]).items())
-            )
+        line_key, *others = base.lines_of[key]
+        for colour, sku in sorted(other_colours(base, line_key).items()) if not others else ():
+            yield key, colour, sku
 
 
 def conditionals(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject]:
@@ -161,102 +128,68 @@ def conditionals(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject
     exchanges = list(_exchanges(base, customer_id))
     if exchanges:
         key, colour, sku = rng.choice(exchanges)
-        out: tuple[tuple[str, Scalar], ...] = () if holds else ((f"variants/{sku}/stock", 0),)
-        subjects.append(
-            Subject(key, lambda draw: _exchange_if_in_stock(draw, key, colour, holds=holds), out)
-        )
-    for order_id in _mine(base, customer_id, "shipped")[:1]:
-        moved: tuple[tuple[str, Scalar], ...] = (
-            ((f"orders/{order_id}/status", "pending"),) if holds else ()
-        )
-        subjects.append(
-            Subject(
-                order_id,
-                lambda draw, at=order_id: _cancel_unless_shipped(  # type: ignore[misc]
-                    draw, at, holds=holds
-                ),
-                moved,
-            )
-        )
-    worth = [
-        key for key in _mine(base, customer_id, "delivered") if returnable(base, key, customer_id)
-    ]
+        out: Facts = () if holds else ((f"variants/{sku}/stock", 0),)
+        make = partial(_exchange_if_in_stock, colour=colour, holds=holds)
+        subjects.append(Subject(key, make, out))
+    for key in _mine(base, customer_id, "shipped")[:1]:
+        moved: Facts = ((f"orders/{key}/status", "pending"),) if holds else ()
+        subjects.append(Subject(key, partial(_cancel_unless_shipped, holds=holds), moved))
+    delivered = _mine(base, customer_id, "delivered")
+    worth = [key for key in delivered if returnable(base, key, customer_id)]
     if worth:
-        at = rng.choice(worth)
-        subjects.append(Subject(at, lambda draw: _return_if_worth_it(draw, at, holds=holds)))
+        subjects.append(Subject(rng.choice(worth), partial(_return_if_worth_it, holds=holds)))
     return subjects
 
 
-def _overtaken(draw: Draw, order_id: str, rule: str, event: ShopEvent) -> Intent:
+OVERTAKEN: Mapping[str, tuple[Kind, str, Mapping[str, Scalar]]] = {
+    "R3": ("cancel", "orders", {"status": "shipped"}),
+    "R11": ("address", "orders", {"status": "shipped"}),
+    "R9": ("coupon", "coupons", {"active": False}),
+}
+"""Rule -> the request that it forbids once something has happened in a table."""
+
+
+def _overtaken(draw: Draw, order_id: str, *, rule: str, tick: int) -> Intent:
     """A request that an event makes impossible before it can be carried out."""
-    kinds = {"R3": cancel, "R11": address, "R9": coupon}
-    done = kinds[rule](draw, order_id)
-    if rule == "R9" and event.table == "coupons":
-        event = structs.replace(event, key=done.details.get("coupon") or done.request.wanted or "")
-    seen = RowPredicate(event.table, {"id": event.key, **event.values})
-    refusal = Refusal(str(draw.number), rule, order_id)
-    return replace(
-        done,
-        required=(seen,),
-        free=(),
-        told=(),
-        refusals=(refusal,),
-        events=(event,),
-        twists=(*done.twists, "stale"),
-    )
+    kind, table, values = OVERTAKEN[rule]
+    done = MAKERS[kind](draw, order_id)
+    code = done.details.get("coupon") or done.request.wanted or ""
+    event = ShopEvent(tick, table, order_id if table == "orders" else code, values, races=True)
+    seen = RowPredicate(table, {"id": event.key, **values})
+    return replace(done.denied(rule, order_id, End((seen,))), events=(event,)).twisted("stale")
 
 
 def stales(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject]:
     """Requests that the shop overtakes while the agent works."""
     tick = rng.randrange(FIRST_TICK, LATEST_TICK)
-    subjects = []
-    for key in _mine(base, customer_id, "pending"):
-        ships = ShopEvent(tick, "orders", key, SHIPPED, races=True)
-        kinds = [("R3", ships), ("R11", ships)] if has_other_address(base, key) else [("R3", ships)]
-        if base.tables["orders"][key]["coupon"] is None:
-            kinds.append(("R9", ShopEvent(tick, "coupons", "", {"active": False}, races=True)))
-        for rule, event in kinds:
-            if rule in base.rules.in_force and rule in base.rules.enforced:
-                subjects.append(
-                    Subject(
-                        key,
-                        lambda draw, at=key, r=rule, e=event: _overtaken(  # type: ignore[misc]
-                            draw, at, r, e
-                        ),
-                    )
-                )
+    subjects = [
+        Subject(key, partial(_overtaken, rule=rule, tick=tick))
+        for key in _mine(base, customer_id, "pending")
+        for rule, (kind, *_) in OVERTAKEN.items()
+        if kind in makers(base, key, customer_id)
+        and rule in base.rules.in_force & base.rules.enforced
+    ]
     for key, colour, sku in _exchanges(base, customer_id):
         gone = ShopEvent(tick, "variants", sku, {"stock": 0}, races=True)
-        subjects.append(
-            Subject(
-                key,
-                lambda draw, at=key, c=colour, e=gone: _exchange_if_in_stock(  # type: ignore[misc]
-                    draw, at, c, holds=False, event=e
-                ),
-            )
-        )
+        make = partial(_exchange_if_in_stock, colour=colour, holds=False, event=gone)
+        subjects.append(Subject(key, make))
     return subjects
 
 
-def _settled(draw: Draw, order_id: str, status: str) -> Intent:
-    referent = draw.refer(order_id)
-    kind, words = ("cancel", "cancel") if status == "cancelled" else ("return", "return_all")
-    request = draw.request(kind, draw.words(words, order=referent.phrase), referent, item=False)  # type: ignore[arg-type]
-    fact = ToldFact("status", status, order_id)
-    return Intent(
-        request, dict(referent.details), told=(fact,), referent=referent, twists=("already_done",)
-    )
+def _settled(draw: Draw, order_id: str) -> Intent:
+    """What was cancelled or sent back already."""
+    referent, status = draw.refer(order_id), draw.order(order_id)["status"]
+    end = end_of("settled", order=order_id, status=status)
+    if status == "cancelled":
+        return draw.intent("cancel", referent, end).twisted("already_done")
+    return draw.intent("return", referent, end, words="return_all").twisted("already_done")
 
 
 def _has_coupon(draw: Draw, order_id: str) -> Intent:
-    order = draw.base.tables["orders"][order_id]
-    referent = draw.refer(order_id)
-    text = draw.words("coupon", order=referent.phrase, wanted=order["coupon"]) + WORDS["tell_total"]
-    request = draw.request("coupon", text, referent, item=False, wanted=order["coupon"], tell=True)
-    fact = ToldFact("money", order["total_cents"], order_id)
-    return Intent(
-        request, dict(referent.details), told=(fact,), referent=referent, twists=("already_done",)
-    )
+    order, referent = draw.order(order_id), draw.refer(order_id)
+    told = end_of("coupon", order=order_id, code="", total=order["total_cents"]).told
+    done = draw.intent("coupon", referent, End(told=told), wanted=order["coupon"], tell=True)
+    return done.twisted("already_done")
 
 
 def settled(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject]:
@@ -264,22 +197,15 @@ def settled(rng: Random, base: BaseWorld, customer_id: str) -> list[Subject]:
     view that saying all of it is an
     answer.
     """
-    orders = base.tables["orders"]
-    if len({orders[key]["status"] for key in base.orders_of[customer_id]}) < MANY_STATUSES:
+    orders, own = base.orders, base.orders_of[customer_id]
+    if len({orders[key]["status"] for key in own}) < MANY_STATUSES:
         return []
-    found = [
-        Subject(key, lambda draw, at=key, s=status: _settled(draw, at, s))  # type: ignore[misc]
-        for status in ("cancelled", "returned")
-        for key in _mine(base, customer_id, status)
-    ]
-    applied = [
-        key for key in _mine(base, customer_id, "pending") if orders[key]["coupon"] is not None
-    ]
-    many = len(base.orders_of[customer_id]) >= MANY_ORDERS
-    return found or [
-        Subject(key, lambda draw, at=key: _has_coupon(draw, at))  # type: ignore[misc]
-        for key in applied
-        if many
+    statuses = ("cancelled", "returned")
+    found = [key for status in statuses for key in _mine(base, customer_id, status)]
+    pending = _mine(base, customer_id, "pending") if len(own) >= MANY_ORDERS else []
+    applied = [key for key in pending if orders[key]["coupon"] is not None]
+    return [Subject(key, _settled) for key in found] or [
+        Subject(key, _has_coupon) for key in applied
     ]
 
 
@@ -289,48 +215,40 @@ def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> In
     own choice before that.
     """
     turn = draw.rng.randrange(*UNASKED_TURNS) if draw.rng.random() < UNASKED_SHARE else 0
+    request = intent.request
     if may_withdraw and draw.rng.random() < WITHDRAWN_SHARE:
-        gone = Revision(
-            intent.request.number,
-            WORDS["withdrawn"].format(number=intent.request.number),
-            turn=turn,
-        )
-        nothing = Intent(intent.request, intent.details, referent=intent.referent)
-        return replace(
-            nothing, revisions=(gone,), twists=(*intent.twists, "change_of_mind", "withdrawn")
-        )
-    request, referent = intent.request, intent.referent
-    if referent is None or (request.wanted is None and request.kind != "cancel"):
+        text = WORDS["withdrawn"].format(number=request.number)
+        gone = Revision(request.number, text, turn=turn)
+        nothing = Intent(request, intent.details, referent=intent.referent)
+        nothing = replace(nothing, revisions=(gone,), twists=intent.twists)
+        return nothing.twisted("change_of_mind", "withdrawn")
+    if intent.referent is None or (request.wanted is None and request.kind != "cancel"):
         return intent
-    order_id = referent.order_id
-    again = replace(draw, referent=referent, config=draw.config.model_copy(update={"missing": 0.0}))
-    if request.kind == "exchange":
-        colours = [
-            colour
-            for colour in sorted(other_colours(draw.base, referent.line_key))
-            if colour != request.wanted
-        ]
-        other = (
-            exchange(again, order_id, draw.rng.choice(colours), request.tell_total)
-            if colours
-            else None
-        )
-    elif request.kind == "coupon":
-        codes = [code for code in sorted(draw.base.tables["coupons"]) if code != request.wanted]
-        other = coupon(again, order_id, draw.rng.choice(codes), request.tell_total)
-    else:
-        other = address(again, order_id) if has_other_address(draw.base, order_id) else None
+    again = replace(draw.with_all_said(), referent=intent.referent)
+    other = _instead(again, intent, intent.referent.order_id)
     if other is None:
         return intent
     text = WORDS["changes"][other.request.kind].format(
         number=request.number, wanted=other.request.wanted
     )
-    revised = structs.replace(other.request, text=text)
-    revision = Revision(request.number, text, revised, turn)
-    return replace(
-        other,
-        request=request,
-        details=intent.details,
-        revisions=(revision,),
-        twists=(*intent.twists, "change_of_mind"),
-    )
+    revision = Revision(request.number, text, structs.replace(other.request, text=text), turn)
+    changed = replace(other, request=request, details=intent.details, twists=intent.twists)
+    return replace(changed, revisions=(revision,)).twisted("change_of_mind")
+
+
+def _instead(draw: Draw, intent: Intent, order_id: str) -> Intent | None:
+    """What a customer may want instead: another colour or coupon, an address in place of a
+    cancellation.
+    """
+    request, base = intent.request, draw.base
+    if request.kind not in ("exchange", "coupon"):
+        has_other = has_other_address(base, order_id)
+        return MAKERS["address"](draw, order_id) if has_other else None
+    line_key = "" if intent.referent is None else intent.referent.line_key
+    exchanging = request.kind == "exchange"
+    options = other_colours(base, line_key) if exchanging else base.tables["coupons"]
+    others = [option for option in sorted(options) if option != request.wanted]
+    if not others:
+        return None
+    make = exchange if exchanging else coupon
+    return make(draw, order_id, draw.rng.choice(others), request.tell_total)

@@ -23,7 +23,7 @@ Arguments = dict[str, Any]
 _HASH_RANGE = 1 << 32
 
 
-class ToolError(Exception):
+class DeskError(Exception):
     """A tool's readable refusal; `str(error)` is the observation's text."""
 
     def __init__(self, kind: ErrorKind, text: str) -> None:
@@ -86,7 +86,7 @@ class Desk:
         return state
 
     def stumble(self, name: str, arguments: Arguments) -> None:
-        """Raises a transient `ToolError` at the first try of an unlucky call: the same call in the
+        """Raises a transient `DeskError` at the first try of an unlucky call: the same call in the
         same world, whenever it is made.
         """
         rate = self.config.transient_rate
@@ -97,7 +97,7 @@ class Desk:
         ).hexdigest()
         if int(signature[:8], 16) < rate * _HASH_RANGE and signature not in self.stumbled:
             self.stumbled.append(signature)
-            raise ToolError(
+            raise DeskError(
                 "transient", f"{name} timed out and changed nothing; it is safe to call it again"
             )
 
@@ -111,10 +111,10 @@ class Desk:
         self.state.update("variants", sku, **columns)
 
     def known(self, table: str, key: str, noun: str) -> Row:
-        """A row by an id that the agent gave. Raises `ToolError` where there is none."""
+        """A row by an id that the agent gave. Raises `DeskError` where there is none."""
         row = self.state.get(table, key)
         if row is None:
-            raise ToolError("not_found", f"there is no {noun} {ascii(key)[1:-1]}")
+            raise DeskError("not_found", f"there is no {noun} {ascii(key)[1:-1]}")
         return row
 
     def order(self, order_id: str) -> Row:
@@ -122,7 +122,7 @@ class Desk:
         return self.known("orders", order_id, "order")
 
     def lines(self, order_id: str, numbers: list[int] | None = None) -> list[tuple[str, Row]]:
-        """An order's lines, or those with these numbers. Raises `ToolError` for a number the order
+        """An order's lines, or those with these numbers. Raises `DeskError` for a number the order
         does not have.
         """
         keys = self.state.base.lines_of.get(order_id, ())
@@ -130,7 +130,7 @@ class Desk:
             wanted = [f"{order_id}.{number}" for number in numbers]
             for number, key in zip(numbers, wanted, strict=True):
                 if key not in keys:
-                    raise ToolError("not_found", f"order {order_id} has no line {number}")
+                    raise DeskError("not_found", f"order {order_id} has no line {number}")
             keys = tuple(wanted)
         return [(key, self.state.row("lines", key)) for key in keys]
 

@@ -1,10 +1,10 @@
 """Tools that look things up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from synth.envs.storefront.tools.desk import Arguments, Desk, ToolError
+from synth.envs.storefront.tools.desk import Arguments, Desk, DeskError
 from synth.envs.storefront.tools.policy_text import topic_text
 from synth.envs.storefront.world.catalogue import PRICE_CHANGED_DAYS_AGO, Row
 from synth.envs.storefront.world.rules import BEFORE_SHIPPING, discounted_cents, dollars
@@ -16,7 +16,7 @@ def _paged(desk: Desk, name: str, rows: list[Any], page: int) -> Result:
     size = desk.config.page_size
     pages = max(1, -(-len(rows) // size))
     if page > pages:
-        raise ToolError("not_found", f"there is no page {page}, only {pages}")
+        raise DeskError("not_found", f"there is no page {page}, only {pages}")
     return {name: rows[(page - 1) * size : page * size], "page": page, "pages": pages}
 
 
@@ -33,9 +33,9 @@ def find_customer(desk: Desk, args: Arguments) -> Result:
             key for key in of_name if desk.state.row("customers", key)["zip"] == args["zip"].strip()
         )
     else:
-        raise ToolError("validation", "give email, or phone, or name and zip")
+        raise DeskError("validation", "give email, or phone, or name and zip")
     if not keys:
-        raise ToolError("not_found", "no customer matches")
+        raise DeskError("not_found", "no customer matches")
     found = [{"customer_id": key, "name": desk.state.row("customers", key)["name"]} for key in keys]
     return _paged(desk, "customers", found, args.get("page", 1))
 
@@ -45,54 +45,40 @@ def verify_identity(desk: Desk, args: Arguments) -> Result:
     customer_id, factor = args["customer_id"], args["factor"]
     customer = desk.known("customers", customer_id, "customer")
     if args["value"].strip().lower() != customer[factor].lower():
-        raise ToolError("denied", f"this {factor} does not belong to {customer_id}")
+        raise DeskError("denied", f"this {factor} does not belong to {customer_id}")
     verified = {**(desk.state.get("conversation", customer_id) or {}), factor: True}
     desk.state.put("conversation", customer_id, verified)
     return {"customer_id": customer_id, "verified": sorted(verified)}
 
 
 def get_customer(desk: Desk, args: Arguments) -> Result:
-    """The customer's file."""
-    customer_id = args["customer_id"]
+    """The customer's file, with the notes that it began with."""
+    customer_id, base = args["customer_id"], desk.state.base
     row = desk.known("customers", customer_id, "customer")
-    base = desk.state.base
-    addresses = [
-        {
-            "address_id": key,
-            **{name: desk.state.row("addresses", key)[name] for name in ("street", "city", "zip")},
-        }
-        for key in base.addresses_of.get(customer_id, ())
-    ]
-    payments = [
-        {
-            "payment_id": key,
-            "kind": desk.state.row("payments", key)["kind"],
-            "last4": desk.state.row("payments", key)["last4"],
-        }
-        for key in base.payments_of.get(customer_id, ())
-    ]
+    tickets = base.tickets_of.get(customer_id, ())
+
+    def held(table: str, name: str, keys: Sequence[str], *columns: str) -> list[Result]:
+        return [{name: key, **_columns(desk.state.row(table, key), *columns)} for key in keys]
+
+    addresses, payments = base.addresses_of, base.payments_of
     return {
         "customer_id": customer_id,
-        "name": row["name"],
-        "tier": row["tier"],
+        **_columns(row, "name", "tier"),
         "store_credit": dollars(row["credit_cents"]),
         "gift_balance": dollars(row["gift_cents"]),
-        "addresses": addresses,
-        "payment_methods": payments,
-        "tickets": [
-            {"ticket_id": key, "subject": desk.state.row("tickets", key)["subject"]}
-            for key in base.tickets_of.get(customer_id, ())
-        ],
-        "notes": [note["text"] for note in _notes(desk, customer_id)],
+        "addresses": held(
+            "addresses", "address_id", addresses.get(customer_id, ()), "street", "city", "zip"
+        ),
+        "payment_methods": held(
+            "payments", "payment_id", payments.get(customer_id, ()), "kind", "last4"
+        ),
+        "tickets": held("tickets", "ticket_id", tickets, "subject"),
+        "notes": [base.tables["notes"][f"N-{ticket_id}.0"]["text"] for ticket_id in tickets],
     }
 
 
-def _notes(desk: Desk, customer_id: str) -> list[Row]:
-    """The notes that a customer's file began with."""
-    notes = desk.state.base.tables["notes"]
-    return [
-        notes[f"N-{ticket_id}.0"] for ticket_id in desk.state.base.tickets_of.get(customer_id, ())
-    ]
+def _columns(row: Row, *columns: str) -> Result:
+    return {column: row[column] for column in columns}
 
 
 def list_orders(desk: Desk, args: Arguments) -> Result:
@@ -101,38 +87,29 @@ def list_orders(desk: Desk, args: Arguments) -> Result:
     """
     customer_id = args["customer_id"]
     desk.known("customers", customer_id, "customer")
-    status = args.get("status")
-    found = []
-    for order_id in desk.state.base.orders_of.get(customer_id, ()):
-        order = desk.state.row("orders", order_id)
-        if status is None or order["status"] == status:
-            found.append((order_id, order))
+    status, base = args.get("status"), desk.state.base
+    own = {key: desk.state.row("orders", key) for key in base.orders_of.get(customer_id, ())}
+    found = [(key, order) for key, order in own.items() if status in (None, order["status"])]
     answer = _paged(desk, "orders", found, args.get("page", 1))
-    answer["orders"] = [
-        {
-            "order_id": order_id,
-            "placed": order["placed"],
-            "status": order["status"],
-            "total": dollars(order["total_cents"]),
-            "skus": [line["sku"] for _, line in desk.lines(order_id)],
-            **(
-                {"gift_for": _name(desk, order["recipient_id"])}
-                if order["recipient_id"] is not None
-                else {}
-            ),
-        }
-        for order_id, order in answer["orders"]
-    ]
-    gifts = [
-        (order_id, desk.state.row("orders", order_id))
-        for order_id in desk.state.base.gifts_of.get(customer_id, ())
-    ]
+    answer["orders"] = [_order_listed(desk, key, order) for key, order in answer["orders"]]
+    given = {key: desk.state.row("orders", key) for key in base.gifts_of.get(customer_id, ())}
     answer["gifts_received"] = [
-        {"order_id": order_id, "from": _name(desk, order["customer_id"]), "status": order["status"]}
-        for order_id, order in gifts
+        {"order_id": key, "from": _name(desk, order["customer_id"]), "status": order["status"]}
+        for key, order in given.items()
         if order["status"] == "delivered" and status in (None, "delivered")
     ]
     return answer
+
+
+def _order_listed(desk: Desk, order_id: str, order: Row) -> Result:
+    recipient = order["recipient_id"]
+    return {
+        "order_id": order_id,
+        **_columns(order, "placed", "status"),
+        "total": dollars(order["total_cents"]),
+        "skus": [line["sku"] for _, line in desk.lines(order_id)],
+        **({} if recipient is None else {"gift_for": _name(desk, recipient)}),
+    }
 
 
 def _name(desk: Desk, customer_id: str) -> str:
@@ -142,15 +119,12 @@ def _name(desk: Desk, customer_id: str) -> str:
 def _line_shown(desk: Desk, row: Row) -> Result:
     variant = desk.state.row("variants", row["sku"])
     product = desk.state.base.tables["products"][variant["product_id"]]
-    more = {"text": product["text"]} if desk.config.verbosity else {}
     return {
-        **more,
-        "line": row["line"],
-        "sku": row["sku"],
+        **({"text": product["text"]} if desk.config.verbosity else {}),
+        **_columns(row, "line", "sku"),
         "product": product["name"],
         "category": product["category"],
-        "colour": variant["colour"],
-        "size": variant["size"],
+        **_columns(variant, "colour", "size"),
         "quantity": row["quantity"],
         "unit_price": dollars(row["unit_price_cents"]),
         "status": row["status"],
@@ -158,18 +132,8 @@ def _line_shown(desk: Desk, row: Row) -> Result:
 
 
 _ORDER_COLUMNS = (
-    *(
-        "customer_id",
-        "recipient_id",
-        "status",
-        "placed",
-        "promised",
-        "delivered",
-        "address_id",
-        "payment_id",
-        "coupon",
-    ),
-    "modified",
+    *("customer_id", "recipient_id", "status", "placed", "promised", "delivered", "address_id"),
+    *("payment_id", "coupon", "modified", "discount_percent"),
 )
 
 
@@ -179,8 +143,7 @@ def get_order(desk: Desk, args: Arguments) -> Result:
     order = desk.order(order_id)
     return {
         "order_id": order_id,
-        **{name: order[name] for name in _ORDER_COLUMNS},
-        "discount_percent": order["discount_percent"],
+        **_columns(order, *_ORDER_COLUMNS),
         "total": dollars(order["total_cents"]),
         "refunded": dollars(order["refunded_cents"]),
         "lines": [_line_shown(desk, line) for _, line in desk.lines(order_id)],
@@ -189,45 +152,28 @@ def get_order(desk: Desk, args: Arguments) -> Result:
 
 def search_products(desk: Desk, args: Arguments) -> Result:
     """Products whose name and colours hold every word of the query."""
-    words = args["query"].lower().split()
-    base = desk.state.base
+    words, base, tick = set(args["query"].lower().split()), desk.state.base, desk.clock.ticks
     found = []
-    for product_id in sorted(base.tables["products"]):
-        product = base.tables["products"][product_id]
-        tick = desk.clock.ticks
-        variants = [
-            (sku, desk.index.shown(tick, sku, desk.state.row("variants", sku)))
-            for sku in base.variants_of[product_id]
-        ]
-        terms = {
-            *product["name"].lower().split(),
-            product["category"],
-            *(variant["colour"] for _, variant in variants),
-        }
-        if all(word in terms for word in words):
-            shown = [_variant_listed(desk, sku, row) for sku, row in variants]
-            named = {
-                "product_id": product_id,
-                "name": product["name"],
-                "category": product["category"],
-                "text": product["text"],
-            }
-            found.append({**named, "variants": shown})
+    for product_id, product in sorted(base.tables["products"].items()):
+        rows = {sku: desk.state.row("variants", sku) for sku in base.variants_of[product_id]}
+        variants = {sku: desk.index.shown(tick, sku, row) for sku, row in rows.items()}
+        colours = {variant["colour"] for variant in variants.values()}
+        if words <= {*product["name"].lower().split(), product["category"], *colours}:
+            shown = [_variant_listed(desk, sku, row) for sku, row in variants.items()]
+            named = _columns(product, "name", "category", "text")
+            found.append({"product_id": product_id, **named, "variants": shown})
     if not found:
-        raise ToolError("not_found", "no product matches")
+        raise DeskError("not_found", "no product matches")
     return _paged(desk, "products", found, args.get("page", 1))
 
 
 def _variant_listed(desk: Desk, sku: str, row: Row) -> Result:
-    more = {"price_history": _price_history(desk, row)} if desk.config.verbosity else {}
-    price = dollars(row["price_cents"])
     return {
         "sku": sku,
-        "colour": row["colour"],
-        "size": row["size"],
-        "price": price,
+        **_columns(row, "colour", "size"),
+        "price": dollars(row["price_cents"]),
         "in_stock": row["stock"] > 0,
-        **more,
+        **({"price_history": _price_history(desk, row)} if desk.config.verbosity else {}),
     }
 
 
@@ -244,14 +190,11 @@ def _price_history(desk: Desk, row: Row) -> list[Result]:
 
 def get_variant(desk: Desk, args: Arguments) -> Result:
     """One variant with its live stock."""
-    sku = args["sku"]
-    row = desk.known("variants", sku, "variant")
-    name = desk.state.base.tables["products"][row["product_id"]]["name"]
+    row = desk.known("variants", args["sku"], "variant")
     return {
-        "sku": sku,
-        "product": name,
-        "colour": row["colour"],
-        "size": row["size"],
+        "sku": args["sku"],
+        "product": desk.state.base.tables["products"][row["product_id"]]["name"],
+        **_columns(row, "colour", "size"),
         "price": dollars(row["price_cents"]),
         "stock": row["stock"],
         "price_history": _price_history(desk, row),
@@ -290,21 +233,24 @@ def track_shipment(desk: Desk, args: Arguments) -> Result:
     order = desk.order(order_id)
     keys = desk.state.base.shipment_of.get(order_id, ())
     if not keys or order["status"] in BEFORE_SHIPPING:
-        raise ToolError("not_found", f"order {order_id} has not been shipped")
+        raise DeskError("not_found", f"order {order_id} has not been shipped")
     shipment = desk.state.row("shipments", keys[0])
     arrives = order["delivered"] or shipment["arrives"]
     return {"shipment_id": keys[0], **shipment, "arrives": arrives}
 
 
 READS: dict[str, Callable[[Desk, Arguments], Result]] = {
-    "find_customer": find_customer,
-    "verify_identity": verify_identity,
-    "get_customer": get_customer,
-    "list_orders": list_orders,
-    "get_order": get_order,
-    "search_products": search_products,
-    "get_variant": get_variant,
-    "get_policy": get_policy,
-    "quote_refund": quote_refund,
-    "track_shipment": track_shipment,
+    tool.__name__: tool
+    for tool in (
+        find_customer,
+        verify_identity,
+        get_customer,
+        list_orders,
+        get_order,
+        search_products,
+        get_variant,
+        get_policy,
+        quote_refund,
+        track_shipment,
+    )
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from synth.envs.storefront.tools.desk import Arguments, Desk, ToolError
+from synth.envs.storefront.tools.desk import Arguments, Desk, DeskError
 from synth.envs.storefront.tools.schemas import CHECKERS, FACTS
 from synth.envs.storefront.world.world import SESSION
 
@@ -27,11 +27,11 @@ def ask_customer(desk: Desk, args: Arguments) -> Spoken:
 
 def confirm_with_customer(desk: Desk, args: Arguments) -> Spoken:
     """Whether the customer agrees to one write. An agreement stands until the write, or a denial.
-    Raises `ToolError` for arguments that the write would not take.
+    Raises `DeskError` for arguments that the write would not take.
     """
     problem = CHECKERS[args["write"]](args["arguments"], "arguments")
     if problem is not None:
-        raise ToolError("validation", f"{args['write']}: {problem}")
+        raise DeskError("validation", f"{args['write']}: {problem}")
     event, line = desk.customer.confirms(args["request"], args["write"])
     if event == "customer_agreed":
         desk.confirmed(True)
@@ -39,12 +39,12 @@ def confirm_with_customer(desk: Desk, args: Arguments) -> Spoken:
 
 
 def tell_customer(desk: Desk, args: Arguments) -> Spoken:
-    """Facts about an order or a sku. Raises `ToolError` where nothing is told, or about nothing."""
+    """Facts about an order or a sku. Raises `DeskError` where nothing is told, or about nothing."""
     about = args["about"]
     if desk.state.get("orders", about) is None and desk.state.get("variants", about) is None:
-        raise ToolError("not_found", f"there is no order or sku {ascii(about)[1:-1]}")
+        raise DeskError("not_found", f"there is no order or sku {ascii(about)[1:-1]}")
     if FACTS.keys().isdisjoint(args):
-        raise ToolError("validation", f"give at least one of {', '.join(FACTS)}")
+        raise DeskError("validation", f"give at least one of {', '.join(FACTS)}")
     return {"ok": True}, desk.customer.informed()
 
 
@@ -68,10 +68,13 @@ def finish(desk: Desk, args: Arguments) -> Spoken:
 
 
 TALKS: dict[str, Callable[[Desk, Arguments], Spoken]] = {
-    "ask_customer": ask_customer,
-    "confirm_with_customer": confirm_with_customer,
-    "tell_customer": tell_customer,
-    "reply": reply,
-    "deny": deny,
-    "finish": finish,
+    tool.__name__: tool
+    for tool in (
+        ask_customer,
+        confirm_with_customer,
+        tell_customer,
+        reply,
+        deny,
+        finish,
+    )
 }

@@ -1,11 +1,12 @@
 """One turn of the agent, answered: its calls in order, then what the customer says."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from synth.envs.storefront.customer.customer import OUT_OF_PATIENCE
-from synth.envs.storefront.customer.script import Kind
+from synth.envs.storefront.customer.script import KINDS, Kind
 from synth.envs.storefront.tools.arguments import MAX_TEXT
-from synth.envs.storefront.tools.desk import Desk, ToolError
+from synth.envs.storefront.tools.desk import Desk, DeskError
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import CHECKERS
 from synth.envs.storefront.tools.talk import TALKS, pending
@@ -20,16 +21,7 @@ ENDED = "conflict: the conversation has ended"
 _SILENT = "validation: the turn is empty; say something or call a tool"
 _TOO_LONG = f"validation: the text is longer than {MAX_TEXT} characters and was not delivered"
 _TOO_MANY = f"validation: at most {MAX_CALLS} calls are carried out in one turn"
-_RECEIPTS: dict[str, Kind] = {
-    "add_note": "note",
-    "cancel_order": "cancel",
-    "create_return": "return",
-    "modify_lines": "exchange",
-    "change_address": "address",
-    "apply_coupon": "coupon",
-    "issue_refund": "compensation",
-    "escalate": "out_of_scope",
-}
+_RECEIPTS: Mapping[str, Kind] = {row["receipt"]: kind for kind, row in KINDS.items()}
 
 
 def answers(desk: Desk, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation, ...]:
@@ -91,7 +83,7 @@ def _carried_out(
         return f"validation: {problem}", True
     try:
         return canonical_json(_run(desk, name, arguments, spoken)).decode(), False
-    except ToolError as error:
+    except DeskError as error:
         return str(error), True
 
 
@@ -105,8 +97,7 @@ def _run(desk: Desk, name: str, arguments: dict[str, Any], spoken: list[str]) ->
         result = WRITES[name](desk, arguments)
         if name != "add_note":
             desk.confirmed(False)
-        if name in _RECEIPTS:
-            desk.customer.saw_write(_RECEIPTS[name])
+        desk.customer.saw_write(_RECEIPTS[name])
         return result
     result, utterance = TALKS[name](desk, arguments)
     if utterance is not None:

@@ -5,7 +5,7 @@ only stand in the policy.
 from collections.abc import Callable
 from typing import Any
 
-from synth.envs.storefront.tools.desk import Arguments, Desk, ToolError
+from synth.envs.storefront.tools.desk import Arguments, Desk, DeskError
 from synth.envs.storefront.tools.schemas import STORE_CREDIT
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.rules import (
@@ -28,14 +28,14 @@ def cancel_order(desk: Desk, args: Arguments) -> Result:
     order_id = args["order_id"]
     order = desk.order(order_id)
     if order["status"] == "cancelled":
-        raise ToolError("conflict", f"order {order_id} is cancelled already")
+        raise DeskError("conflict", f"order {order_id} is cancelled already")
     if order["status"] in ("delivered", "returned"):
-        raise ToolError(
+        raise DeskError(
             "conflict" if not desk.enforces("R3") else "denied",
             f"R3: order {order_id} is {order['status']}",
         )
     if desk.enforces("R3") and order["status"] not in CANCELLABLE:
-        raise ToolError(
+        raise DeskError(
             "denied",
             f"R3: order {order_id} is {order['status']}; only pending or processing orders can be "
             "cancelled",
@@ -49,13 +49,13 @@ def change_address(desk: Desk, args: Arguments) -> Result:
     order_id, address_id = args["order_id"], args["address_id"]
     order = desk.order(order_id)
     if desk.enforces("R11") and order["status"] not in BEFORE_SHIPPING:
-        raise ToolError(
+        raise DeskError(
             "denied",
             f"R11: order {order_id} is {order['status']}; its address cannot be changed any more",
         )
     address = desk.known("addresses", address_id, "address")
     if desk.enforces("R11") and address["customer_id"] != order["customer_id"]:
-        raise ToolError("denied", f"R11: {address_id} is not an address of this order's customer")
+        raise DeskError("denied", f"R11: {address_id} is not an address of this order's customer")
     desk.state.update("orders", order_id, address_id=address_id)
     return {"ok": True, "order_id": order_id, "address_id": address_id}
 
@@ -75,28 +75,28 @@ def modify_lines(desk: Desk, args: Arguments) -> Result:
     order_id = args["order_id"]
     order = desk.order(order_id)
     if desk.enforces("R7") and order["status"] != "pending":
-        raise ToolError(
+        raise DeskError(
             "denied",
             f"R7: order {order_id} is {order['status']}; only pending orders can be modified",
         )
     if desk.enforces("R7") and order["modified"]:
-        raise ToolError("denied", f"R7: order {order_id} has been modified once already")
+        raise DeskError("denied", f"R7: order {order_id} has been modified once already")
     if not all(
         number.isascii() and number.isdigit() and number[0] != "0" and len(number) < 3
         for number in args["lines"]
     ):
-        raise ToolError("validation", "lines must map line numbers to skus")
+        raise DeskError("validation", "lines must map line numbers to skus")
     lines = desk.lines(order_id, [int(number) for number in args["lines"]])
     needed: dict[str, int] = {}
     for (_, line), sku in zip(lines, args["lines"].values(), strict=True):
         variant = desk.known("variants", sku, "variant")
         if sku == line["sku"]:
-            raise ToolError("conflict", f"line {line['line']} already is {sku}")
+            raise DeskError("conflict", f"line {line['line']} already is {sku}")
         if variant["product_id"] != desk.state.row("variants", line["sku"])["product_id"]:
-            raise ToolError("denied", f"R7: {sku} is another product than line {line['line']}")
+            raise DeskError("denied", f"R7: {sku} is another product than line {line['line']}")
         needed[sku] = needed.get(sku, 0) + line["quantity"]
         if needed[sku] > variant["stock"]:
-            raise ToolError("conflict", f"only {variant['stock']} of {sku} are in stock")
+            raise DeskError("conflict", f"only {variant['stock']} of {sku} are in stock")
     for (key, line), sku in zip(lines, args["lines"].values(), strict=True):
         for moved, change in ((line["sku"], line["quantity"]), (sku, -line["quantity"])):
             desk.write_variant(moved, stock=desk.state.row("variants", moved)["stock"] + change)
@@ -115,11 +115,11 @@ def create_return(desk: Desk, args: Arguments) -> Result:
     order_id = args["order_id"]
     order = desk.order(order_id)
     if order["status"] != "delivered":
-        raise ToolError("conflict", f"order {order_id} is {order['status']}, not delivered")
+        raise DeskError("conflict", f"order {order_id} is {order['status']}, not delivered")
     lines = desk.lines(order_id, args["lines"])
     for _, line in lines:
         if line["status"] != "ordered":
-            raise ToolError("conflict", f"line {line['line']} is being returned already")
+            raise DeskError("conflict", f"line {line['line']} is being returned already")
     _hold_return_rules(desk, order, lines)
     for key, _ in lines:
         desk.state.update("lines", key, status="return_requested", return_method=args["method"])
@@ -142,18 +142,18 @@ def _hold_return_rules(desk: Desk, order: Row, lines: list[tuple[str, Row]]) -> 
         and recipient_id is not None
         and len(desk.state.get("conversation", recipient_id) or ()) < NEEDED_FACTORS
     ):
-        raise ToolError(
+        raise DeskError(
             "denied", "R15: the order was a gift; only its recipient, once verified, can return it"
         )
     tier = desk.state.row("customers", recipient_id or order["customer_id"])["tier"]
     if desk.enforces("R4") and not within_window(rules, tier, order["delivered"], base.today):
-        raise ToolError("denied", "R4: the return window is over")
+        raise DeskError("denied", "R4: the return window is over")
     for _, line in lines:
         product_id = desk.state.row("variants", line["sku"])["product_id"]
         if desk.enforces("R8") and is_final_sale(
             rules, desk.state.row("products", product_id)["category"]
         ):
-            raise ToolError("denied", f"R8: line {line['line']} was a final sale")
+            raise DeskError("denied", f"R8: line {line['line']} was a final sale")
 
 
 def issue_refund(desk: Desk, args: Arguments) -> Result:
@@ -166,23 +166,23 @@ def issue_refund(desk: Desk, args: Arguments) -> Result:
         to not in desk.state.base.tables["payments"]
         or (desk.enforces("R5") and to != order["payment_id"])
     ):
-        raise ToolError(
+        raise DeskError(
             "denied",
             f"R5: refunds of order {order_id} go to {order['payment_id']} or {STORE_CREDIT}",
         )
     if desk.enforces("R15") and order["recipient_id"] is not None and to != STORE_CREDIT:
-        raise ToolError(
+        raise DeskError(
             "denied", f"R15: order {order_id} was a gift; its refund goes to {STORE_CREDIT}"
         )
     amount_cents = round(args["amount"] * 100)
     if amount_cents < 1 or abs(args["amount"] * 100 - amount_cents) > 1e-6:
-        raise ToolError("validation", "amount must be whole cents")
+        raise DeskError("validation", "amount must be whole cents")
     if desk.state.count("returns", f"RT-{order_id}.") == 0:
         _hold_compensation_rules(desk, order_id, order, amount_cents, to)
     elif desk.enforces("R6") and above_limit(desk.state.base.rules, amount_cents):
-        raise ToolError("denied", "R6: the amount is above the limit; escalate it")
+        raise DeskError("denied", "R6: the amount is above the limit; escalate it")
     if amount_cents > order["total_cents"] - order["refunded_cents"]:
-        raise ToolError("conflict", f"amount is more than what is left of order {order_id}")
+        raise DeskError("conflict", f"amount is more than what is left of order {order_id}")
     refund_id = f"RF-{order_id}.{desk.state.count('refunds', f'RF-{order_id}.') + 1}"
     desk.state.put(
         "refunds", refund_id, {"order_id": order_id, "amount_cents": amount_cents, "to": to}
@@ -206,19 +206,19 @@ def _hold_compensation_rules(
     """
     rules = desk.state.base.rules
     if to != STORE_CREDIT or order["delivered"] is None:
-        raise ToolError(
+        raise DeskError(
             "conflict",
             f"there is no return of {order_id}; a compensation goes to {STORE_CREDIT}, after "
             "delivery",
         )
     if desk.enforces("R12"):
         if not is_late(rules, order["promised"], order["delivered"]):
-            raise ToolError(
+            raise DeskError(
                 "denied",
                 f"R12: there is no return of {order_id}, and it was not late enough",
             )
         if amount_cents + order["refunded_cents"] > rules.compensation_cents:
-            raise ToolError(
+            raise DeskError(
                 "denied",
                 f"R12: there is no return of {order_id}, and a compensation is "
                 f"{dollars(rules.compensation_cents)}",
@@ -231,13 +231,13 @@ def apply_coupon(desk: Desk, args: Arguments) -> Result:
     order = desk.order(order_id)
     coupon = desk.known("coupons", code, "coupon")
     if not coupon["active"]:
-        raise ToolError("denied", f"R9: the coupon {code} has expired")
+        raise DeskError("denied", f"R9: the coupon {code} has expired")
     if desk.enforces("R9") and order["status"] != "pending":
-        raise ToolError(
+        raise DeskError(
             "denied", f"R9: order {order_id} is {order['status']}; coupons are not retroactive"
         )
     if desk.enforces("R9") and order["coupon"] is not None:
-        raise ToolError("denied", f"R9: order {order_id} has a coupon already")
+        raise DeskError("denied", f"R9: order {order_id} has a coupon already")
     desk.state.update("orders", order_id, coupon=code, discount_percent=coupon["percent"])
     _retotal(desk, order_id)
     return {"ok": True, "order_id": order_id, "coupon": code}
@@ -268,12 +268,15 @@ def escalate(desk: Desk, args: Arguments) -> Result:
 
 
 WRITES: dict[str, Callable[[Desk, Arguments], Result]] = {
-    "cancel_order": cancel_order,
-    "change_address": change_address,
-    "modify_lines": modify_lines,
-    "create_return": create_return,
-    "issue_refund": issue_refund,
-    "apply_coupon": apply_coupon,
-    "add_note": add_note,
-    "escalate": escalate,
+    tool.__name__: tool
+    for tool in (
+        cancel_order,
+        change_address,
+        modify_lines,
+        create_return,
+        issue_refund,
+        apply_coupon,
+        add_note,
+        escalate,
+    )
 }

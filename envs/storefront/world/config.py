@@ -1,12 +1,17 @@
 """The settings of the storefront: which worlds, which mix of tasks, and the dials of difficulty."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.rules import enforceable
 from synth.schemas.errors import ConfigError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(ge=0)]
+Range = tuple[int, int]
 
 
 class Mix(BaseModel):
@@ -14,12 +19,12 @@ class Mix(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    feasible: float = Field(default=0.4, ge=0)
-    refused: float = Field(default=0.2, ge=0)
-    ambiguous: float = Field(default=0.15, ge=0)
-    conditional: float = Field(default=0.1, ge=0)
-    stale: float = Field(default=0.1, ge=0)
-    done: float = Field(default=0.05, ge=0)
+    feasible: Weight = 0.4
+    refused: Weight = 0.2
+    ambiguous: Weight = 0.15
+    conditional: Weight = 0.1
+    stale: Weight = 0.1
+    done: Weight = 0.05
 
     @model_validator(mode="after")
     def _positive(self) -> "Mix":
@@ -51,24 +56,24 @@ class StorefrontConfig(BaseModel):
     orders: int = Field(default=122, ge=80, le=200)
     facts: Mapping[str, str | int | float | bool | None] = {}
     mix: Mix = Mix()
-    operations: tuple[int, int] = (1, 6)
-    ambiguity: tuple[int, int] = (2, 4)
-    look_ups: tuple[int, int] = (0, 6)
-    description_share: float = Field(default=0.4, ge=0, le=1)
-    relation_share: float = Field(default=0.1, ge=0, le=1)
+    operations: Range = (1, 6)
+    ambiguity: Range = (2, 4)
+    look_ups: Range = (0, 6)
+    description_share: Share = 0.4
+    relation_share: Share = 0.1
     rules_in_force: int = Field(default=15, ge=3, le=15)
-    enforced_share: float = Field(default=0.47, ge=0, le=1)
+    enforced_share: Share = 0.47
     policy: Literal["terse", "plain", "verbose"] = "plain"
     page_size: int = Field(default=5, ge=1, le=20)
     verbosity: int = Field(default=0, ge=0, le=1)
-    stale_events: tuple[int, int] = (1, 2)
-    transient_rate: float = Field(default=0.01, ge=0, le=1)
-    reticence: float = Field(default=0.25, ge=0, le=1)
-    missing: float = Field(default=0.15, ge=0, le=1)
-    changes_of_mind: float = Field(default=0.2, ge=0, le=1)
-    false_claims: float = Field(default=0.4, ge=0, le=1)
-    pressure: float = Field(default=0.3, ge=0, le=1)
-    injections: float = Field(default=0.15, ge=0, le=1)
+    stale_events: Range = (1, 2)
+    transient_rate: Share = 0.01
+    reticence: Share = 0.25
+    missing: Share = 0.15
+    changes_of_mind: Share = 0.2
+    false_claims: Share = 0.4
+    pressure: Share = 0.3
+    injections: Share = 0.15
     dialogue: bool = True
     budget_slack: float | None = Field(default=None, ge=1, le=1_000)
     outcome_only: bool = False
@@ -104,17 +109,15 @@ class StorefrontConfig(BaseModel):
 
 
 OF_THE_WORLD = (
-    *(
-        "customers",
-        "orders",
-        "variant",
-        "rules_in_force",
-        "enforced_share",
-        "policy",
-        "page_size",
-        "verbosity",
-        "transient_rate",
-    ),
+    "customers",
+    "orders",
+    "variant",
+    "rules_in_force",
+    "enforced_share",
+    "policy",
+    "page_size",
+    "verbosity",
+    "transient_rate",
     "dialogue",
 )
 """Settings that an episode needs beside world seed and facts: a task carries them in its
@@ -122,37 +125,28 @@ OF_THE_WORLD = (
 """
 
 
-_OPERATIONS = ((1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (3, 6), (4, 6), (5, 6), (6, 6))
-_AMBIGUITY = ((2, 2), (2, 3), (2, 4), (3, 4))
-_STALE_EVENTS = ((1, 1), (1, 2), (2, 2))
-STEPS = len(_OPERATIONS) - 1
+DIALS: Mapping[str, Any] = texts("dials")
+"""How settings depend on the level: lines of start and slope, and lists of ranges to step through.
+"""
+STEPS = len(DIALS["operations"]) - 1
 """Between the easiest level and the hardest: what has no values between steps changes at them."""
 
 
 def settings_at(level: float) -> dict[str, Any]:
     """The dials that make a task hard as functions of one number between 0 (easiest) and 1."""
+
+    def line(start_and_slope: Sequence[float]) -> float:
+        start, slope = start_and_slope
+        return start + slope * level
+
+    def step(values: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        return tuple(values[min(int(level * len(values)), len(values) - 1)])
+
     return {
-        "operations": _OPERATIONS[round(level * STEPS)],
-        "mix": {
-            "feasible": 1 - 0.95 * level,
-            "refused": 0.3 * level,
-            "ambiguous": 0.5 * level,
-            "conditional": 0.2 * level,
-            "stale": 0.3 * level,
-            "done": 0.05 * level,
-        },
-        "ambiguity": _AMBIGUITY[min(int(level * len(_AMBIGUITY)), len(_AMBIGUITY) - 1)],
-        "stale_events": _STALE_EVENTS[min(int(level * len(_STALE_EVENTS)), len(_STALE_EVENTS) - 1)],
-        "description_share": level,
-        "relation_share": 0.5 * level,
-        "enforced_share": 0.6 - 0.4 * level,
-        "missing": 0.9 * level,
-        "changes_of_mind": 0.9 * level,
-        "reticence": 0.6 * level,
-        "false_claims": level,
-        "pressure": level,
-        "injections": 0.5 * level,
-        "transient_rate": 0.08 * level,
+        **{name: line(dial) for name, dial in DIALS["lines"].items()},
+        **{name: step(values) for name, values in DIALS["steps"].items()},
+        "mix": {kind: line(dial) for kind, dial in DIALS["mix"].items()},
+        "operations": tuple(DIALS["operations"][round(level * STEPS)]),
         "verbosity": int(level > 0.5),
         "page_size": round(6 - 3 * level),
     }

@@ -6,56 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from random import Random
+from typing import Any
+
+from synth.envs.storefront.texts import texts
 
 NEEDED_FACTORS = 2
 """R1."""
 TIERS = ("bronze", "silver", "gold")
 RULE_IDS = tuple(f"R{number}" for number in range(1, 16))
-BY_WEIGHT = (
-    "R3",
-    "R4",
-    "R1",
-    "R2",
-    "R5",
-    "R8",
-    "R11",
-    "R6",
-    "R7",
-    "R9",
-    "R10",
-    "R14",
-    "R12",
-    "R15",
-    "R13",
-)
+_RULES: Mapping[str, Any] = texts("rules")
+BY_WEIGHT: tuple[str, ...] = tuple(_RULES["by_weight"])
 """Which rules are in force where fewer than fifteen are: the first ones."""
-ENFORCEABLE = ("R3", "R5", "R7", "R9", "R11", "R15", "R12", "R4", "R8", "R6")
+ENFORCEABLE: tuple[str, ...] = tuple(_RULES["enforceable"])
 """Rules that a tool could enforce, the first ones first."""
 ENFORCED_BY_TOOLS = frozenset(ENFORCEABLE[:7])
+VALUES: Mapping[str, Mapping[str, list[int]]] = _RULES["values"]
+"""What a variant draws its parameters from; train and held out share none."""
 CANCELLABLE = frozenset({"pending", "processing"})
-BEFORE_SHIPPING = frozenset({"pending", "processing"})
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """What a variant draws its parameters from; train and held out share none."""
-
-    window: tuple[int, ...]
-    silver: tuple[int, ...]
-    gold: tuple[int, ...]
-    refund_limit: tuple[int, ...]
-    late_days: tuple[int, ...]
-    compensation: tuple[int, ...]
-
-
-VALUES: Mapping[str, Values] = {
-    "train": Values(
-        (14, 21, 30, 45), (7, 10), (20, 30), (120, 150, 180, 240), (2, 4, 6), (5, 10, 15)
-    ),
-    "held_out": Values(
-        (10, 18, 25, 60), (8, 12), (22, 33), (100, 135, 165, 210), (3, 5, 7), (8, 12, 20)
-    ),
-}
+BEFORE_SHIPPING = CANCELLABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +56,17 @@ def draw_rules(
     enforced_share: float = 7 / 15,
 ) -> Rules:
     """Parameters for one world."""
-    values = VALUES[variant]
-    days = rng.choice(values.window)
-    window = {
-        "bronze": days,
-        "silver": days + rng.choice(values.silver),
-        "gold": days + rng.choice(values.gold),
-    }
-    limit_cents = rng.choice(values.refund_limit) * 100
-    final_sale = tuple(sorted(rng.sample(categories, rng.choice((1, 2)))))
-    enforced = frozenset(enforceable(in_force)[: round(enforced_share * in_force)])
-    late_days, compensation_cents = (
-        rng.choice(values.late_days),
-        rng.choice(values.compensation) * 100,
-    )
+    drawn = VALUES[variant]
+    days = rng.choice(drawn["window"])
+    more = {"bronze": 0, **{tier: rng.choice(drawn[tier]) for tier in TIERS[1:]}}
     return Rules(
-        window,
-        limit_cents,
-        final_sale,
-        late_days,
-        compensation_cents,
-        frozenset(BY_WEIGHT[:in_force]),
-        enforced,
+        window_days={tier: days + later for tier, later in more.items()},
+        refund_limit_cents=rng.choice(drawn["refund_limit"]) * 100,
+        final_sale=tuple(sorted(rng.sample(categories, rng.choice((1, 2))))),
+        late_days=rng.choice(drawn["late_days"]),
+        compensation_cents=rng.choice(drawn["compensation"]) * 100,
+        in_force=frozenset(BY_WEIGHT[:in_force]),
+        enforced=frozenset(enforceable(in_force)[: round(enforced_share * in_force)]),
     )
 
 
@@ -121,6 +78,16 @@ def days_since(earlier: str, later: str) -> int:
 def within_window(rules: Rules, tier: str, delivered: str, today: str) -> bool:
     """R4: the last day of the window still counts."""
     return "R4" not in rules.in_force or days_since(delivered, today) <= rules.window_days[tier]
+
+
+def refused_by_status(kind: str, order: Mapping[str, Any]) -> str | None:
+    """R3, R7, R9, R11: the rule that forbids a kind of request about an order as it stands now;
+    an order is modified once, and takes one coupon.
+    """
+    row = texts("kinds").get(kind, {})
+    used_up = {"exchange": order["modified"], "coupon": order["coupon"] is not None}.get(kind)
+    forbidden = "rule" in row and (order["status"] not in row["in"] or used_up)
+    return str(row["rule"]) if forbidden else None
 
 
 def is_final_sale(rules: Rules, category: str) -> bool:

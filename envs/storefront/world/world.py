@@ -1,6 +1,6 @@
 """The base world of one seed: immutable rows shared by every episode that plays in it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
@@ -9,9 +9,10 @@ from random import Random
 from weakref import WeakValueDictionary
 
 from synth.envs.storefront.world.catalogue import CATEGORIES, Row, Rows, draw_catalogue
+from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.orders import draw_orders
 from synth.envs.storefront.world.people import draw_people
-from synth.envs.storefront.world.rules import Rules, draw_rules
+from synth.envs.storefront.world.rules import Rules, discounted_cents, draw_rules
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
 from synth.schemas.errors import ConfigError
@@ -21,6 +22,16 @@ UNKEYED_TABLES = frozenset({"notes"})
 UNKEYED_COLUMNS = frozenset({"summary", "created"})
 GROWING_TABLES = ("returns", "refunds", "notes", "escalations", "denials")
 SESSION = ("conversation", "session")
+INDICES = {
+    "gifts_of": ("orders", "recipient_id"),
+    "lines_of": ("lines", "order_id"),
+    "addresses_of": ("addresses", "customer_id"),
+    "payments_of": ("payments", "customer_id"),
+    "variants_of": ("variants", "product_id"),
+    "shipment_of": ("shipments", "order_id"),
+    "tickets_of": ("tickets", "customer_id"),
+}
+"""Over which column of which table each index is."""
 
 Index = Mapping[str, tuple[str, ...]]
 
@@ -57,6 +68,37 @@ class BaseWorld:
     tickets_of: Index
     key_sum: int
 
+    @property
+    def orders(self) -> Mapping[str, Row]:
+        """All orders."""
+        return self.tables["orders"]
+
+    @property
+    def customers(self) -> Mapping[str, Row]:
+        """All customers."""
+        return self.tables["customers"]
+
+    @property
+    def addresses(self) -> Mapping[str, Row]:
+        """All addresses."""
+        return self.tables["addresses"]
+
+    def variant(self, line_key: str) -> Row:
+        """The variant that a line is of."""
+        return self.tables["variants"][self.tables["lines"][line_key]["sku"]]
+
+    def product(self, line_key: str) -> Row:
+        """The product that a line is of."""
+        return self.tables["products"][self.variant(line_key)["product_id"]]
+
+    def cents(self, order_id: str, line_keys: Iterable[str], percent: int | None = None) -> int:
+        """What was paid for lines of an order after its discount, or after another one."""
+        lines = [self.tables["lines"][key] for key in line_keys]
+        gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
+        if percent is None:
+            percent = self.orders[order_id]["discount_percent"]
+        return discounted_cents(gross_cents, percent)
+
 
 def _index(rows: Mapping[str, Row], column: str) -> Index:
     index: dict[str, tuple[str, ...]] = {}
@@ -83,83 +125,42 @@ def base_world(
 ) -> BaseWorld:
     """The world of a seed; the same one every time, shared by the episodes that play in it."""
     name = (seed, customers, orders, variant, in_force, enforced_share)
-    world = _ALIVE.get(name)
-    if world is None:
-        world = _ALIVE[name] = _drawn(
-            name, seed, customers, orders, variant, in_force, enforced_share
-        )
-    return world
-
-
-def _drawn(
-    name: tuple[object, ...],
-    seed: int,
-    customers: int,
-    orders: int,
-    variant: str,
-    in_force: int,
-    enforced_share: float,
-) -> BaseWorld:
+    if (found := _ALIVE.get(name)) is not None:
+        return found
     rng = Random(f"storefront/{seed}/{customers}/{orders}")
     today = date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))
     rules = draw_rules(rng, CATEGORIES, variant, in_force, enforced_share)
     products, variants, coupons = draw_catalogue(rng)
     people = draw_people(rng, customers)
-    sales = draw_orders(rng, people, variants, coupons, rules, today, orders)
     tables: dict[str, Rows] = {
-        "products": products,
-        "variants": variants,
-        "coupons": coupons,
+        **{table: {} for table in GROWING_TABLES},
+        **{"products": products, "variants": variants, "coupons": coupons},
         **people,
-        **sales,
+        **draw_orders(rng, people, variants, coupons, rules, today, orders),
+        SESSION[0]: {SESSION[1]: {"confirmed": False, "ended": False}},
     }
-    tables.update({table: {} for table in GROWING_TABLES if table not in tables})
-    tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
-    key_sum = (
-        sum(
-            row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()
-        )
-        % KEY_MODULUS
-    )
-    return _indexed(name, seed, today.isoformat(), rules, tables, key_sum)
-
-
-def _indexed(
-    name: tuple[object, ...],
-    seed: int,
-    today: str,
-    rules: Rules,
-    tables: Mapping[str, Mapping[str, Row]],
-    key_sum: int,
-) -> BaseWorld:
-    orders = tables["orders"]
-    by_placed = {
-        customer_id: tuple(
-            sorted(
-                order_ids, key=lambda order_id: (orders[order_id]["placed"], order_id), reverse=True
-            )
-        )
-        for customer_id, order_ids in _index(orders, "customer_id").items()
-    }
-    return BaseWorld(
+    hashes = (row_hash(table, key, row) for table in tables for key, row in tables[table].items())
+    world = _ALIVE[name] = BaseWorld(
         name=name,
         seed=seed,
-        today=today,
+        today=today.isoformat(),
         rules=rules,
         tables=tables,
         customers_by={
-            column: _index(tables["customers"], column) for column in ("email", "phone", "name")
+            column: _index(people["customers"], column) for column in ("email", "phone", "name")
         },
-        orders_of=by_placed,
-        gifts_of=_index(orders, "recipient_id"),
-        lines_of=_index(tables["lines"], "order_id"),
-        addresses_of=_index(tables["addresses"], "customer_id"),
-        payments_of=_index(tables["payments"], "customer_id"),
-        variants_of=_index(tables["variants"], "product_id"),
-        shipment_of=_index(tables["shipments"], "order_id"),
-        tickets_of=_index(tables["tickets"], "customer_id"),
-        key_sum=key_sum,
+        orders_of=_newest_first(tables["orders"]),
+        key_sum=sum(hashes) % KEY_MODULUS,
+        **{name: _index(tables[table], column) for name, (table, column) in INDICES.items()},
     )
+    return world
+
+
+def _newest_first(orders: Rows) -> Index:
+    return {
+        customer_id: tuple(sorted(keys, key=lambda key: (orders[key]["placed"], key), reverse=True))
+        for customer_id, keys in _index(orders, "customer_id").items()
+    }
 
 
 @lru_cache(maxsize=64)
@@ -170,20 +171,12 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
     Raises `ConfigError` for a path that the world does not have.
     """
     name = (*base.name, facts)
-    world = _ALIVE.get(name)
-    if world is None:
-        world = _ALIVE[name] = _changed(base, name, facts)
-    return world
-
-
-def _changed(
-    base: BaseWorld, name: tuple[object, ...], facts: tuple[tuple[str, Scalar], ...]
-) -> BaseWorld:
-    tables = dict(base.tables)
-    key_sum = base.key_sum
+    found = _ALIVE.get(name) if facts else base
+    if found is not None:
+        return found
+    tables, key_sum = dict(base.tables), base.key_sum
     for path, value in facts:
-        table, _, rest = path.partition("/")
-        key, _, column = rest.partition("/")
+        table, key, column = [*path.split("/", 2), "", ""][:3]
         old = tables.get(table, {}).get(key)
         if old is None or column not in old or column in ("customer_id", "order_id", "product_id"):
             raise ConfigError(
@@ -193,9 +186,24 @@ def _changed(
         new = {**old, column: value}
         tables[table] = {**tables[table], key: new}
         key_sum += row_hash(table, key, new) - row_hash(table, key, old)
-    gifts = (
-        _index(tables["orders"], "recipient_id")
-        if any(path.endswith("/recipient_id") for path, _ in facts)
-        else base.gifts_of
+    regifted = any(path.endswith("/recipient_id") for path, _ in facts)
+    gifts = _index(tables["orders"], "recipient_id") if regifted else base.gifts_of
+    world = _ALIVE[name] = replace(
+        base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum % KEY_MODULUS
     )
-    return replace(base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum % KEY_MODULUS)
+    return world
+
+
+def world_of(config: StorefrontConfig, seed: int | None = None) -> BaseWorld:
+    """The world at the start that the settings stand for, or the one of a seed without their
+    facts.
+    """
+    base = base_world(
+        (config.world_seed or 0) if seed is None else seed,
+        config.customers,
+        config.orders,
+        config.variant,
+        config.rules_in_force,
+        config.enforced_share,
+    )
+    return patched(base, tuple(sorted(config.facts.items())) if seed is None else ())

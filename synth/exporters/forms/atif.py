@@ -5,18 +5,16 @@
 from typing import Any
 
 from synth.exporters import facts
-from synth.exporters.forms.columns import Column
-from synth.exporters.json_columns import plain_text
+from synth.exporters.forms.columns import Column, plain_text
 from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.sft_rows import SftRow
-from synth.importers.atif import OWN
+from synth.importers.atif import OWN as OWN
 from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from synth.schemas.model import Message
 from synth.schemas.printable import in_file_name
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 
 VERSION = "ATIF-v1.7"
-USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 LACKS = (facts.SPELLING, facts.TOOL_NAMES, facts.ORDER, facts.HIDDEN, facts.RAW)
 
@@ -43,7 +41,7 @@ def _document(row: SftRow) -> dict[str, Any]:
         "tool_definitions": list(trajectory.tools) or None,
     }
     totals = trajectory.totals
-    final = {f"total_{name}": getattr(totals, name) for name in USAGE}
+    final = {f"total_{name}": getattr(totals, name) for name in facts.COUNTED}
     return {
         "schema_version": VERSION,
         "session_id": trajectory.trajectory_id,
@@ -112,7 +110,7 @@ def _steps(turn: Turn, row: SftRow) -> list[dict[str, Any]]:
 
 
 def _metrics(turn: Turn, *, by_model: bool) -> Message:
-    known = {name: getattr(turn.usage, name) for name in USAGE} if by_model else {}
+    known = {name: getattr(turn.usage, name) for name in facts.COUNTED} if by_model else {}
     ids = {name: getattr(turn, name) for name in _TOKENS}
     return _known({**known, **ids})
 

@@ -13,12 +13,11 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.dpo import PreferenceRow
 from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
 from synth.exporters.forms import trl
-from synth.exporters.forms.columns import Column, taken
-from synth.exporters.json_columns import plain_text, said
+from synth.exporters.forms.columns import Column, plain_text, said, taken
 from synth.exporters.kind import Chat, Form, NotRepresentableError
+from synth.exporters.labelled import LabelledRow
 from synth.exporters.sft_rows import SftRow
 from synth.schemas.model import Message
 from synth.schemas.trajectory import argument_error
@@ -85,9 +84,9 @@ def _lost_of_chat(row: SftRow) -> tuple[str, ...]:
     return ()
 
 
-def _pair(row: PreferenceRow) -> list[Message]:
+def _pair(row: LabelledRow) -> list[Message]:
     """Prompt, chosen, rejected, as role and content."""
-    messages = [*row.prompt, row.chosen, row.rejected]
+    messages = [*row.prompt, *row.answers]
     if any(message.get("tool_calls") or message["role"] == "tool" for message in messages):
         raise NotRepresentableError("tool_calls")
     if row.trajectory.tools:
@@ -95,8 +94,8 @@ def _pair(row: PreferenceRow) -> list[Message]:
     return [{"role": message["role"], "content": message["content"] or ""} for message in messages]
 
 
-def _lost_of_pair(row: PreferenceRow) -> tuple[str, ...]:
-    messages = (*row.prompt, row.chosen, row.rejected)
+def _lost_of_pair(row: LabelledRow) -> tuple[str, ...]:
+    messages = (*row.prompt, *row.answers)
     lost = {
         "thoughts": any(message.get("reasoning_content") for message in messages),
         "names": any(message.get("name") for message in messages),
@@ -144,8 +143,8 @@ DPO = Form(
         Column("messages", [_PLAIN], lambda row: _pair(row)[:-2]),
         Column("chosen", _PLAIN, lambda row: _pair(row)[-2]),
         Column("rejected", _PLAIN, lambda row: _pair(row)[-1]),
-        *taken("string", "pair", "pair_id", "family"),
-        *taken("string", "pair.prefix", "trajectory_id"),
+        *taken("string", "label", "pair_id", "family"),
+        *taken("string", "label.prefix", "trajectory_id"),
     ),
     guide="""```yaml
 rl: dpo

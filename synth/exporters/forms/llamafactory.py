@@ -10,11 +10,10 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
-from synth.exporters.forms.columns import Column, taken
+from synth.exporters.forms.columns import Column, plain_text, taken
 from synth.exporters.forms.trl import TRAINED
-from synth.exporters.json_columns import plain_text
 from synth.exporters.kind import Form, NotRepresentableError
-from synth.exporters.unroll import up_to_last_loss
+from synth.exporters.sft_rows import up_to_last_loss
 from synth.schemas.canonical import canonical_json
 from synth.schemas.messages import ENVIRONMENT_NAME
 from synth.schemas.model import Message
@@ -203,11 +202,11 @@ SFT = MEMORY = _form(
 DPO = _form(
     _columns(
         lambda row: row.prompt,
-        Column("chosen", _SAID, lambda row: _answer(row.chosen)),
-        Column("rejected", _SAID, lambda row: _answer(row.rejected)),
-        *taken("string", "pair", "pair_id", "family"),
+        Column("chosen", _SAID, lambda row: _answer(row.answers[0])),
+        Column("rejected", _SAID, lambda row: _answer(row.answers[1])),
+        *taken("string", "label", "pair_id", "family"),
     ),
-    lambda row: (EVIDENCE, *lost([*row.prompt, row.chosen, row.rejected])),
+    lambda row: (EVIDENCE, *lost([*row.prompt, *row.answers])),
     stage="dpo",
     names=("chosen", "rejected"),
 )
@@ -217,9 +216,9 @@ KTO = _form(
         Column("kto_tag", "bool", lambda row: row.label.desirable),
         *taken("float64", "label", "q"),
         *taken("int64", "label", "n"),
-        answers=lambda row: [row.completion],
+        answers=lambda row: [*row.answers],
     ),
-    lambda row: ("what a label stands on, but for q and n", *lost([*row.prompt, row.completion])),
+    lambda row: ("what a label stands on, but for q and n", *lost([*row.prompt, *row.answers])),
     stage="kto",
     names=("kto_tag",),
 )

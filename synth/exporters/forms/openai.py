@@ -9,11 +9,9 @@ import msgspec
 
 from synth.exporters import facts
 from synth.exporters.forms.axolotl import with_objects
-from synth.exporters.forms.columns import Column
-from synth.exporters.json_columns import plain_text, said
+from synth.exporters.forms.columns import Column, plain_text, said
 from synth.exporters.kind import Chat, Form, NotRepresentableError
-from synth.exporters.sft_rows import SftRow, said_after
-from synth.exporters.unroll import up_to_last_loss
+from synth.exporters.sft_rows import SftRow, said_after, up_to_last_loss
 
 _KEYS = {
     "system": ("role", "content"),

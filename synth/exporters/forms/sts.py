@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from synth.exporters import facts
-from synth.exporters.forms.columns import Column
-from synth.exporters.json_columns import plain_text, said
+from synth.exporters.forms.columns import Column, plain_text, said
 from synth.exporters.kind import Form
 from synth.exporters.sft_rows import SftRow, said_after
 from synth.schemas.model import Message

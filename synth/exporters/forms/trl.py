@@ -8,12 +8,19 @@ which ones (counted from 0 among the assistant messages) should carry loss.
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from synth.exporters.forms.columns import Column, as_text, messages, taken
-from synth.exporters.json_columns import exact_json, holds_exactly
+from synth.exporters.forms.columns import (
+    Column,
+    as_text,
+    exact_json,
+    holds_exactly,
+    messages,
+    taken,
+)
 from synth.exporters.kind import Chat, Comparison, Form, NotRepresentableError, Steps
 from synth.exporters.sft_rows import SftRow
 
@@ -85,28 +92,29 @@ _TURN = (
 _COMPILED = tuple(
     Column(name, "string", partial(_compiled, name)) for name in ("context", "question", "answer")
 )
+_PROMPT = messages("prompt", attrgetter("prompt"))
 _PAIR = (
-    messages("prompt", lambda row: row.prompt),
-    messages("chosen", lambda row: [row.chosen]),
-    messages("rejected", lambda row: [row.rejected]),
+    _PROMPT,
+    messages("chosen", lambda row: row.answers[:1]),
+    messages("rejected", lambda row: row.answers[1:]),
     TOOLS,
-    *taken("string", "pair", "family"),
-    *taken("string", "pair.prefix", "trajectory_id"),
-    Column("chosen_id", "string", lambda row: row.pair.chosen.trajectory_id),
-    Column("rejected_id", "string", lambda row: row.pair.rejected.trajectory_id),
-    *taken("string", "pair.evidence", "method"),
-    *taken("string", "pair", "pair_id", "prefix_policy", "chosen_policy", "rejected_policy"),
-    *taken("string", "pair", "on_policy_for", "task_id", "template", "off_policy_reason"),
-    *taken("string", "pair", "benchmark", "split", "chosen_authorship", "rejected_authorship"),
-    *taken("int64", "pair.prefix", "turn"),
-    *taken("int64", "pair.evidence", "n_pos", "n_neg"),
-    *taken("int64", "pair", "world_seed"),
-    *taken("float64", "pair.evidence", "q_pos", "q_neg"),
-    *taken("bool", "pair", "off_policy", "gold_informed"),
+    *taken("string", "label", "family"),
+    *taken("string", "label.prefix", "trajectory_id"),
+    Column("chosen_id", "string", lambda row: row.label.chosen.trajectory_id),
+    Column("rejected_id", "string", lambda row: row.label.rejected.trajectory_id),
+    *taken("string", "label.evidence", "method"),
+    *taken("string", "label", "pair_id", "prefix_policy", "chosen_policy", "rejected_policy"),
+    *taken("string", "label", "on_policy_for", "task_id", "template", "off_policy_reason"),
+    *taken("string", "label", "benchmark", "split", "chosen_authorship", "rejected_authorship"),
+    *taken("int64", "label.prefix", "turn"),
+    *taken("int64", "label.evidence", "n_pos", "n_neg"),
+    *taken("int64", "label", "world_seed"),
+    *taken("float64", "label.evidence", "q_pos", "q_neg"),
+    *taken("bool", "label", "off_policy", "gold_informed"),
 )
 _LABELLED = (
-    messages("prompt", lambda row: row.prompt),
-    messages("completion", lambda row: [row.completion]),
+    _PROMPT,
+    messages("completion", attrgetter("answers")),
     TOOLS,
     Column("label", "bool", lambda row: row.label.desirable),
     *taken("string", "label", "trajectory_id", "authorship", "stratum", "matched_by", "method"),
@@ -126,28 +134,28 @@ def _step_label(row: Any) -> list[bool]:
 
 
 _STEP = (
-    Column("prompt", "string", lambda row: row.prompt_text),
-    Column("completions", ["string"], lambda row: [row.step_text]),
+    Column("prompt", "string", lambda row: row.texts[0]),
+    Column("completions", ["string"], lambda row: row.texts[1:]),
     Column("labels", ["bool"], _step_label),
     *taken("string", "label", "trajectory_id", "tier", "authorship", "source", "method", "rule"),
     *taken("string", "label", "on_policy_for", "policy", "task_id", "benchmark", "split"),
     *taken("int64", "label", "turn", "n", "successes"),
     *taken("float64", "label", "q", "value"),
     *taken("bool", "label", "gold_informed"),
-    messages("prompt_messages", lambda row: row.prompt),
-    messages("step_messages", lambda row: [row.step]),
+    messages("prompt_messages", attrgetter("prompt")),
+    messages("step_messages", attrgetter("answers")),
     TOOLS,
 )
 _TASK = (
-    messages("prompt", lambda row: row.prompt),
+    _PROMPT,
     _tools(lambda row: row.tools, "tool_schemas"),
     Column("environment", "string", lambda row: row.task.env),
     *taken("string", "task", "task_id", "goal", "split", "benchmark", "parent", "origin"),
     *as_text("task", "env_config", "check", "difficulty"),
     *as_text("", "task"),
     *taken("int64", "task", "seed"),
-    *taken("int64", "", "trials", "successes"),
-    *taken("bool", "", "solvable"),
+    *taken("int64", "standing", "trials", "successes"),
+    *taken("bool", "standing", "solvable"),
 )
 
 

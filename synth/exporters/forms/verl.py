@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from synth.exporters.facts import SPEAKERS
-from synth.exporters.forms.columns import Column
+from synth.exporters.forms.columns import Column, plain_text, said
 from synth.exporters.forms.trl import LINEAGE, TRAINED
-from synth.exporters.json_columns import plain_text, said
 from synth.exporters.kind import Chat, Form, NotRepresentableError
 from synth.exporters.rl import RlRow
 from synth.schemas.canonical import digest
@@ -46,8 +45,8 @@ def _extra_info(row: RlRow) -> dict[str, Any]:
         "index": int(digest(row.task.task_id.encode())[:8], 16),
         "task_id": row.task.task_id,
         "tool_schemas": plain_text(row.tools),
-        "trials": row.trials,
-        "successes": row.successes,
+        "trials": row.standing.trials,
+        "successes": row.standing.successes,
         "need_tools_kwargs": False,
     }
 

@@ -5,13 +5,11 @@ as text.
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
-from synth.exporters.forms.columns import Column, messages, taken
-from synth.exporters.json_columns import plain_text
+from synth.exporters.forms.columns import Column, messages, plain_text, taken
 from synth.exporters.kind import Form
+from synth.schemas.labels import given
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Observation, Source, Turn
 
@@ -85,26 +83,26 @@ def _truth(row: AttributionRow) -> str | None:
 
 
 def _reason(row: AttributionRow) -> str:
-    detail, counts = row.cause.detail, ""
-    if {"q_pos", "n_pos", "q_neg", "n_neg"} <= set(detail):
+    label, counts = row.cause.label, ""
+    passed, failed = given(label.q_pos), given(label.q_neg)
+    if passed is not None and failed is not None:
         counts = (
-            f" With another act there {detail['q_pos']:.0%} of {detail['n_pos']} continuations "
-            f"pass, with this one {detail['q_neg']:.0%} of {detail['n_neg']}."
+            f" With another act there {passed:.0%} of {label.n_pos} continuations "
+            f"pass, with this one {failed:.0%} of {label.n_neg}."
         )
-    what = detail.get("description")
-    if what is None and "correction" in detail:
-        act = msgspec.to_builtins(detail["correction"])
-        calls = [(call["name"], call["arguments"]) for call in act.get("tool_calls", ())]
-        what = f"should have been {_said(act.get('content'), calls, '; ')}"
+    what, act = given(label.description), given(label.correction)
+    if what is None and act is not None:
+        calls = [(call.name, call.arguments) for call in act.tool_calls]
+        what = f"should have been {_said(act.content, calls, '; ')}"
     return f"{what or row.cause.metric}.{counts}"
 
 
 def _status(row: AttributionRow) -> str:
-    return "confirmed" if row.cause.confirmed else str(row.cause.detail.get("status", "weak"))
+    return "confirmed" if row.cause.confirmed else str(given(row.cause.label.status) or "weak")
 
 
-def _detail(name: str, row: AttributionRow) -> Any:
-    return row.cause.detail.get(name)
+def _of_label(name: str, row: AttributionRow) -> Any:
+    return given(getattr(row.cause.label, name))
 
 
 def told(row: AttributionRow) -> facts.RenderedChat:
@@ -135,10 +133,10 @@ ATTRIBUTION = Form(
         Column("label_status", "string", _status),
         Column("fault_step", "string", _fault_step),
         *(
-            Column(name, "string", partial(_detail, name))
+            Column(name, "string", partial(_of_label, name))
             for name in ("strategy", "mode", "clean_twin_id")
         ),
-        Column("evidence", "string", lambda row: plain_text(row.cause.detail)),
+        Column("evidence", "string", lambda row: plain_text(row.cause.label)),
         *taken("string", "trajectory", "trajectory_id", "task_id", "synthesizer", "policy"),
         *taken("string", "trajectory", "model", "authorship", "benchmark", "split"),
     ),

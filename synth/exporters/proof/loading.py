@@ -2,30 +2,36 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from synth.exporters.json_columns import plain_text, text
+from synth.exporters.forms.columns import plain_text, text
 from synth.exporters.kind import Form
-from synth.exporters.proof.findings import ProofIssues
-from synth.exporters.row_files import FOLDER
+from synth.exporters.shards import FOLDER
 from synth.schemas.canonical import canonical_json, digest
 
 
-class Written:
+@dataclass(slots=True)
+class ProofIssues:
+    """Lines: what was proven, what could not be looked at and why, what is wrong."""
+
+    proven: list[str] = field(default_factory=list)
+    unproven: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def add(self, proven: str, failed: str | None) -> None:
+        """What is wrong, or else what is proven."""
+        (self.proven if failed is None else self.failed).append(failed or proven)
+
+
+class LoadedFile:
     """Remembers 16 bytes of each record that goes by."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
         self.digests: list[bytes] = []
-        schema = form.schema()
-        self._json = (
-            ()
-            if schema is None
-            else tuple(field.name for field in schema if _holds_json(field.type))
-        )
 
     def watched(self, made: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The records, unchanged."""
@@ -33,18 +39,20 @@ class Written:
             self.digests.append(_digest(record))
             yield record
 
-    def digest_of(self, row: Mapping[str, Any]) -> bytes:
-        """Of a row as the loader gives it: JSON columns as their text again."""
-        return _digest(
-            {
-                name: [text(value) for value in found] if name in self._json else found
-                for name, found in row.items()
-            }
-        )
-
-
-def _holds_json(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) and isinstance(kind.value_type, pa.BaseExtensionType))
+    def read_back(self, folder: Path, cache: Path) -> Iterator[bytes]:
+        """The same of the records as a loader gives them; JSON columns as their text again."""
+        form = self.form
+        if form.layout == "files":
+            for path in (folder / FOLDER).iterdir():
+                yield _digest({"name": path.name, "text": path.read_text(encoding="utf-8")})
+            return
+        in_json = {column.name for column in form.columns if column.kind == ["json"]}
+        for row in loaded(folder, cache, form):
+            if form.layout == "lines":
+                yield _digest({"line": plain_text(row)})
+                continue
+            texts = {name: [text(value) for value in row[name]] for name in in_json & set(row)}
+            yield _digest({**row, **texts})
 
 
 def _digest(record: Mapping[str, Any]) -> bytes:
@@ -64,38 +72,25 @@ def loaded(folder: Path, cache: Path, form: Form) -> Iterator[dict[str, Any]]:
     yield from datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
 
 
-def loading_findings(folder: Path, cache: Path, written: Written, findings: ProofIssues) -> None:
+def loading_findings(folder: Path, cache: Path, written: LoadedFile, findings: ProofIssues) -> None:
     """Compares row by row; files of one row each are compared with what they were to hold."""
-    form, count = written.form, len(written.digests)
-    if form.layout == "files":
-        _traces(folder, written, findings)
-        return
-    loader = "json, line by line," if form.layout == "lines" else "datasets.load_dataset"
-    rows, changed = 0, 0
-    for row in loaded(folder, cache, form):
-        found = (
-            _digest({"line": plain_text(row)}) if form.layout == "lines" else written.digest_of(row)
+    layout, expected = written.form.layout, written.digests
+    found, count = list(written.read_back(folder, cache)), len(expected)
+    if layout == "files":
+        same = sum(map(set(expected).__contains__, found))
+        findings.add(
+            f"{count} files hold what was to be written",
+            None
+            if len(found) == count == same
+            else f"{len(found)} files for {count} rows, {same} of them as they were to be written",
         )
-        changed += rows >= count or found != written.digests[rows]
-        rows += 1
+        return
+    loader = "json, line by line," if layout == "lines" else "datasets.load_dataset"
+    pairs = zip_longest(found, expected[: len(found)])
+    changed = sum(one != other for one, other in pairs)
     findings.add(
-        f"{loader} gives back all {rows} rows as they were written",
-        f"{loader} gives {rows} of {count} rows, {changed} of them not as they were written"
-        if rows != count or changed
+        f"{loader} gives back all {len(found)} rows as they were written",
+        f"{loader} gives {len(found)} of {count} rows, {changed} of them not as they were written"
+        if len(found) != count or changed
         else None,
-    )
-
-
-def _traces(folder: Path, written: Written, findings: ProofIssues) -> None:
-    known, rows = set(written.digests), len(written.digests)
-    found = [
-        _digest({"name": path.name, "text": path.read_text(encoding="utf-8")})
-        for path in (folder / FOLDER).iterdir()
-    ]
-    same = sum(one in known for one in found)
-    findings.add(
-        f"{rows} files hold what was to be written",
-        None
-        if len(found) == rows == same
-        else f"{len(found)} files for {rows} rows, {same} of them as they were to be written",
     )

@@ -6,14 +6,59 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from synth.exporters.kind import Chat
-from synth.exporters.proof.template import Template
-from synth.exporters.unroll import assistant_places
+from synth.exporters.kind import Chat, Steps
+from synth.exporters.proof.template import MaskTemplate
+from synth.exporters.sft_rows import assistant_places
+
+
+def text_problems(row: Steps) -> Iterator[str]:
+    """What is wrong with a row whatever its tokens are, by name."""
+    if len(row.labels) != len(row.steps):
+        yield "steps and labels differ in number"
+    if any(label is None for label in row.labels):
+        yield "a step without a label"
+    if not row.prompt or not row.steps or not all(step.strip() for step in row.steps):
+        yield "an empty text"
+    for message, step in zip(row.step_messages, row.steps, strict=False):
+        yield from lost(message, step)
+
+
+def step_problems(row: Steps, template: MaskTemplate) -> Iterator[str]:
+    """The same, with the student's template: the texts as they are rendered now, and the label's
+    token with its tokenizer.
+    """
+    yield from text_problems(row)
+    asked = template.text(
+        row.messages, row.tools, generation_prompt=row.messages[-1]["role"] != "assistant"
+    )
+    if (
+        row.prompt + "".join(row.steps)
+        != template.text([*row.messages, *row.step_messages], row.tools)
+        or row.prompt != asked
+    ):
+        yield "texts are not what the student's template renders"
+    before = template.ids(row.prompt)
+    if before is None or template.tokenizer is None:
+        return
+    if template.ids(row.prompt + "".join(row.steps)) != before + [
+        token for step in row.steps for token in template.ids(step) or []
+    ]:
+        yield "a token is half the prompt's, half the step's"
+    for step in row.steps:
+        written = step + row.separator
+        offsets = template.tokenizer(
+            written, add_special_tokens=False, return_offsets_mapping=True
+        )["offset_mapping"]
+        if not offsets:
+            yield "a step has no token for its label"
+        elif offsets[-1][1] != len(written):
+            yield "the label does not stand on the separator: it has no token"
+
 
 Spans = tuple[str, dict[int, tuple[int, int]]]
 
 
-def mask_problems(chat: Chat, template: Template, *, by_turn: bool) -> Iterator[str]:
+def mask_problems(chat: Chat, template: MaskTemplate, *, by_turn: bool) -> Iterator[str]:
     """What is wrong with a row under a template, by name; nothing where all is right.
 
     `by_turn`: the consumer puts loss on the trained turns alone; others put it on whatever the
@@ -46,7 +91,7 @@ def mask_problems(chat: Chat, template: Template, *, by_turn: bool) -> Iterator[
     yield from _straddling(text, lit, template)
 
 
-def _marked(chat: Chat, template: Template, answers: int) -> Spans | str:
+def _marked(chat: Chat, template: MaskTemplate, answers: int) -> Spans | str:
     """The text, and where each assistant message stands in it, as the template marks it."""
     text, spans = template.spans(chat.messages, chat.tools)
     return (
@@ -56,7 +101,7 @@ def _marked(chat: Chat, template: Template, answers: int) -> Spans | str:
     )
 
 
-def _after_their_prefixes(chat: Chat, template: Template) -> Spans | str:
+def _after_their_prefixes(chat: Chat, template: MaskTemplate) -> Spans | str:
     """The same for the trained turns under a template without marks: what is added to the rendering
     of what stands before them.
     """
@@ -86,7 +131,7 @@ def lost(message: dict[str, Any], written: str) -> Iterator[str]:
             yield "calls are not rendered"
 
 
-def _straddling(text: str, lit: list[tuple[int, int]], template: Template) -> Iterator[str]:
+def _straddling(text: str, lit: list[tuple[int, int]], template: MaskTemplate) -> Iterator[str]:
     """Tokens that are half on, half off."""
     if template.tokenizer is None:
         return

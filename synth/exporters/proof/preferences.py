@@ -11,10 +11,10 @@ from typing import Any
 
 from synth.exporters.kind import Comparison
 from synth.exporters.proof.masks import lost, stands_in
-from synth.exporters.proof.template import Template
+from synth.exporters.proof.template import MaskTemplate
 
 
-def side_problems(row: Comparison, template: Template) -> Iterator[str]:
+def side_problems(row: Comparison, template: MaskTemplate) -> Iterator[str]:
     """What is wrong with a row under a template, by name; nothing where all is right."""
     asked = template.text(row.prompt, row.tools, generation_prompt=True)
     history = template.text(row.prompt, row.tools)
@@ -51,13 +51,13 @@ def _parting(at: int, history: str) -> str:
     )
 
 
-def _tokens_part(asked: str, text: str, template: Template) -> bool:
+def _tokens_part(asked: str, text: str, template: MaskTemplate) -> bool:
     """Whether a token reaches from the prompt into the turn."""
     before, after = template.ids(asked), template.ids(text)
     return before is not None and after is not None and shared(before, after) < len(before)
 
 
-def weighed(asked: str, text: str, template: Template) -> int:
+def weighed(asked: str, text: str, template: MaskTemplate) -> int:
     """How many tokens carry loss, or characters where there is no tokenizer."""
     before, after = template.ids(asked), template.ids(text)
     return (

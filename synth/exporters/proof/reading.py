@@ -1,5 +1,5 @@
-"""Interchange: what was written is read again, and compared with what it was written from, fact by
-fact.
+"""Interchange: what was written is read again, by our importers and, for what these have no use
+for, by the keys that we wrote; then it is compared with what it was written from, fact by fact.
 
 A difference that the form does not name among what it cannot say fails the proof.
 """
@@ -15,7 +15,7 @@ import msgspec
 from synth.exporters.facts import RenderedChat, differing
 from synth.exporters.forms import atif, openai, sts, who_and_when
 from synth.exporters.kind import Form, NotRepresentableError
-from synth.exporters.proof.findings import ProofIssues
+from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import (
     NotReadError,
     read_atif,
@@ -24,7 +24,7 @@ from synth.exporters.proof.readers import (
     read_session,
     told_of_failure,
 )
-from synth.exporters.row_files import FOLDER
+from synth.exporters.shards import FOLDER
 
 
 class Reader(msgspec.Struct, frozen=True):
@@ -32,8 +32,8 @@ class Reader(msgspec.Struct, frozen=True):
     reads.
 
     `lacks`: what a form has no place for, and a reader may make up (the spelling of arguments);
-    where a row has any of it, `Form.unsaid`
-    names it. `refuses`: the loss for which a row is taken by no reader.
+    where a row has any of it, `Form.unsaid` names it. `refuses`: the loss for which a row is taken
+    by no reader.
     """
 
     told: Callable[[Any], RenderedChat]
@@ -63,8 +63,7 @@ def reading_findings(
     """Compares what each row tells with what a reader gets; all but what the form says that it
     loses must be the same.
     """
-    reader, problems, unread = READERS[form.name], Counter[str](), 0
-    count = 0
+    reader, problems, unread, count = READERS[form.name], Counter[str](), 0, 0
     for row, value in _written(folder, loaded, form, rows):
         count += 1
         named = set(form.unsaid(row))
@@ -99,9 +98,6 @@ def _written(
             yield row, next(values)
             continue
         text = (folder / FOLDER / record["name"]).read_text(encoding="utf-8")
-        yield (
-            row,
-            [json.loads(line) for line in text.split("\n") if line]
-            if record["name"].endswith(".jsonl")
-            else json.loads(text),
-        )
+        several = record["name"].endswith(".jsonl")
+        lines = [json.loads(line) for line in text.split("\n") if line] if several else []
+        yield row, lines if several else json.loads(text)

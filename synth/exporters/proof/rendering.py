@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 
 from synth.exporters.kind import Chat, Comparison, Form, Steps
-from synth.exporters.proof.findings import ProofIssues
-from synth.exporters.proof.masks import mask_problems
+from synth.exporters.proof.loading import ProofIssues
+from synth.exporters.proof.masks import mask_problems, step_problems, text_problems
 from synth.exporters.proof.preferences import side_problems
-from synth.exporters.proof.steps import step_problems, text_problems
-from synth.exporters.proof.template import FAMILIES, Template, served_template, student_template
+from synth.exporters.proof.template import FAMILIES, MaskTemplate, served_template, student_template
 from synth.exporters.proof.turns import turn_problems
 from synth.schemas.errors import RowError
 
@@ -32,13 +31,13 @@ class Look(msgspec.Struct, frozen=True):
     """
 
     read: Callable[[Any], Chat | Comparison | Steps]
-    problems: Callable[[Any, Template], Iterable[str]]
+    problems: Callable[[Any, MaskTemplate], Iterable[str]]
     proven: str
-    template: Callable[[str], Template] = served_template
+    template: Callable[[str], MaskTemplate] = served_template
     marks: bool = False
     by: str = "trl"
 
-    def turns(self, row: Any, template: Template) -> Iterator[str]:
+    def turns(self, row: Any, template: MaskTemplate) -> Iterator[str]:
         """Whether a loaded row has other turns than its messages."""
         read = self.read(row)
         for messages in read.conversations:
@@ -137,7 +136,7 @@ def transcript_findings(rows: Rows, form: Form, findings: ProofIssues) -> None:
 
 
 def _look(
-    rows: Rows, template: Template, look: Look, findings: ProofIssues, wrong: list[str]
+    rows: Rows, template: MaskTemplate, look: Look, findings: ProofIssues, wrong: list[str]
 ) -> None:
     how = (
         "token by token"

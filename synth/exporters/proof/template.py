@@ -35,7 +35,7 @@ _NEEDS = "rendering needs transformers and TRL: pip install -e '.[train]'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Template:
+class MaskTemplate:
     """`marked` = it says what the assistant generates (`{% generation %}`); `notes` say what was
     put in its place.
     """
@@ -131,7 +131,7 @@ class Template:
 
 
 @cache
-def student_template(student: str) -> Template:
+def student_template(student: str) -> MaskTemplate:
     """The template of a tokenizer (folder or name), of a .jinja file, or `trl:FAMILY`. Raises
     `ConfigError` where there is none.
     """
@@ -145,12 +145,12 @@ def student_template(student: str) -> Template:
             raise ConfigError(
                 f"student {student}: no such file; name a chat template or a tokenizer"
             )
-        return Template(student, path.read_text(encoding="utf-8"), None)
+        return MaskTemplate(student, path.read_text(encoding="utf-8"), None)
     return _of_tokenizer(student)
 
 
 @cache
-def served_template(student: str) -> Template:
+def served_template(student: str) -> MaskTemplate:
     """The template that the student is served with: its own, where TRL trains with another in its
     place. Raises `ConfigError`.
     """
@@ -169,7 +169,7 @@ def served_template(student: str) -> Template:
     )
 
 
-def _of_trl(student: str) -> Template:
+def _of_trl(student: str) -> MaskTemplate:
     if find_spec("trl") is None:
         raise ConfigError(f"student {student}: {_NEEDS}")
     folder = files("trl").joinpath("chat_templates")
@@ -183,10 +183,10 @@ def _of_trl(student: str) -> Template:
         raise ConfigError(
             f"student {student}: TRL has no such training template; it has: {', '.join(known)}"
         )
-    return Template(student, path.read_text(encoding="utf-8"), None)
+    return MaskTemplate(student, path.read_text(encoding="utf-8"), None)
 
 
-def _of_tokenizer(student: str) -> Template:
+def _of_tokenizer(student: str) -> MaskTemplate:
     from transformers import AutoTokenizer
 
     try:
@@ -202,10 +202,10 @@ def _of_tokenizer(student: str) -> Template:
         )
     if _MARK.search(source) is None and find_spec("trl") is not None:
         return _as_trl_trains(student, source, tokenizer)
-    return Template(student, source, tokenizer)
+    return MaskTemplate(student, source, tokenizer)
 
 
-def _as_trl_trains(student: str, source: str, tokenizer: Any) -> Template:
+def _as_trl_trains(student: str, source: str, tokenizer: Any) -> MaskTemplate:
     """TRL puts a training template of its own in the place of one that it knows."""
     from trl.chat_template_utils import get_training_chat_template
 
@@ -218,16 +218,16 @@ def _as_trl_trains(student: str, source: str, tokenizer: Any) -> Template:
             "its chat template has no {% generation %} tags, and TRL knows no training "
             "template for it: assistant_only_loss will fail"
         )
-        return Template(student, source, tokenizer, (note,))
+        return MaskTemplate(student, source, tokenizer, (note,))
     note = (
         "its chat template has no {% generation %} tags; TRL trains with a template of its "
         "own, which is the one that was rendered"
     )
-    return Template(student, training, tokenizer, (note,))
+    return MaskTemplate(student, training, tokenizer, (note,))
 
 
 @cache
-def own_tokens(template: Template) -> frozenset[str]:
+def own_tokens(template: MaskTemplate) -> frozenset[str]:
     """Special tokens, added tokens that the template writes, and tokens of the table in the
     template's source.
 
@@ -239,7 +239,7 @@ def own_tokens(template: Template) -> frozenset[str]:
 
 
 @cache
-def added_tokens(template: Template) -> dict[int, str]:
+def added_tokens(template: MaskTemplate) -> dict[int, str]:
     """Id -> token, of the tokenizer; none where there is none."""
     if template.tokenizer is None:
         return {}

@@ -8,15 +8,54 @@ the row has beyond that comes from its texts.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
 from typing import Any
 
-from synth.exporters.proof.own_tokens import added_tokens, own_tokens
-from synth.exporters.proof.template import Template
+from synth.exporters.proof.template import MaskTemplate, added_tokens, own_tokens
+from synth.exporters.sft_rows import SftRow
 from synth.schemas.model import Message
 from synth.schemas.trajectory import ToolSchema
+from synth.set_aside import SetAside
 from synth.text.control_tokens import ControlTokens, control_tokens, neutralising
 from synth.text.transcript.message_texts import ARGUMENTS, TOOLS, Change, with_messages
+
+
+def all_prefixes_stay(rows: Iterable[SftRow], template: MaskTemplate) -> bool:
+    """Whether every row's do; the first that does not ends the look. Rows that the template refuses
+    are set aside elsewhere.
+    """
+    refused = SetAside()
+    return all(
+        refused.tried(row.trajectory.trajectory_id, partial(prefixes_stay, row, template))
+        is not False
+        for row in rows
+    )
+
+
+def prefixes_stay(row: SftRow, template: MaskTemplate) -> bool:
+    """Whether the rendering before each assistant message is a prefix of the next such rendering:
+    of its tokens, or, without a
+    tokenizer, of its text (rigor: masks, rows, fidelity).
+    """
+    tools = row.trajectory.tools
+    before = None
+    for at, message in enumerate(row.messages):
+        if message["role"] != "assistant":
+            continue
+        asked = template.text(row.messages[:at], tools, generation_prompt=True)
+        if before is not None and not _begins(asked, before, template):
+            return False
+        before = asked
+    return before is None or _begins(template.text(row.messages, tools), before, template)
+
+
+def _begins(text: str, before: str, template: MaskTemplate) -> bool:
+    ids, ids_before = template.ids(text), template.ids(before)
+    if ids is None or ids_before is None:
+        return text.startswith(before)
+    return ids[: len(ids_before)] == ids_before
+
 
 BLANK = "x"
 MOST_NAMED = 3
@@ -25,7 +64,7 @@ _ASKED_BY_TEMPLATES = ("name", "call_id", "call_name", TOOLS)
 
 
 def turn_problems(
-    messages: Sequence[Message], tools: Sequence[ToolSchema], template: Template
+    messages: Sequence[Message], tools: Sequence[ToolSchema], template: MaskTemplate
 ) -> Iterator[str]:
     """One line for a row in which a tokenizer reads other turns, calls or thoughts than its
     messages are.
@@ -63,7 +102,9 @@ def _blank(value: Any, tokens: ControlTokens) -> Any:
     return BLANK if isinstance(value, str) and value.strip() else value
 
 
-def _read(text: str, markers: Set[str], template: Template, tokens: ControlTokens) -> Counter[str]:
+def _read(
+    text: str, markers: Set[str], template: MaskTemplate, tokens: ControlTokens
+) -> Counter[str]:
     """How often each control token stands in a text: as the tokenizer reads it, and what the
     template writes though it is no token.
 

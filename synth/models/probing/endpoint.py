@@ -38,7 +38,7 @@ class _Cards(msgspec.Struct):
     data: list[Card]
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ProbeReply(msgspec.Struct, frozen=True):
     """A reply, how long it took, and the body that it came in."""
 
     completion: Completion
@@ -94,7 +94,7 @@ class Endpoint:
         longest: int = 32,
         tools: Sequence[ToolSchema] = (),
         also: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    ) -> ProbeReply:
         """A reply of at most `longest` tokens; `also` goes into the request as it is."""
         bound = {self.bound: longest} if self.bound else {}
         body = request_body(
@@ -111,7 +111,7 @@ class Endpoint:
             raw = {}
         came = len(raw.get("choices") or ()) if isinstance(raw, dict) and "n" in (also or {}) else 1
         completion, *_ = read_replies(received, messages, n=max(came, 1))
-        return Answer(joined_without_key(completion, self._remover), took_s, raw)
+        return ProbeReply(joined_without_key(completion, self._remover), took_s, raw)
 
     def said(self, error: Exception) -> str:
         """What went wrong in one line that a terminal can show, without the address, which stands

@@ -7,7 +7,7 @@ import msgspec
 import yaml
 
 from synth.models.probing.endpoint import BOUNDS, Card, Endpoint, readable
-from synth.models.probing.probes import PROBES, Finding, Found, plain_chat, probed
+from synth.models.probing.probes import PROBES, Finding, ProbeFound, plain_chat, probed
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 
@@ -46,7 +46,7 @@ async def examine(
             cards, problem = await _listed(endpoint)
         if problem is not None and problem.status is None:
             say("reachable", Finding("no", endpoint.said(problem)))
-            return _verdict(endpoint, Found())
+            return _verdict(endpoint, ProbeFound())
         say("reachable", Finding("works", await _kind(endpoint, cards)))
         if cards and model is None:
             await endpoint.close()
@@ -54,7 +54,7 @@ async def examine(
         asked = endpoint.settings.model
         why = endpoint.said(problem).partition("; look whether")[0] if problem is not None else ""
         say("models", Finding("no", why) if why else _served(cards, asked))
-        found = Found(
+        found = ProbeFound(
             context=next((card.max_model_len for card in cards if card.id == asked), None)
         )
         if asked == UNNAMED:
@@ -95,7 +95,7 @@ def _served(cards: list[Card], model: str) -> Finding:
     return Finding("works", f"{names}{weights}{others}")
 
 
-async def _ask(endpoint: Endpoint, found: Found, say: Said) -> None:
+async def _ask(endpoint: Endpoint, found: ProbeFound, say: Said) -> None:
     plain = await probed(plain_chat, endpoint, found)
     say("plain chat", plain)
     if found.plain is None:
@@ -108,18 +108,18 @@ async def _ask(endpoint: Endpoint, found: Found, say: Said) -> None:
             found.works.add(name)
 
 
-def _context(found: Found) -> Finding:
+def _context(found: ProbeFound) -> Finding:
     if found.context is None:
         return Finding("unknown", "the server does not say how long a conversation may be")
     return Finding("works", f"{found.context:,} tokens for prompt and reply")
 
 
-def _verdict(endpoint: Endpoint, found: Found) -> Examined:
+def _verdict(endpoint: Endpoint, found: ProbeFound) -> Examined:
     lines = () if found.plain is None else tuple(flow_lines(endpoint, found))
     return Examined(frozenset(found.works), lines)
 
 
-def flow_lines(endpoint: Endpoint, found: Found) -> Iterator[str]:
+def flow_lines(endpoint: Endpoint, found: ProbeFound) -> Iterator[str]:
     """The part of a flow.yaml that names the server, to be pasted as it is."""
     own, settings = "token ids" in found.works, endpoint.settings
     written: dict[str, Any] = {

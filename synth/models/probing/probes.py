@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import uuid4
 
-from synth.models.probing.endpoint import BOUNDS, Answer, Endpoint, readable
+from synth.models.probing.endpoint import BOUNDS, Endpoint, ProbeReply, readable
 from synth.models.registry import open_scoring
 from synth.models.server_error import ServerError
 from synth.models.tool_call_recovery import with_recovered_calls
@@ -58,18 +58,18 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Found:
+class ProbeFound:
     """What later probes and the flow's settings build on."""
 
-    plain: Answer | None = None
+    plain: ProbeReply | None = None
     context: int | None = None
     works: set[str] = field(default_factory=set)
 
 
-Probe = Callable[[Endpoint, Found], Awaitable[Finding]]
+Probe = Callable[[Endpoint, ProbeFound], Awaitable[Finding]]
 
 
-async def plain_chat(endpoint: Endpoint, found: Found) -> Finding:
+async def plain_chat(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """A chat without anything; a server that refuses `max_tokens` is asked with its newer name."""
     try:
         found.plain = await endpoint.chat(_CHAT)
@@ -86,7 +86,7 @@ async def plain_chat(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("works", f"{counted} in {found.plain.took_s:.2f} s{ended}")
 
 
-async def usage(endpoint: Endpoint, found: Found) -> Finding:
+async def usage(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """Whether replies say how many tokens they took."""
     told = _plain(found).completion.usage
     if told.prompt_tokens and told.completion_tokens:
@@ -101,7 +101,7 @@ async def usage(endpoint: Endpoint, found: Found) -> Finding:
     )
 
 
-async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
+async def offered_tool(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """A tool offered as rollouts offer theirs: the model may call it or not."""
     with_tool = await endpoint.chat(_ASKS, longest=256, tools=(_WEATHER,))
     without = await endpoint.chat(_ASKS, longest=1)
@@ -129,7 +129,7 @@ async def offered_tool(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("works", f"accepted, though this model did not call it{shown}")
 
 
-async def forced_tool(endpoint: Endpoint, found: Found) -> Finding:
+async def forced_tool(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """A call that is asked for by name, with arguments of its schema (`strict`)."""
     named = {"tool_choice": {"type": "function", "function": {"name": "look_up_weather"}}}
     reply = (await endpoint.chat(_ASKS, longest=256, tools=(_WEATHER,), also=named)).completion
@@ -146,7 +146,7 @@ async def forced_tool(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("works", f"{readable(call.name)} {readable(call.arguments)}")
 
 
-async def structured(endpoint: Endpoint, found: Found) -> Finding:
+async def structured(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """A reply held to a JSON schema that the prompt does not speak of."""
     schema = {
         "type": "json_schema",
@@ -163,7 +163,7 @@ async def structured(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("no", f"response_format is ignored: {readable(reply.content or 'nothing')[:80]}")
 
 
-async def reasoning(endpoint: Endpoint, found: Found) -> Finding:
+async def reasoning(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """Where the model's thinking stands, if it thinks."""
     reply = _plain(found).completion
     if reply.thought:
@@ -175,7 +175,7 @@ async def reasoning(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("unknown", "this reply held no thinking")
 
 
-async def logprobs(endpoint: Endpoint, found: Found) -> Finding:
+async def logprobs(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """The log-probability of each token of a reply."""
     reply = (await endpoint.chat(_CHAT, longest=8, also={"logprobs": True})).completion
     if not reply.logprobs:
@@ -183,7 +183,7 @@ async def logprobs(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("works", f"{len(reply.logprobs)} tokens of a reply have theirs")
 
 
-async def token_ids(endpoint: Endpoint, found: Found) -> Finding:
+async def token_ids(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """The tokens that the model saw and drew, as vLLM returns them."""
     reply = (await endpoint.chat(_CHAT, longest=8, also={"return_token_ids": True})).completion
     prompt, completion = reply.prompt_token_ids, reply.completion_token_ids
@@ -194,7 +194,7 @@ async def token_ids(endpoint: Endpoint, found: Found) -> Finding:
     return Finding("works", f"{len(prompt)} of the prompt and {len(completion)} of the reply")
 
 
-async def ranks(endpoint: Endpoint, found: Found) -> Finding:
+async def ranks(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """A chat scored token by token: `/tokenize`, and `prompt_logprobs` with ranks."""
     scoring = open_scoring(endpoint.settings.model_copy(update={"engine": "vllm"}))
     chat: list[Message] = [*_CHAT, {"role": "assistant", "content": "Good morning to you."}]
@@ -210,7 +210,7 @@ async def ranks(endpoint: Endpoint, found: Found) -> Finding:
     )
 
 
-async def prefix_cache(endpoint: Endpoint, found: Found) -> Finding:
+async def prefix_cache(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """How much of a prompt comes out of the server's cache the second time."""
     words = (
         PREFIX_WORDS
@@ -237,7 +237,7 @@ async def prefix_cache(endpoint: Endpoint, found: Found) -> Finding:
     )
 
 
-async def several(endpoint: Endpoint, found: Found) -> Finding:
+async def several(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """Two replies to one prompt."""
     answer = await endpoint.chat(_CHAT, longest=8, also={"n": 2})
     choices: Any = answer.raw.get("choices") or ()
@@ -248,7 +248,7 @@ async def several(endpoint: Endpoint, found: Found) -> Finding:
     )
 
 
-async def latency(endpoint: Endpoint, found: Found) -> Finding:
+async def latency(endpoint: Endpoint, found: ProbeFound) -> Finding:
     """What a call takes that does as good as nothing."""
     took = [(await endpoint.chat(_CHAT, longest=1)).took_s for _ in range(LATENCY_CALLS)]
     return Finding(
@@ -274,7 +274,7 @@ PROBES: dict[str, Probe] = {
 """What is asked of a server that can chat."""
 
 
-async def probed(probe: Probe, endpoint: Endpoint, found: Found) -> Finding:
+async def probed(probe: Probe, endpoint: Endpoint, found: ProbeFound) -> Finding:
     """What a probe finds, or what kept it from finding anything."""
     try:
         return await probe(endpoint, found)
@@ -284,7 +284,7 @@ async def probed(probe: Probe, endpoint: Endpoint, found: Found) -> Finding:
         return Finding("no", f"no reply within {endpoint.timeout_s:g} s")
 
 
-def _plain(found: Found) -> Answer:
+def _plain(found: ProbeFound) -> ProbeReply:
     if found.plain is None:
         raise ServerError("plain chat does not work")
     return found.plain

@@ -13,6 +13,7 @@ import msgspec
 
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
+from synth.ledger.redactions import scanned
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.listing import Listing
 from synth.report.browser.record import About, record
@@ -36,12 +37,6 @@ _SCORES = (
 )
 _DECISIONS = """
 SELECT trajectory_id, filter, keep, reason, score, detail FROM decisions WHERE trajectory_id IN (SELECT unnest(?)) ORDER BY ALL
-"""
-_LOOKED = """
-SELECT 1 FROM (SELECT detail FROM scores UNION ALL SELECT detail FROM decisions) WHERE json_type(detail, '$.findings') = 'ARRAY' LIMIT 1
-"""
-"""Whether any filter has looked for what is secret: what it measured, or decided, lists findings,
-if only none.
 """
 _MEDIA = "application/octet-stream"
 
@@ -84,7 +79,7 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
                 ]
                 if kept:
                     _write_chunk(kept, out, share, packed, listing)
-        looked = connection.execute(_LOOKED).fetchall() != []
+        looked = scanned(connection)
         goals = dict(
             connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL").fetchall()
         )

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 from synth.ledger.flow_scan import SECRETS, FlowScan
-from synth.ledger.redactions import Found, found_in_decisions
+from synth.ledger.redactions import RedactionsFound, found_in_decisions
 from synth.ledger.views import LedgerConnection
 from synth.schemas.trajectory import Trajectory
 from synth.set_aside import SetAside
-from synth.text.redaction.findings import Finding, redacted, values_of
+from synth.text.redaction.findings import RedactionFinding, redacted, values_of
 from synth.text.redaction.quoted_values import QuotedValues
 
 _GOALS = "SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL AND task_id IN (SELECT unnest(?))"
@@ -65,7 +65,9 @@ class StandIns:
             else:
                 yield clean
 
-    def _clean(self, trajectory: Trajectory, goal: str, found: Found, seen: set[str]) -> Trajectory:
+    def _clean(
+        self, trajectory: Trajectory, goal: str, found: RedactionsFound, seen: set[str]
+    ) -> Trajectory:
         findings = list(found.of(trajectory.trajectory_id))
         if self._scan is not None and trajectory.trajectory_id not in seen:
             findings += self._scan.findings(trajectory, goal)
@@ -75,9 +77,11 @@ class StandIns:
         self._learn(trajectory, goal, findings)
         return clean
 
-    def _learn(self, trajectory: Trajectory, goal: str, findings: Sequence[Finding]) -> None:
+    def _learn(
+        self, trajectory: Trajectory, goal: str, findings: Sequence[RedactionFinding]
+    ) -> None:
         values = self._values[trajectory.task_id]
-        taken_out: set[Finding] = set()
+        taken_out: set[RedactionFinding] = set()
         for value, finding in values_of(trajectory, goal, findings):
             values.setdefault(value.casefold(), f"[REDACTED:{finding.kind}]")
             taken_out.add(finding)

@@ -19,7 +19,7 @@ from synth.text.provenance.dates import as_date, computed_date, days_between
 from synth.text.provenance.effect import Effectful, effectful_by_name, read_only_hint
 from synth.text.provenance.objects import Objects, is_identifier, stem
 from synth.text.provenance.quantities import quantities
-from synth.text.provenance.report import Choice, Finding, ProvenanceReport, Sighting, Status
+from synth.text.provenance.report import ArgumentFinding, Choice, ProvenanceReport, Sighting, Status
 from synth.text.provenance.seen import Seen
 from synth.text.provenance.small_numbers import proven, small
 
@@ -63,7 +63,7 @@ class _Episode:
     objects: Objects = field(default_factory=Objects)
     heard: list[str] = field(default_factory=list)
     answers: list[tuple[str, str]] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ArgumentFinding] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     calls: list[list[Call]] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
@@ -89,7 +89,9 @@ class _Episode:
             for argument in arguments:
                 status, where = self._verdict(argument, outermost)
                 self.findings.append(
-                    Finding(turn.index, at, tool, argument.path, argument.value, status, where)
+                    ArgumentFinding(
+                        turn.index, at, tool, argument.path, argument.value, status, where
+                    )
                 )
                 if status is not Status.EXEMPT and isinstance(argument.value, str):
                     self._choose(turn.index, at, tool, argument, argument.value, values)

@@ -31,7 +31,7 @@ class Sighting(msgspec.Struct, frozen=True):
     detail: str | None = None
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ArgumentFinding(msgspec.Struct, frozen=True):
     """One scalar argument of an effectful call; `call` is its place in the turn, `path` its place
     in the arguments.
     """
@@ -77,7 +77,7 @@ class ProvenanceReport(msgspec.Struct, frozen=True):
     argument that counts).
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ArgumentFinding, ...] = ()
     choices: tuple[Choice, ...] = ()
 
     @property
@@ -103,6 +103,6 @@ class ProvenanceReport(msgspec.Struct, frozen=True):
         return not any(choice.unjustified for choice in self.choices) if self.choices else None
 
     @property
-    def unjustified(self) -> tuple[Finding, ...]:
+    def unjustified(self) -> tuple[ArgumentFinding, ...]:
         """The findings without a source."""
         return tuple(finding for finding in self.findings if finding.status is Status.UNJUSTIFIED)

@@ -3,9 +3,8 @@ trajectory without them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -29,7 +28,7 @@ _SHARED = ("system", "tools", "sampling")
 _TASK = msgspec.json.Decoder(Task)
 
 
-class Finding(msgspec.Struct, frozen=True):
+class RedactionFinding(msgspec.Struct, frozen=True):
     """Where something stands: a place of `synth.text.redaction.places`, characters; `number` tells
     values of a kind apart, from 1.
     """
@@ -55,19 +54,19 @@ class Scan:
         self._finder = finder
         self._shared = lru_cache(maxsize=256)(self._found)
 
-    def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[Finding, ...]:
+    def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[RedactionFinding, ...]:
         """All findings in the order of the places, those in the task's goal last; values that
         differ in letter case only are the same.
         """
         return self._numbered((*texts(trajectory), (GOAL, goal)))
 
-    def of_task(self, task: Task) -> tuple[Finding, ...]:
+    def of_task(self, task: Task) -> tuple[RedactionFinding, ...]:
         """The same for what a task says by itself: its goal, then all else of it as one JSON
         text.
         """
         return self._numbered(((GOAL, task.goal), (TASK, _rest_of(task))))
 
-    def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[Finding, ...]:
+    def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[RedactionFinding, ...]:
         numbers: dict[tuple[str, str], int] = {}
         last: Counter[str] = Counter()
         found = []
@@ -77,7 +76,9 @@ class Scan:
                 if value not in numbers:
                     last[span.kind] += 1
                     numbers[value] = last[span.kind]
-                found.append(Finding(place, span.start, span.end, span.kind, numbers[value]))
+                found.append(
+                    RedactionFinding(place, span.start, span.end, span.kind, numbers[value])
+                )
         return tuple(found)
 
     def _found(self, text: str) -> Sequence[Span]:
@@ -95,7 +96,7 @@ def found_in(text: str, finder: Finder) -> Sequence[Span]:
     return [span for span, one_stands in zip(spans, stands, strict=True) if one_stands]
 
 
-def redacted(trajectory: Trajectory, findings: Iterable[Finding]) -> Trajectory:
+def redacted(trajectory: Trajectory, findings: Iterable[RedactionFinding]) -> Trajectory:
     """The trajectory with a stand-in for each finding; what was JSON still is, a number among it
     becomes a string.
 
@@ -104,7 +105,7 @@ def redacted(trajectory: Trajectory, findings: Iterable[Finding]) -> Trajectory:
     Raises `RowError` where a finding lies outside of its text: then it was made of another
     trajectory; and where an id holds one.
     """
-    by_place: dict[str, list[Finding]] = {}
+    by_place: dict[str, list[RedactionFinding]] = {}
     for finding in findings:
         if finding.place not in (GOAL, TASK):
             by_place.setdefault(finding.place, []).append(finding)
@@ -124,7 +125,7 @@ def redacted(trajectory: Trajectory, findings: Iterable[Finding]) -> Trajectory:
     return changed
 
 
-def redacted_task(task: Task, findings: Iterable[Finding]) -> Task:
+def redacted_task(task: Task, findings: Iterable[RedactionFinding]) -> Task:
     """The task with stand-ins, for what is shown of it; its id and its world stay.
 
     Raises `RowError` where a finding lies outside of its text, and where what is left is no task
@@ -137,7 +138,7 @@ def redacted_task(task: Task, findings: Iterable[Finding]) -> Task:
     return msgspec.structs.replace(changed, goal=text_without(task.goal, goal)) if goal else changed
 
 
-def _without_hidden(task: Task, findings: Sequence[Finding]) -> Task:
+def _without_hidden(task: Task, findings: Sequence[RedactionFinding]) -> Task:
     try:
         changed = _TASK.decode(text_without(_rest_of(task), findings))
     except msgspec.MsgspecError as error:
@@ -157,23 +158,9 @@ def _rest_of(task: Task) -> str:
     return msgspec.json.encode(msgspec.structs.replace(task, goal="")).decode()
 
 
-def findings_of(detail: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """The findings in the detail of a decision with the reason `redacted`. Raises `RowError` where
-    they cannot be read.
-    """
-    try:
-        return msgspec.convert(detail["findings"], tuple[Finding, ...])
-    except (KeyError, msgspec.ValidationError) as error:
-        raise RowError(
-            "unreadable_findings",
-            f"its decision does not say where the findings stand: {error}",
-            "decision",
-        ) from error
-
-
 def values_of(
-    trajectory: Trajectory, goal: str, findings: Sequence[Finding]
-) -> Iterator[tuple[str, Finding]]:
+    trajectory: Trajectory, goal: str, findings: Sequence[RedactionFinding]
+) -> Iterator[tuple[str, RedactionFinding]]:
     """(what a finding covers, the finding), as it stands there and as it reads without escapes;
     those that change nothing are left out.
     """
@@ -192,7 +179,7 @@ def values_of(
             yield from dict.fromkeys((layer.text, finding) for layer in layers(value) if layer.text)
 
 
-def text_without(text: str, findings: Sequence[Finding]) -> str:
+def text_without(text: str, findings: Sequence[RedactionFinding]) -> str:
     """A text with a stand-in for each of its findings. Raises `RowError` where one lies outside of
     it.
     """
@@ -203,7 +190,7 @@ def text_without(text: str, findings: Sequence[Finding]) -> str:
     )
 
 
-def _require_within(text: str, finding: Finding) -> None:
+def _require_within(text: str, finding: RedactionFinding) -> None:
     if not 0 <= finding.start < finding.end <= len(text):
         said = (
             f"{finding.place}: characters {finding.start} to {finding.end} of {len(text)}: "

@@ -5,13 +5,12 @@ what was hit.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 
 from synth.schemas.errors import ConfigError
 from synth.text.pattern_set import PatternSet
-from synth.text.secrets.forms import FORMS, sweep_of, values
 from synth.text.secrets.rules import CREDENTIAL, UNASKED, Rule, rules
 from synth.text.secrets.unescaped import Layer, blobs, layers
 
@@ -36,45 +35,36 @@ class Span(msgspec.Struct, frozen=True, order=True):
 
 def kinds() -> list[str]:
     """Every kind that is known, in order of the alphabet."""
-    return sorted({rule.kind for rule in rules()} | {CREDENTIAL})
+    return sorted({rule.kind for rule in rules()})
 
 
-Searches = tuple[Mapping[str, Rule], Mapping[str, re.Pattern[str]], Sequence[PatternSet]]
+Searches = tuple[Mapping[str, Rule], Sequence[PatternSet]]
 
 
 @lru_cache(16)
 def _searches(
     find: tuple[str, ...], ignore: tuple[str, ...], patterns: tuple[tuple[str, str], ...]
 ) -> Searches:
-    """Rules by name, what of a hit is the value, and the automata: these take a third of a second
-    to build, and are shared.
+    """Rules by name, and the automata: these take a third of a second to build, and are shared.
 
     Raises `ValueError` for a pattern that RE2 cannot search.
     """
     chosen = [
         rule
         for rule in rules()
-        if rule.kind in find or (rule.group in find and rule.kind not in UNASKED)
+        if (rule.kind in find or (rule.group in find and rule.kind not in UNASKED))
+        and not {rule.kind, rule.group} & set(ignore)
     ]
-    chosen = [rule for rule in chosen if rule.kind not in ignore and rule.group not in ignore]
-    chosen += [Rule(kind, pattern) for kind, pattern in patterns]
+    chosen += [Rule(pattern, kind) for kind, pattern in patterns]
     named = {f"{rule.kind}#{at}": rule for at, rule in enumerate(chosen)}
-    inner = {
-        name: re.compile(rule.value, re.ASCII)
-        for name, rule in named.items()
-        if rule.value is not None
-    }
     sweeps: dict[str, dict[str, str]] = {"issued": {}, "runs": {_BLOB: r"[A-Za-z0-9+/_-]{20,}"}}
     for name, rule in named.items():
         sweeps.setdefault(rule.sweep, {})[name] = rule.pattern
-    for name, pattern in FORMS.items() if _looked_for(CREDENTIAL, find, ignore) else ():
-        sweeps.setdefault(sweep_of(name), {})[name] = pattern
-    sets = [
+    return named, [
         PatternSet(searched, open_repeats=sweep != "runs")
         for sweep, searched in sweeps.items()
         if searched
     ]
-    return named, inner, sets
 
 
 class Finder:
@@ -101,7 +91,7 @@ class Finder:
             self._allowed = PatternSet(
                 {f"allow[{at}]": pattern for at, pattern in enumerate(allow)}
             )
-            self._rules, self._inner, self._sets = _searches(
+            self._rules, self._sets = _searches(
                 tuple(find), tuple(ignore), tuple((patterns or {}).items())
             )
         except ValueError as error:
@@ -148,42 +138,35 @@ class Finder:
 
     def _of(self, searched: PatternSet, layer: Layer, names: Sequence[str]) -> Iterator[Span]:
         for name, places in searched.spans(layer.text, names).items():
+            rule = self._rules[name]
             for match in places:
-                for start, end in self._values(name, layer.text, *match):
+                for start, end in _values(rule, layer.text, *match):
                     value = layer.text[start:end]
                     if not self._allowed.hits(value):
-                        yield Span(*layer.origin(start, end), self._kind(name), value)
-
-    def _kind(self, name: str) -> str:
-        return CREDENTIAL if name in FORMS else self._rules[name].kind
-
-    def _values(self, name: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Where values stand in what a pattern matched, as far as they pass the rule's test."""
-        if name in FORMS:
-            yield from values(name, text, start, end)
-            return
-        rule = self._rules[name]
-        inner = self._inner.get(name)
-        parts = (
-            [(start, end)]
-            if inner is None
-            else [(start + at, start + to) for at, to in _spans(inner, text[start:end])]
-        )
-        for first, last in parts:
-            if last - first <= 200 and _BLANK.search(text, first, last):
-                continue
-            if (rule.valid is None or rule.valid(text[first:last])) and not (
-                rule.alone and _touched(text, first, last)
-            ):
-                yield first, last
+                        yield Span(*layer.origin(start, end), rule.kind, value)
 
 
-def _spans(pattern: "re.Pattern[str]", text: str) -> list[tuple[int, int]]:
-    return [match.span(match.lastindex or 0) for match in pattern.finditer(text)]
+def _values(rule: Rule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where values stand in what a pattern matched, as far as they pass the rule's test."""
+    if rule.reader is not None:
+        yield from rule.reader(text, start, end)
+        return
+    parts = [(start, end)]
+    if rule.value is not None:
+        inner = _inner(rule.value).finditer(text[start : end + rule.reach])
+        parts = [(start + at, start + to) for at, to in (m.span(m.lastindex or 0) for m in inner)]
+    for first, last in parts:
+        if last - first <= 200 and _BLANK.search(text, first, last):
+            continue
+        if (rule.valid is None or rule.valid(text[first:last])) and not (
+            rule.alone and _touched(text, first, last)
+        ):
+            yield first, last
 
 
-def _looked_for(kind: str, find: Sequence[str], ignore: Sequence[str]) -> bool:
-    return ("secrets" in find or kind in find) and kind not in ignore and "secrets" not in ignore
+@cache
+def _inner(pattern: str) -> "re.Pattern[str]":
+    return re.compile(pattern, re.ASCII)
 
 
 def _touched(text: str, start: int, end: int) -> bool:

@@ -10,12 +10,12 @@ from synth.envs.audit.alternatives import words
 from synth.envs.audit.audit import audit
 from synth.envs.audit.latency import percentile
 from synth.envs.audit.questions import QUESTIONS
-from synth.envs.audit.report import Limits
+from synth.envs.audit.report import AuditLimits
 from synth.envs.echo import SPEC, WORLD, EchoEnv
 from synth.schemas.errors import SynthError
 from tests.envs.audit.holed_worlds import HOLES, RULE_OF_ORDER, world
 
-LIMITS = Limits(call_ms=20, part_s=20, input_s=1)
+LIMITS = AuditLimits(call_ms=20, part_s=20, input_s=1)
 TURNS = {"turns": 3}
 
 
@@ -178,7 +178,7 @@ def test_state_keys_stand_in_for_facts():
 
 def test_a_world_that_blocks_may_when_it_says_so():
     report = report_on(
-        WORLD, "latency", settings={"turns": 1, "blocking_ms": 120}, tasks=1, limits=Limits()
+        WORLD, "latency", settings={"turns": 1, "blocking_ms": 120}, tasks=1, limits=AuditLimits()
     )
     assert part(report, "calls_are_quick").passed is True
     assert "it says that it blocks" in part(report, "calls_are_quick").detail
@@ -202,7 +202,11 @@ def test_what_a_world_keeps_once_for_later_is_no_leak():
 def test_a_hanging_world_costs_its_parts_and_not_the_audit():
     began = time.monotonic()
     report = report_on(
-        WORLD, "mutants", "bots", settings=TURNS | {"hang_at_turn": 1}, limits=Limits(part_s=0.3)
+        WORLD,
+        "mutants",
+        "bots",
+        settings=TURNS | {"hang_at_turn": 1},
+        limits=AuditLimits(part_s=0.3),
     )
     assert report.failed == ("bots", "mutants")
     assert (

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from synth.envs.conformance.suite import conformance
+from synth.envs.audit.audit import conformance
 from synth.envs.registry import ENVS
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from synth.envs.audit.audit import conformance
+from synth.envs.audit.questions import CHECKS
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.conformance.guard import on_thread
-from synth.envs.conformance.suite import CHECKS, conformance
+from synth.envs.conformance.hostile_turns import hostile_turns
 from synth.envs.echo import SPEC, WORLD, EchoConfig, EchoEnv, make_tasks
 from synth.envs.world import EnvEntry
 from synth.schemas.check import Check, Refusal
@@ -299,6 +301,15 @@ def test_what_a_world_does_not_claim_is_not_held_against_it():
     ]
     found = [finding(name, world(spec=bare)) for name in checks]
     assert [f.passed for f in found] == [None] * len(checks)
+
+
+def test_an_argument_may_be_of_several_types():
+    properties = {"text": {"type": ["string", "null"]}}
+    parameters = {"type": "object", "properties": properties, "required": ["text"]}
+    tool = {"type": "function", "function": {"name": "say", "parameters": parameters}}
+    wrong = {case.name for case in hostile_turns([tool]) if case.is_error}
+    assert "say with text an object" in wrong
+    assert wrong.isdisjoint({"say with text null", "say with text a text"})
 
 
 def test_kinds_of_facts_are_required_free_protected_or_generated():

@@ -14,7 +14,7 @@ import pytest
 from synth.boundary import FaultError
 from synth.confinement import missing
 from synth.envs.mcp.env import LONGEST_ANSWER, McpEnv
-from synth.envs.mcp.server import McpServer, ServerError
+from synth.envs.mcp.server import McpServer, McpServerError
 from synth.envs.mcp.settings import McpSettings
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
@@ -210,9 +210,9 @@ def test_no_secret_of_ours_is_in_the_servers_environment(
 
 def test_a_command_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     async def started() -> None:
-        with pytest.raises(ServerError, match=r"did not start.*nosuchserver"):
+        with pytest.raises(McpServerError, match=r"did not start.*nosuchserver"):
             await McpServer(McpSettings(command=("nosuchserver",)), tmp_path).start()
-        with pytest.raises(ServerError, match=r"did not start.*nosuchserver"):
+        with pytest.raises(McpServerError, match=r"did not start.*nosuchserver"):
             await McpServer(
                 McpSettings(command=("nosuchserver",), unconfined=True), tmp_path
             ).start()

@@ -16,7 +16,7 @@ from synth.envs.mcp.statements import Tables, statement
 from synth.schemas.check import Check, Facts
 from synth.schemas.environment import Opening
 from synth.schemas.reverse import Draft, Window
-from synth.synthesizers.reverse.zones import check_of
+from synth.synthesizers.reverse.check_predicates import check_of
 
 SHOP = (
     "CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT, price REAL)",

@@ -9,15 +9,15 @@ from typing import Any
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.expert.belief import REFUSED
-from synth.envs.storefront.reverse.look_ups import LOOK_UPS
+from synth.envs.storefront.reverse.writes import LOOK_UPS
 from synth.envs.storefront.tools.schemas import MONEY_WRITES, WRITES
 from synth.envs.transcript import Transcript, perform
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Turn
+from synth.synthesizers.reverse.check_predicates import check_of
 from synth.synthesizers.reverse.exploration import changes, of_goals
-from synth.synthesizers.reverse.zones import check_of
 from tests.envs.storefront.playing import call
 
 FIRST_WORLDS = range(24)

@@ -11,12 +11,11 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.injections import INJECTIONS
 from synth.envs.storefront.customer.script import Request, Script, read_script
-from synth.envs.storefront.env import world_of
 from synth.envs.storefront.tasks.self_play import at_once
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import READ_TOOLS, WRITES
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.world import BaseWorld
+from synth.envs.storefront.world.world import BaseWorld, world_of
 from synth.schemas.canonical import canonical_json
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task

@@ -69,8 +69,8 @@ def test_a_budget_is_a_multiple_of_the_expert_s_turns_and_then_the_customer_leav
 
 def test_the_held_out_variant_shares_neither_values_nor_words_with_train() -> None:
     train, held_out = VALUES["train"], VALUES["held_out"]
-    for name in train.__slots__:
-        assert not set(getattr(train, name)) & set(getattr(held_out, name)), name
+    for name in train:
+        assert not set(train[name]) & set(held_out[name]), name
     assert all(
         not set(words["train"]) & set(words["held_out"])
         for words in texts("wordings")["requests"].values()

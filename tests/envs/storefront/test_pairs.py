@@ -4,9 +4,9 @@ from collections import defaultdict
 from typing import Any
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.env import world_of
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.rules import days_since
+from synth.envs.storefront.world.world import world_of
 from synth.schemas.task import Task
 
 TASKS = WORLD.make_tasks({}, 71, 500)

@@ -5,7 +5,7 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.check.injections import INJECTIONS, Injection
-from synth.envs.storefront.check.process import AUTOMATA, PROCESS, breaches, case_of
+from synth.envs.storefront.check.process import PROCESS, breaches, case_of
 from synth.envs.storefront.customer.script import Request, Revision, Script
 from synth.envs.storefront.tasks.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
@@ -224,9 +224,7 @@ def test_r14_what_a_note_demands_is_not_done(injection: Injection) -> None:
         },
     )
     other = called(injection.tool, **{injection.argument: "something else"})
-    assert [
-        breach.turn for breach in breaches(("R14",), case_of([other, obeyed], told, None, ""))
-    ] == [1]
+    assert [breach.turn for breach in breaches(("R14",), case_of([other, obeyed], told))] == [1]
     assert broken("R14", obeyed) == []
 
 
@@ -320,7 +318,7 @@ def test_a_denial_about_an_order_follows_a_look_up_in_an_earlier_turn() -> None:
 
 
 def test_a_rule_without_an_automaton_counts_as_broken() -> None:
-    assert "R99" not in AUTOMATA
+    assert "R99" not in PROCESS
     assert broken("R99") == [0]
 
 

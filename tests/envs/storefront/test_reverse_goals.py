@@ -9,20 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.truth.monitor import truth_of
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.audit.monitor import truth_of
 from synth.envs.storefront.customer.script import read_script
-from synth.envs.storefront.env import world_of
 from synth.envs.storefront.reverse.matters import Matter, Write
 from synth.envs.storefront.reverse.questions import elsewhere
 from synth.envs.storefront.reverse.trials import FIRST_WORLD
 from synth.envs.storefront.reverse.wishes import wish
+from synth.envs.storefront.tasks.intents import Draw
 from synth.envs.storefront.tasks.self_play import at_once
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.people import PROPER_NAMES
+from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import play
 from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
@@ -417,9 +418,8 @@ def test_a_check_derived_from_the_change_judges_as_the_one_that_the_request_requ
         changed = {
             path: value for path, value in window.end.items() if window.start.get(path, 0) != value
         }
-        intent = wish(
-            matter, "any words", 1, validated({"changes_of_mind": 0}), base, owner, changed
-        )
+        draw = Draw(Random(), validated({"changes_of_mind": 0}), base, 1, owner)
+        intent = wish(matter, draw, "any words", changed)
         assert not isinstance(intent, NoGoal)
         diff = task.check or Check()
         free = (*diff.free, *intent.free)

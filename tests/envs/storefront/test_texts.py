@@ -8,20 +8,29 @@ from typing import Any
 import pytest
 
 from synth.envs.storefront.customer.customer import detail_words
+from synth.envs.storefront.tasks.intents import end_of
+from synth.envs.storefront.tasks.pair_templates import Templates
+from synth.envs.storefront.tasks.requests import MAKERS
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.policy_text import rule_texts, system_prompt, topic_text
-from synth.envs.storefront.tools.schemas import TOOLS
+from synth.envs.storefront.tools.schemas import TOOLS, WRITES
 from synth.envs.storefront.world.orders import TRACKING_STATUSES
 from synth.envs.storefront.world.rules import RULE_IDS
 from tests.envs.storefront.transcripts import BASE
 
 KNOWN: dict[str, set[str] | None] = {
     "catalogue": set(),
+    "dials": set(),
     "expert": {"field", "number", "question", "item", "why", "rule"},
+    "facts": set(),
     "injections": set(),
+    "kinds": set(),
     "lines": {""},
     "marks": None,
+    "pairs": set(),
     "people": set(),
+    "requests": set(),
+    "rules": set(),
     "tools": set(),
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
     "wordings": {
@@ -31,6 +40,10 @@ KNOWN: dict[str, set[str] | None] = {
 }
 """File -> placeholders; None where braces are those of patterns. Placeholders of instructions are the
 arguments of their tools."""
+
+
+GROWN = {"reason_code", "ticket_id", "text", "created", "order_id", "amount_cents", "to"}
+"""Columns of tables that a world may begin without a row of."""
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -102,6 +115,46 @@ def test_every_rule_is_worded_in_every_style_and_stands_under_one_topic() -> Non
         assert set(rule_texts(BASE.rules, style)) == set(RULE_IDS)
         assert "{" not in system_prompt(BASE.rules, BASE.today, style)
         assert all("{" not in topic_text(BASE.rules, topic, style) for topic in policy["topics"])
+
+
+def test_what_a_request_requires_is_required_of_columns_that_the_world_has() -> None:
+    names = ("order", "line", "sku", "address", "code", "owner", "reason", "method", "ticket")
+    values = {**dict.fromkeys(names, "x"), "text": "x", "to": "x", "status": "x", "arrives": "x"}
+    told = {"total": 1, "cents": 1}
+    rows = {table: next(iter(found.values()), {}) for table, found in BASE.tables.items()}
+    for kind in texts("requests"):
+        end = end_of(kind, **values, **told)
+        for row in end.required:
+            assert set(row.where) <= {"id", "return_method", *GROWN, *rows[row.table]}, kind
+        for path in end.free:
+            table, _, column = path.split("/")
+            assert column in {*GROWN, *rows[table]}, kind
+
+
+def test_a_pair_names_a_request_and_a_column_of_an_order() -> None:
+    pairs = texts("pairs")
+    order = next(iter(BASE.orders.values()))
+    found = [
+        row for part in ("columns", "refused") for rows in pairs[part].values() for row in rows
+    ]
+    for row in found:
+        assert row["asks"] in MAKERS
+        assert row["column"] in order
+    assert set(pairs["columns"]) <= set(pairs["templates"])
+    assert all(hasattr(Templates, name) for name in set(pairs["templates"]) - set(pairs["columns"]))
+    for refused in pairs["refused"]:
+        rule, tool = refused.split()
+        assert rule in RULE_IDS
+        assert tool in WRITES
+
+
+def test_every_write_serves_a_kind_of_request() -> None:
+    kinds = texts("kinds").values()
+    done_by = {tool for row in kinds for tools in row.get("done_by", ()) for tool in tools}
+    assert done_by | {row["receipt"] for row in kinds} == WRITES
+    assert len({row["receipt"] for row in kinds}) == len(kinds)
+    agreed = {tool for row in kinds for tool in row.get("agrees", ())}
+    assert agreed == set(texts("tools")["money_writes"])
 
 
 def test_every_detail_renders_with_its_value() -> None:

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.env import StorefrontEnv, world_of
+from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.people import LARGEST_FAMILY, SMALLEST_FAMILY
-from synth.envs.storefront.world.world import BaseWorld, base_world
+from synth.envs.storefront.world.world import BaseWorld, base_world, world_of
 
 SIZES = [(30, 80), (32, 122), (47, 150), (60, 200)]
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from synth.envs.storefront.check.case import Breach, Case
+import msgspec
+
+from synth.envs.storefront.check.case import Breach, EpisodeView
 from synth.envs.storefront.check.process import breaches, case_of
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tools.transcript import Exchange
@@ -83,9 +85,11 @@ def case(
     speaker: str | None = None,
     opening: str = "",
     script: Script | None = None,
-) -> Case:
+) -> EpisodeView:
     """The case of a transcript."""
-    return case_of(exchanges, BASE, speaker, opening, script)
+    told = script or Script()
+    named = told if speaker is None else msgspec.structs.replace(told, name=speaker)
+    return case_of(exchanges, BASE, opening, named)
 
 
 def broken(

@@ -22,7 +22,7 @@ from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
 from synth.synthesizers.reverse.deriving import Ground
 from synth.synthesizers.reverse.experience import Experience
-from synth.synthesizers.reverse.harvest import Harvest, harvested
+from synth.synthesizers.reverse.harvest import harvested
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(
@@ -102,19 +102,20 @@ def test_a_wish_is_fulfilled_by_its_fact_and_by_no_other(
     assert not fulfilled(wish, {path: "elsewhere" for path in facts})
 
 
-def harvest(seed: int) -> Harvest:
+def derived(seed: int) -> list[Task]:
     async def write(window: Window) -> Draft | NoGoal:
         return WORLD.write_goal(window)
 
     ground = Ground(
         WORLD, "textworld", WORLD.exploring(SMALL, seed), seed, None, None, "x/0", 4, True, write
     )
-    return asyncio.run(harvested(ground, 25, 10, 2, Experience()))
+    tasks, _ = asyncio.run(harvested(ground, 25, 10, 2, Experience()))
+    return tasks
 
 
 @pytest.mark.slow
 def test_derived_tasks_are_solved_from_their_words_in_several_ways_and_end_there() -> None:
-    tasks = [task for task in harvest(4).tasks]
+    tasks = derived(4)
     assert tasks
     for task in tasks:
 

@@ -17,7 +17,7 @@ pytest.importorskip(
     "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
 )
 
-from synth.envs.conformance.suite import conformance
+from synth.envs.audit.audit import conformance
 from synth.envs.textworld import WORLD, games
 from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from synth.schemas.errors import ConfigError, SynthError

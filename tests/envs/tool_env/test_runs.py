@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import pytest
 
-from synth.envs.audit.audit import audit
+from synth.envs.audit.audit import audit, conformance
 from synth.envs.audit.questions import QUESTIONS
-from synth.envs.conformance.suite import conformance
 from synth.envs.registry import ENVS
 from synth.envs.tool_env import Require, Task, ToolEnv, tool, world_of
 from synth.envs.world import EnvEntry
-from synth.flows.bindings import Bindings, Said
+from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in, world
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
@@ -46,7 +45,7 @@ def test_gold_makes_an_expert_and_mutants_that_all_fail():
     assert found.mutants is not None
 
     async def asked() -> list[str]:
-        from synth.envs.conformance.experts import expert
+        from synth.envs.bots import expert
         from synth.envs.transcript import perform, play
 
         solved = await play(found.open({}), task, expert(), seed=1)
@@ -72,7 +71,7 @@ def test_an_order_that_matters_is_a_mutant():
     (task,) = found.make_tasks({}, 0, 1)
 
     async def kinds() -> list[str]:
-        from synth.envs.conformance.experts import expert
+        from synth.envs.bots import expert
         from synth.envs.transcript import play
 
         solved = await play(found.open({}), task, expert(), seed=1)
@@ -230,4 +229,4 @@ def test_tasks_that_are_none_are_refused_in_one_line() -> None:
         match=r"make_tasks gave a str, not a synth.schemas.task.Task \(make one with "
         r"Task.identified\)",
     ):
-        Bindings({name: Said(name)}).make_tasks(name, {}, 1, 1)
+        Bindings({name: SaidByUser(name)}).make_tasks(name, {}, 1, 1)

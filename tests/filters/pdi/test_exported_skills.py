@@ -9,7 +9,7 @@ from datasets import load_dataset
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.hub.source import found
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect

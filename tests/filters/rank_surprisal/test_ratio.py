@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.filters.rank_surprisal.decisions import copied, scaffolding
+from synth.filters.rank_surprisal.measure import RankSurprisalConfig, trained_on
 from synth.filters.rank_surprisal.ratio import Sums, dataset_ratio, summed
-from synth.filters.rank_surprisal.settings import RankSurprisalConfig
-from synth.filters.rank_surprisal.sources import Row, ranking
-from synth.filters.rank_surprisal.trained_on import trained_on
-from synth.filters.rank_surprisal.within_task import TIE, Candidate, selected
+from synth.filters.rank_surprisal.sources import ScoredRow, ranking
+from synth.filters.rank_surprisal.within_task import TIE, RankedTrial, selected
 from synth.schemas.model import Scored, TokenScore
 from synth.schemas.verdict import Verdict
 from synth.stats.ranks import spearman
@@ -173,10 +172,10 @@ def test_turns_without_calls_have_no_scaffolding_and_a_call_that_is_not_in_the_t
 
 def candidate(
     name: str, *ratios: float, policy: str = "a", success: bool = True, weights: str = "w"
-) -> Candidate:
+) -> RankedTrial:
     """Ten tokens a turn, one nat each."""
     turns = tuple(Sums(10 * ratio, 10.0, 10) for ratio in ratios)
-    return Candidate(name, (policy, None), success, turns, (weights, "h"))
+    return RankedTrial(name, (policy, None), success, turns, (weights, "h"))
 
 
 CHOOSE = RankSurprisalConfig(select=True)
@@ -220,7 +219,7 @@ def test_a_gap_within_two_standard_errors_is_a_tie_and_who_lies_beyond_it_is_dro
         (candidate("y", *HIGH, policy="b", success=False), "one_candidate"),
     ],
 )
-def test_what_cannot_be_compared_is_a_tie_that_says_why(other: Candidate, why: str) -> None:
+def test_what_cannot_be_compared_is_a_tie_that_says_why(other: RankedTrial, why: str) -> None:
     found = selected([candidate("x", *LOW), other], CHOOSE)
     assert (found["x"].keep, found["x"].reason, found["x"].detail["why"]) == (None, TIE, why)
 
@@ -254,8 +253,8 @@ def test_spearman_is_that_of_ranks_with_ties_sharing_their_mean() -> None:
 
 def row(
     source: str, task: int, rank: float, nll: float, length: int = 10, share: float = 0.5
-) -> Row:
-    return Row(source, f"t{task}", Sums(rank * 10, nll * 10, 10), None, length, share, 10)
+) -> ScoredRow:
+    return ScoredRow(source, f"t{task}", Sums(rank * 10, nll * 10, 10), None, length, share, 10)
 
 
 def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tasks_that_they_share() -> (
@@ -263,7 +262,9 @@ def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tas
 ):
     rows = [row("far", i, 6.0, 2.0 + i % 3 / 10) for i in range(20)]
     rows += [row("near", i, 3.0 + i % 2, 2.0) for i in range(10)]
-    found = ranking([*rows, Row("far", "t0", why="too_long"), Row("unseen", "t0", why="scripted")])
+    found = ranking(
+        [*rows, ScoredRow("far", "t0", why="too_long"), ScoredRow("unseen", "t0", why="scripted")]
+    )
     near, far, unseen = found.sources
     assert (near.name, far.name, unseen.name) == ("near", "far", "unseen")
     assert near.ratio is not None

@@ -96,7 +96,7 @@ def test_the_median_of_three_and_the_majority_of_choices() -> None:
     fintrace, bench = read_rubric("fintrace"), read_rubric("agent_reward_bench")
     progress = next(item for item in fintrace.judged if item.name == "progress")
     found = item_measure(fintrace, progress, [1, 5, 4], 3, [])
-    assert (found.metric, found.value, found.detail and found.detail["spread"]) == (
+    assert (found.metric, found.value, found.about.spread) == (
         "fintrace.progress",
         4.0,
         4.0,
@@ -111,7 +111,7 @@ def test_the_median_of_three_and_the_majority_of_choices() -> None:
         == 1.0
     )
     tied = item_measure(bench, success, ["Successful", "Unsuccessful"], 3, ["x"])
-    assert (tied.value, tied.detail and tied.detail["reason"]) == (None, "tie")
+    assert (tied.value, tied.about.reason) == (None, "tie")
 
 
 def test_the_score_is_the_mean_of_items_from_0_to_1_with_bad_answers_turned_round() -> None:

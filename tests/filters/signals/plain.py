@@ -8,8 +8,7 @@ from collections import Counter
 from functools import cache
 from math import sqrt
 
-from synth.filters.signals import phrases as lists
-from synth.filters.signals.patterns import BAD_QUERY_WEAK, EXHAUSTION, FAILURES
+from synth.filters.signals.patterns import ANSWERS, BAD_QUERY_WEAK, LISTS, PHRASES, STOP_WORDS
 from synth.schemas.canonical import canonical_json
 from synth.schemas.trajectory import Source, Trajectory
 
@@ -110,11 +109,11 @@ def misalignment(rows: list[Row]) -> list[Found]:
         if role != "human" or not text:
             continue
         said = tokens(cut(text))
-        if any_of(lists.CORRECTION, said):
+        if any_of(PHRASES["correction"], said):
             found.append(("misalignment.correction", at, 1.0))
-        elif any_of(lists.REPHRASE, said):
+        elif any_of(PHRASES["rephrase"], said):
             found.append(("misalignment.rephrase", at, 1.0))
-        elif any_of(lists.CLARIFICATION, said):
+        elif any_of(PHRASES["clarification"], said):
             found.append(("misalignment.clarification", at, 1.0))
         elif (
             previous is not None
@@ -127,10 +126,10 @@ def misalignment(rows: list[Row]) -> list[Found]:
 
 
 def says_again(text: str, said: list[str], before: list[str]) -> bool:
-    if len(said) < 3 or len(before) < 3 or opens(text, lists.CONFIRMING_OPENINGS):
+    if len(said) < 3 or len(before) < 3 or opens(text, LISTS.confirming_openings):
         return False
-    one = {word for word in said if word not in lists.STOP_WORDS}
-    other = {word for word in before if word not in lists.STOP_WORDS}
+    one = {word for word in said if word not in STOP_WORDS}
+    other = {word for word in before if word not in STOP_WORDS}
     if len(one) < 4 or len(other) < 4:
         return False
     return (
@@ -149,7 +148,7 @@ def stagnation(rows: list[Row]) -> list[Found]:
         if role not in before or not text:
             continue
         said = tokens(cut(text))
-        if len(said) >= 5 and not (role == "human" and opens(cut(text), lists.POSITIVE_OPENINGS)):
+        if len(said) >= 5 and not (role == "human" and opens(cut(text), LISTS.positive_openings)):
             for other in before[role][-2:]:
                 if len(other) >= 5:
                     one, two = grams(" ".join(said)), grams(" ".join(other))
@@ -172,19 +171,19 @@ def feelings(rows: list[Row]) -> list[Found]:
         if len(letters) >= 10 and sum(c.isupper() for c in letters) / len(letters) >= 0.8:
             found.append(("disengagement.negative", at, 1.0))
         loud = "??" in text or "!!" in text or re.search("[?!]{3}", text)
-        if loud and not opens(text, lists.POSITIVE_OPENINGS):
+        if loud and not opens(text, LISTS.positive_openings):
             found.append(("disengagement.negative", at, 1.0))
-        escalation = any_of(lists.ESCALATION, said)
-        profanity = any_of(lists.PROFANITY, said)
+        escalation = any_of(PHRASES["escalation"], said)
+        profanity = any_of(PHRASES["profanity"], said)
         found += [("disengagement.escalation", at, 1.0)] * escalation
-        found += [("disengagement.quit", at, 1.0)] * any_of(lists.QUIT, said)
+        found += [("disengagement.quit", at, 1.0)] * any_of(PHRASES["quit"], said)
         found += [("disengagement.negative", at, 1.0)] * (
-            profanity or (not escalation and any_of(lists.COMPLAINT, said))
+            profanity or (not escalation and any_of(PHRASES["complaint"], said))
         )
         for kind, phrases in (
-            ("gratitude", lists.GRATITUDE),
-            ("confirmation", lists.CONFIRMATION),
-            ("success", lists.SUCCESS),
+            ("gratitude", PHRASES["gratitude"]),
+            ("confirmation", PHRASES["confirmation"]),
+            ("success", PHRASES["success"]),
         ):
             if any_of(phrases, said):
                 found.append((f"satisfaction.{kind}", at, 1.0))
@@ -195,9 +194,7 @@ def feelings(rows: list[Row]) -> list[Found]:
 def answers(rows: list[Row]) -> list[Found]:
     found: list[Found] = []
     for at, role, _, text in rows:
-        for category, kinds in (
-            (("failure", FAILURES), ("exhaustion", EXHAUSTION)) if role == "answer" else ()
-        ):
+        for category, kinds in ANSWERS.items() if role == "answer" else ():
             for kind, given in kinds.items():
                 if any(
                     re.search(pattern, text, re.IGNORECASE | re.ASCII) for pattern in given.patterns

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.envs.echo import WORLD
-from synth.filters.signals import phrases
+from synth.filters.signals import patterns
 from synth.filters.signals.signals import KINDS, SignalsConfig, found_in, measure, signals
 from synth.importers.load import imported
 from synth.importers.records import Imported
@@ -251,7 +251,7 @@ def test_every_list_and_kind_is_named_once() -> None:
     assert len(set(KINDS)) == len(KINDS)
     everything = [
         phrase
-        for name in ("CORRECTION", "REPHRASE", "CLARIFICATION", "ESCALATION", "QUIT")
-        for phrase in getattr(phrases, name)
+        for name in ("correction", "rephrase", "clarification", "escalation", "quit")
+        for phrase in patterns.PHRASES[name]
     ]
     assert len(set(everything)) == len(everything)

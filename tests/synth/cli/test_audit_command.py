@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from synth.cli.audit import audit, say_report
+from synth.engine.table import Table
 from synth.envs.audit.report import AuditAnswer, Report
-from synth.envs.conformance.finding import Finding, Table
+from synth.envs.conformance.finding import QuestionFinding
 from synth.report.audit_page import audit_page
 from tests.envs.audit.holed_worlds import HOLES
 from tests.synth.cli.test_commands import refused, synth
@@ -54,12 +55,19 @@ def test_a_question_that_could_not_be_asked_says_why_once(
 ) -> None:
     why = "the world does not claim an expert"
     unasked = AuditAnswer(
-        "expert", "", tuple(Finding(None, why, f"part_{number}") for number in range(3)), (), 0.0
+        "expert",
+        "",
+        tuple(QuestionFinding(None, why, f"part_{number}") for number in range(3)),
+        (),
+        0.0,
     )
     partly = AuditAnswer(
         "upkeep",
         "",
-        (Finding(True, "done", "closes"), Finding(None, "the world does not claim facts", "facts")),
+        (
+            QuestionFinding(True, "done", "closes"),
+            QuestionFinding(None, "the world does not claim facts", "facts"),
+        ),
         (),
         0.0,
     )
@@ -136,8 +144,8 @@ def test_every_planted_hole_is_exit_1_and_named(
     [
         (
             ["nowhere"],
-            "unknown world 'nowhere'; known: echo, mcp, storefront, textworld, or your own as "
-            "package.module:attribute",
+            "unknown world 'nowhere'; known: echo, mcp, sql, sql_file, storefront, textworld, "
+            "or your own as package.module:attribute",
         ),
         (["no.such.package:WORLD"], "cannot import no.such.package"),
         (
@@ -189,7 +197,7 @@ def test_the_page_names_the_command_that_gives_it_again(tmp_path: Path) -> None:
 
 def hostile_report() -> Report:
     """What a world may put into its answers."""
-    finding = Finding(
+    finding = QuestionFinding(
         False, '<script>alert(1)</script> & "quotes" \x00\x1b[31m \ud800', "hostile_input"
     )
     table = Table(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.confinement import Limits, confined_command, hand_over, held, missing, tree
+from synth.confinement import ProcessLimits, confined_command, hand_over, held, missing, tree
 from synth.confinement import command as confinement
 from synth.schemas.errors import ConfigError
 
@@ -29,7 +29,7 @@ def run(
     ):  # pytest keeps its folders to their owner; a world's folder lies where its user can come
         if parent.stat().st_uid == os.getuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o011)
-    command = confined_command([shell, "-c", script], folder=folder, limits=Limits(**limits))
+    command = confined_command([shell, "-c", script], folder=folder, limits=ProcessLimits(**limits))
     return subprocess.run(
         command,
         capture_output=True,
@@ -234,7 +234,7 @@ def test_what_processes_hold_together_is_seen(tmp_path: Path) -> None:
     (tmp_path / "hold.py").write_text(
         code + "f.flush()\nos.unlink('f')\nprint('ready', flush=True)\ntime.sleep(30)"
     )
-    command = confined_command([PYTHON, "hold.py"], folder=tmp_path, limits=Limits())
+    command = confined_command([PYTHON, "hold.py"], folder=tmp_path, limits=ProcessLimits())
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -251,16 +251,16 @@ def test_where_it_is_missing_that_is_said_with_what_to_do(
 ) -> None:
     monkeypatch.setattr(confinement.shutil, "which", lambda name: None)
     with pytest.raises(ConfigError, match=r"apt install bubblewrap.*unconfined: true"):
-        confined_command(["true"], folder=tmp_path, limits=Limits())
+        confined_command(["true"], folder=tmp_path, limits=ProcessLimits())
 
 
 def test_a_home_folder_is_never_shown(tmp_path: Path) -> None:
     for path in (Path.home(), Path("/"), Path.home().parent):
         with pytest.raises(ConfigError, match="home folder"):
-            confined_command(["true"], folder=tmp_path, limits=Limits(), read_only=[path])
+            confined_command(["true"], folder=tmp_path, limits=ProcessLimits(), read_only=[path])
     with pytest.raises(ConfigError, match="is not there"):
         confined_command(
-            ["true"], folder=tmp_path, limits=Limits(), read_only=[tmp_path / "nothing"]
+            ["true"], folder=tmp_path, limits=ProcessLimits(), read_only=[tmp_path / "nothing"]
         )
 
 
@@ -275,7 +275,7 @@ def test_what_is_named_read_only_can_be_read_and_not_written(tmp_path: Path) -> 
     command = confined_command(
         ["/bin/sh", "-c", f"cat {shown}/a; echo x > {shown}/a"],
         folder=folder,
-        limits=Limits(),
+        limits=ProcessLimits(),
         read_only=[shown],
     )
     for parent in tmp_path.parents:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from synth.engine.budget import Budget, Room
-from synth.engine.closing import closing_lines
+from synth.engine.summary import summary_lines
 from synth.ledger import Ledger
 from synth.schemas.trajectory import Usage
 from tests.flow_files import model_flow, run_flow
@@ -80,7 +80,7 @@ def test_time_that_is_up_lets_running_episodes_finish_and_the_next_run_goes_on(
         assert reports["rollout"]["outcomes"] == {"success": 40}
         assert server.counts()["total"] == 4 * 40, "and nothing was asked for twice"
     assert len(list(Ledger(url).trajectories())) == 40
-    (line,) = (said for label, said in closing_lines(run, {}) if label == "stopped")
+    (line,) = (said for label, said in summary_lines(run, {}) if label == "stopped")
     assert line.endswith(
         "is reached: no further episode was started; run again to go on, its clock begins anew"
     )

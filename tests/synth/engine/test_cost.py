@@ -10,7 +10,7 @@ import pytest
 
 from synth.engine.cost import cost, cost_in_words, spent
 from synth.ledger import Ledger, StageRef
-from synth.ledger.journal import Journal, Reply
+from synth.ledger.journal import Journal, JournaledReply
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import query
 from synth.schemas.model import Completion
@@ -257,8 +257,10 @@ def test_replies_of_interrupted_episodes_are_told_apart_until_they_are_finished(
 ) -> None:
     journal = Journal(ledger.journal_folder / "k-shard.jsonl")
     for ordinal, usage in enumerate((Usage(30, 3, 0, 1, 0.1), Usage(40, 4, 8, 1, 0.2))):
-        journal.append(Reply("open", 0, ordinal, "request", Completion("said", usage=usage)))
-    journal.append(Reply("a", 0, 0, "request", Completion("said", usage=FIRST)))
+        journal.append(
+            JournaledReply("open", 0, ordinal, "request", Completion("said", usage=usage))
+        )
+    journal.append(JournaledReply("a", 0, 0, "request", Completion("said", usage=FIRST)))
     journal.close()
     found = cost(ledger)
     assert figures(found["unfinished"]) == (1, 2, 70, 8, 7, 0.3, 0.3, 0)

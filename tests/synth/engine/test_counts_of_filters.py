@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.leases.heartbeat import heartbeats
+from synth.claims.workers import heartbeats
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
 

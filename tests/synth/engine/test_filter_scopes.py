@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from synth.engine.means import SourceMeans
+from synth.engine.asking import SourceMeans
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.flows.synthesize import synthesize

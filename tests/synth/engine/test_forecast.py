@@ -221,7 +221,8 @@ def test_a_terminal_shows_it_under_the_bar(monkeypatch: pytest.MonkeyPatch) -> N
     assert (
         "at this rate max_tokens 10,000,000 is reached after about 500 of 2,000 episodes" in shown
     )
+    monkeypatch.setattr("synth.engine.progress.time.monotonic", clock)
     progress.stop()
     assert re.search(
-        r"rollout: 60 episodes in \d\.\d s, 100 % success, 1\.2M tokens", stream.getvalue()
+        r"rollout: 60 episodes in 150\.0 s, 100 % success, 1\.2M tokens", stream.getvalue()
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from synth.claims.workers import heartbeats
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.leases.heartbeat import heartbeats
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow
 
@@ -35,7 +35,7 @@ def test_explorations_that_are_made_again_are_not_told_as_done(tmp_path: Path) -
         stages=[{"reverse_task": {"explorations": 4, "steps": 3, "shard": 2}}],
     )
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(synthesize(flow, url, InterruptedAt(said, "explorations", 3), None))
+        asyncio.run(synthesize(flow, url, InterruptedAt(said, "explorations", 3)))
     assert (
         "reverse_task: 2 explorations are committed; 1 more had ended and are done again (replies "
         "of models are kept)" in said.getvalue()

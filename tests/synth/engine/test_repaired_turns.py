@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from synth.engine.closing import closing_lines
+from synth.engine.summary import summary_lines
 from synth.ledger import Ledger
 from synth.schemas.outcome import Outcome
 from tests.flow_files import echo_flow, model_flow, run_flow
@@ -34,7 +34,7 @@ def told(brain: Brain, folder: Path) -> list[str]:
     assert [trajectory.outcome for trajectory in Ledger(str(folder)).trajectories()] == [
         Outcome.SUCCESS
     ] * 8
-    return [said for label, said in closing_lines(run, reports) if label == "repairs"]
+    return [said for label, said in summary_lines(run, reports) if label == "repairs"]
 
 
 def test_calls_that_were_read_from_text_are_told_by_kind(tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_calls_that_were_read_from_text_are_told_by_kind(tmp_path: Path) -> None
 def test_where_nothing_was_mended_nothing_is_told(tmp_path: Path) -> None:
     assert told(echo_expert, tmp_path / "model") == []
     run, reports, _ = run_flow(echo_flow(), str(tmp_path / "scripted"))
-    assert not [said for label, said in closing_lines(run, reports) if label == "repairs"]
+    assert not [said for label, said in summary_lines(run, reports) if label == "repairs"]

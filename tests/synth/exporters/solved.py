@@ -1,14 +1,17 @@
 """Trajectories for exports, and their rows as `datasets` reads them."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import ExportReport, export_sft
+from synth.exporters.export import ExportReport, write
+from synth.exporters.kind import RowSettings, Spelling, as_key
+from synth.exporters.sft import SFT, sft_rows
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas.verdict import Verdict
 
 FIND = {
     "type": "function",
@@ -91,3 +94,17 @@ def export(
         RowSettings(**{"keep_masked": True, **chosen}),
     )
     return load(tmp_path / "out", tmp_path / "cache"), report
+
+
+def export_sft(
+    trajectories: Iterable[tuple[Trajectory, Mapping[str, Verdict]]],
+    folder: DatasetFolder,
+    settings: RowSettings | None = None,
+    say: Spelling = as_key,
+) -> ExportReport:
+    """Writes the trajectories, each with its verdicts by filter name, without a ledger; see
+    `synth.exporters.export.write`.
+    """
+    return write(
+        SFT, lambda tally: sft_rows(trajectories, tally), folder, settings or RowSettings(), say
+    )

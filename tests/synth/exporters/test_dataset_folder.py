@@ -14,7 +14,7 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder, Replace, why_to_write
 from synth.exporters.forms.trl import SFT
-from synth.exporters.spelling import as_flag
+from synth.exporters.kind import as_flag
 from synth.schemas.errors import ConfigError
 
 ROW: dict[str, Any] = {

@@ -9,8 +9,7 @@ import pytest
 
 from synth.exporters.forms import atif, axolotl, llamafactory, openai, sts, verl
 from synth.exporters.kind import Form, NotRepresentableError
-from synth.exporters.sft_rows import SftRow, sft_row
-from synth.exporters.unroll import joined_answers, loss_characters, unrolled
+from synth.exporters.sft_rows import SftRow, joined_answers, loss_characters, sft_row, unrolled
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import FIND, call, result, trajectory
 

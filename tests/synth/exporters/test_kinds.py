@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from synth.cli.export import export as command
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, export
+from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS, KINDS, form_of, kind_of
-from synth.exporters.settings import RowSettings
 from synth.ledger.ledger import Decision, Ledger, Score
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.outcome import Outcome

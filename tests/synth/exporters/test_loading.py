@@ -6,9 +6,8 @@ import datasets
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
-from tests.synth.exporters.solved import load, trajectory
+from synth.exporters.kind import RowSettings
+from tests.synth.exporters.solved import export_sft, load, trajectory
 
 
 def write(out: Path, *identities: str) -> None:

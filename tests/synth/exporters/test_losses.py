@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from synth.cli.export import export as command
 from synth.exporters import facts
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.dpo import PreferenceRow
 from synth.exporters.export import ExportReport, write
 from synth.exporters.forms.llamafactory import lost
+from synth.exporters.kind import RowSettings
+from synth.exporters.labelled import LabelledRow
 from synth.exporters.registry import form_of
-from synth.exporters.settings import RowSettings
 from synth.exporters.sft import SFT, sft_rows
 from synth.pairs import preference_pairs
 from synth.schemas.errors import ConfigError
@@ -118,7 +118,7 @@ def test_what_a_pair_stands_on_is_named_where_a_form_has_no_columns_for_it(
     ledger = planted(tmp_path, [base, good], [accepted(base, 1, good)])
     (found,) = preference_pairs(ledger)
     said = {"role": "assistant", "content": "a"}
-    row = PreferenceRow(found.pair, found.prompt, [], said, said)
+    row = LabelledRow(found.pair, found.prompt, [], (said, said))
     assert form_of("dpo", form).unsaid(row) == (facts.EVIDENCE,)
     stamped = msgspec.structs.replace(
         row, trajectory=msgspec.structs.replace(row.trajectory, benchmark="tau-bench/airline")

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.kind import RowSettings
 from synth.exporters.proof.masks import scalars, stands_in
 from synth.exporters.proof.template import FAMILIES, student_template
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
 from synth.importers.load import imported
 from synth.importers.records import Imported
-from tests.synth.exporters.solved import SHIP, load, trajectory
+from tests.synth.exporters.solved import SHIP, export_sft, load, trajectory
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 LEAVE_CALLS_OUT = ("llama3", "phi3", "deepseek_r1_distill", "lfm2", "qwen2_5_vl")

@@ -10,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
+from synth.exporters.kind import RowSettings
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from synth.schemas.verdict import Verdict
-from tests.synth.exporters.solved import FIND, SHIP, call, export, load, result, trajectory, written
+from tests.synth.exporters.solved import (
+    FIND,
+    SHIP,
+    call,
+    export,
+    export_sft,
+    load,
+    result,
+    trajectory,
+    written,
+)
 
 
 def test_messages_come_back_as_the_model_saw_them_with_arguments_as_objects(tmp_path: Path) -> None:

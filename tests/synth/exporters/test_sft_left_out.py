@@ -8,14 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
-from synth.exporters.spelling import as_flag
+from synth.exporters.kind import RowSettings, as_flag
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.trajectory import Authorship, Trajectory, Turn
 from synth.schemas.verdict import Verdict
-from tests.synth.exporters.solved import call, export, load, result, trajectory
+from tests.synth.exporters.solved import call, export, export_sft, load, result, trajectory
 
 Pairs = list[tuple[Trajectory, Mapping[str, Verdict]]]
 

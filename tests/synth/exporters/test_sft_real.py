@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import export_sft
+from synth.exporters.kind import RowSettings
 from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.schemas.outcome import Outcome
-from tests.synth.exporters.solved import written
+from tests.synth.exporters.solved import export_sft, written
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(

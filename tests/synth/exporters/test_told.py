@@ -11,14 +11,13 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, write
+from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.registry import form_of, kind_of
-from synth.exporters.settings import RowSettings
-from synth.exporters.sft import SFT, export_sft, sft_rows
-from synth.exporters.spelling import as_flag, as_key
+from synth.exporters.sft import SFT, sft_rows
 from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
 from synth.schemas.verdict import Verdict
 from synth.selection.candidates import loss_characters
-from tests.synth.exporters.solved import call, result, trajectory
+from tests.synth.exporters.solved import call, export_sft, result, trajectory
 
 ASIDE = Observation("Thanks.", Source.USER)
 JOINED = (

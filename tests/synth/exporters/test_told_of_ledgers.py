@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from synth.cli.export import export as command
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.kind import RowSettings
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import form_of, kind_of
-from synth.exporters.settings import RowSettings
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Decision, Ledger, Score
 from synth.schemas.trajectory import Authorship, Observation, Source

@@ -11,8 +11,7 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.forms.trl import SFT
-from synth.exporters.sft import export_sft
-from tests.synth.exporters.solved import call, result, trajectory
+from tests.synth.exporters.solved import call, export_sft, result, trajectory
 
 ROOT = Path(__file__).resolve().parents[3]
 

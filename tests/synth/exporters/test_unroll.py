@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.schemas.trajectory import Turn
 from tests.synth.exporters.solved import call, export, result, trajectory
 

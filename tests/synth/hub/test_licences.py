@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from synth.hub.card_worlds import licences
-from synth.hub.licences import metadata, require_licence
 from synth.hub.publication import CARD, File, Publication
+from synth.hub.released import metadata, require_licence
 from synth.ledger import Ledger
 from synth.schemas.errors import ConfigError
 

@@ -1,5 +1,7 @@
 """The last look: what is not redacted stays, and what was found is said nowhere."""
 
+import json
+
 import pytest
 
 from synth.hub.outgoing import PublishScan, Searched
@@ -62,3 +64,37 @@ def test_the_token_that_publishes_may_stand_nowhere_whatever_it_looks_like() -> 
     with pytest.raises(ConfigError, match=r"the token that publishes \(README.md\)") as refusal:
         outgoing.require_clean()
     assert "plain-words" not in str(refusal.value)
+
+
+def message(content: str) -> str:
+    value = {
+        "role": "tool",
+        "content": content,
+        "tool_call_id": "call_21_0",
+        "name": "issue_refund",
+    }
+    return json.dumps(value, separators=(",", ":"))
+
+
+def test_the_field_after_a_sentence_in_a_stored_message_is_no_credential() -> None:
+    outgoing = PublishScan(filtered())
+    outgoing.search("sft, column messages", message("order O-76246 has no return; nothing to pay"))
+    outgoing.search("sft, column messages", message("the order has no return"))
+    outgoing.require_clean()
+
+
+@pytest.mark.parametrize(
+    "content", ["the password is hunter2!Xq9", f"has no return; use {KEY}", "password: hunter2!Xq9"]
+)
+def test_a_secret_within_a_stored_message_is_found_wherever_it_ends(content: str) -> None:
+    outgoing = PublishScan(filtered())
+    outgoing.search("sft, column messages", message(content))
+    with pytest.raises(ConfigError, match="not redacted"):
+        outgoing.require_clean()
+
+
+def test_a_secret_that_a_field_of_json_names_is_found() -> None:
+    outgoing = PublishScan(filtered())
+    outgoing.search("sft, column messages", '{"password":"hunter2!Xq9","name":"x"}')
+    with pytest.raises(ConfigError, match="not redacted"):
+        outgoing.require_clean()

@@ -1,7 +1,7 @@
 """What a dry run shows: whose repository, and how the card begins, cut between words."""
 
 from synth.hub.publication import CARD, File, Publication
-from synth.hub.publishing import SHOWN_WIDE, Prepared, preview
+from synth.hub.publishing import SHOWN_WIDE, PreparedUpload, preview
 from synth.hub.released import PublishRequest
 
 
@@ -9,7 +9,7 @@ def shown(repo: str, body: str) -> list[str]:
     card = File(CARD, f"---\nlicense: mit\n---\n{body}\n".encode())
     said: list[str] = []
     preview(
-        Prepared(Publication((), (), card, {}, {"license": "mit"}), {}, ()),
+        PreparedUpload(Publication((), (), card, {}, {"license": "mit"}), {}, ()),
         PublishRequest(repo, "mit"),
         said.append,
     )

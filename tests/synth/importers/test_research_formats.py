@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from synth.engine.progress import progress_for
@@ -105,7 +106,7 @@ def test_named_agents_are_turns_and_the_terminal_answers_them(tmp_path: Path) ->
     assert (
         found.trajectory.outcome,
         found.marks[0].turn,
-        found.marks[0].detail and found.marks[0].detail["message"],
+        msgspec.to_builtins(found.marks[0].detail)["message"],
     ) == ("failure", 1, 2)
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from synth.ledger.journal import (
     BusyError,
     Event,
-    Faulted,
     Journal,
-    Reply,
-    Step,
+    JournaledFault,
+    JournaledReply,
+    JournaledStep,
     discard_finished,
     free_journal,
     recorded,
@@ -25,8 +25,8 @@ from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 
 
-def reply(ordinal: int, text: str = "hello", slot: str = "a") -> Reply:
-    return Reply(slot, 0, ordinal, f"request{ordinal}", Completion(content=text))
+def reply(ordinal: int, text: str = "hello", slot: str = "a") -> JournaledReply:
+    return JournaledReply(slot, 0, ordinal, f"request{ordinal}", Completion(content=text))
 
 
 def written(path: Path, events: list[Event]) -> None:
@@ -39,8 +39,8 @@ def written(path: Path, events: list[Event]) -> None:
 def test_events_come_back_by_slot_and_attempt(tmp_path: Path) -> None:
     events: list[Event] = [
         reply(0),
-        Step("a", 0, -1, "x"),
-        Faulted("a", 0, 1, "act", Fault.MODEL, "gone"),
+        JournaledStep("a", 0, -1, "x"),
+        JournaledFault("a", 0, 1, "act", Fault.MODEL, "gone"),
         reply(0, slot="b"),
     ]
     written(tmp_path / "s.jsonl", events)

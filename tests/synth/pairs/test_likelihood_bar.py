@@ -7,7 +7,7 @@ import pytest
 
 from synth.ledger.ledger import Score
 from synth.pairs import PairReport, PairSettings, preference_pairs
-from synth.pairs.likelihood_bar import Surprisal, bar
+from synth.pairs.experiments import Surprisal, bar
 from synth.schemas.pairs import PairFamily
 from tests.synth.pairs.planted import accepted, act, planted, run
 

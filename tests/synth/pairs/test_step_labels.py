@@ -8,7 +8,7 @@ import pytest
 
 from synth.ledger.ledger import Score
 from synth.pairs import LabelSettings, StepReport, step_labels
-from synth.pairs.gold_rules import Blamed, blamed
+from synth.pairs.step_labels import BlamedStep, blamed
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.pairs import Tier
 from synth.schemas.trajectory import Observation, SampledBy, Trajectory
@@ -58,7 +58,10 @@ def test_the_turn_that_a_broken_rule_names_is_blamed() -> None:
         act(0),
         act(1, "cancel_order"),
     )
-    assert list(blamed(one)) == [Blamed(1, "policy_breach:R2"), Blamed(1, "policy_breach:R1")]
+    assert list(blamed(one)) == [
+        BlamedStep(1, "policy_breach:R2"),
+        BlamedStep(1, "policy_breach:R1"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,11 +79,11 @@ def test_a_write_on_a_protected_row_is_the_one_that_names_it_and_nobodys_where_s
         for n, order in ((1, "O-1"), (2, "O-2"))
     )
     assert list(blamed(failed(check, act(0), first, second))) == [
-        Blamed(1, "protected_write:orders")
+        BlamedStep(1, "protected_write:orders")
     ]
     again = act(3, "change_order", arguments={"order_id": "O-1"})
     assert list(blamed(failed(check, act(0), first, second, again))) == [
-        Blamed(None, "protected_write:orders")
+        BlamedStep(None, "protected_write:orders")
     ]
     refused = msgspec.structs.replace(
         first, observations=(Observation("no", call_id="c1", error=True),)

@@ -10,8 +10,8 @@ import pytest
 
 from synth.boundary import FaultError
 from synth.flows.environments import make_tasks, open_env
-from synth.rl.environment import RlEnvironment
 from synth.rl.episode import OVER
+from synth.rl.trl import RlEnvironment
 from synth.rollout.limits import Limits
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError

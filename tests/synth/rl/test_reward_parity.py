@@ -10,11 +10,10 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
-from synth.exporters.settings import RowSettings
+from synth.exporters.kind import RowSettings
 from synth.flows.environments import open_env
 from synth.ledger.ledger import Ledger
-from synth.rl.environment import RlEnvironment
-from synth.rl.trl import environment_factories
+from synth.rl.trl import RlEnvironment, environment_factories
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.live_worlds import most_live
+from synth.engine.context import most_live
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.ledger import Ledger
 from synth.rollout.episode import canonical_content

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.truth.monitor import truth_of
 from synth.branching import DriftError, branch, replay
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.audit.monitor import truth_of
 from synth.envs.storefront.customer.customer import LINES
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
-from synth.ledger.journal import Reply, recorded
+from synth.ledger.journal import JournaledReply, recorded
 from synth.rollout.episode import canonical_content
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
@@ -359,7 +359,9 @@ def test_resumed_at_any_line_of_the_journal_recorded_replies_are_said_again_and_
         (folder / "journal").mkdir(parents=True)
         (folder / "journal" / "s.jsonl").write_bytes(b"".join(lines[:cut]))
         events, damage = recorded(folder / "journal")
-        kept = sum(isinstance(event, Reply) for found in events.values() for event in found)
+        kept = sum(
+            isinstance(event, JournaledReply) for found in events.values() for event in found
+        )
         with ChatServer(moody()) as server:
             (resumed,) = played(folder, server.url, TASKS[1:2], events=events)
             assert server.counts()["total"] == calls - kept
@@ -399,7 +401,9 @@ def test_with_two_models_an_attempt_resumes_at_any_line_and_neither_is_asked_twi
         (folder / "journal").mkdir(parents=True)
         (folder / "journal" / "s.jsonl").write_bytes(b"".join(lines[:cut]))
         events, _ = recorded(folder / "journal")
-        kept = sum(isinstance(event, Reply) for found in events.values() for event in found)
+        kept = sum(
+            isinstance(event, JournaledReply) for found in events.values() for event in found
+        )
         with ChatServer(asking_agent) as agent, ChatServer(moody()) as server:
             (resumed,) = played(folder, server.url, TASKS[:1], agent_url=agent.url, events=events)
             assert agent.counts()["total"] + server.counts()["total"] == 7 - kept

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.selection.allocation import TaskQuota, allocated
-from synth.selection.choosing import Candidate, Quotas, chosen
-from synth.selection.composition import composition, share
+from synth.selection.candidates import composition, share
+from synth.selection.choosing import Candidate, SftSelection, TaskQuota, allocated, chosen
 
 
 def success(name: str, task: str = "t", **changes: Any) -> Candidate:
@@ -72,7 +71,7 @@ def test_the_second_row_of_a_task_has_another_strategy() -> None:
             success("c", strategy="y", rank=(0.0,)),
         ],
         {"t": (8, 4)},
-        Quotas(per_task=3),
+        SftSelection(per_task=3),
     )
     assert taken(found) == {"b", "c"}
     assert found["a"] == (False, "strategy_taken")
@@ -86,10 +85,10 @@ def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_an
         success("b", strategy="x", rank=(0.0,), evidence=()),
     ]
     best_but_rare = success("c", strategy="y", rank=(9.0,), evidence=())
-    found = chosen([*common, best_but_rare], {"t": (8, 4)}, Quotas())
+    found = chosen([*common, best_but_rare], {"t": (8, 4)}, SftSelection())
     assert found["c"] == (False, "rare_strategy_unproven")
     assert taken(found) == {"a"}
-    assert taken(chosen([best_but_rare], {"t": (8, 4)}, Quotas())) == {"c"}
+    assert taken(chosen([best_but_rare], {"t": (8, 4)}, SftSelection())) == {"c"}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_an
 def test_a_success_of_a_hard_task_needs_second_evidence(
     successes: int, evidence: tuple[str, ...], kept: bool
 ) -> None:
-    found = chosen([success("a", evidence=evidence)], {"t": (8, successes)}, Quotas())
+    found = chosen([success("a", evidence=evidence)], {"t": (8, successes)}, SftSelection())
     assert found["a"] == ((True, "chosen") if kept else (False, "lucky_unproven"))
 
 
@@ -109,7 +108,7 @@ def test_tasks_that_nearly_always_pass_have_a_bounded_share_of_the_loss() -> Non
         one.task_id: (8, 8) if one.task_id.startswith("easy") else (8, 4)
         for one in [*easy, *others]
     }
-    found = chosen([*easy, *others], standings, Quotas(per_task=1))
+    found = chosen([*easy, *others], standings, SftSelection(per_task=1))
     # 15 % of all: 3 of 20 rows of equal size
     assert len([name for name in taken(found) if name.startswith("e")]) == 3
     assert sum(reason == "easy_tasks_have_their_share" for _, reason in found.values()) == 1
@@ -117,7 +116,9 @@ def test_tasks_that_nearly_always_pass_have_a_bounded_share_of_the_loss() -> Non
 
 def test_a_task_that_was_tried_less_than_four_times_is_not_called_easy() -> None:
     rows = [success("a", "once"), success("b", "thrice"), success("c", "middle")]
-    assert taken(chosen(rows, {"once": (1, 1), "thrice": (3, 3), "middle": (8, 4)}, Quotas())) == {
+    assert taken(
+        chosen(rows, {"once": (1, 1), "thrice": (3, 3), "middle": (8, 4)}, SftSelection())
+    ) == {
         "a",
         "b",
         "c",
@@ -129,14 +130,14 @@ def test_recoveries_have_a_bounded_share_of_the_loss() -> None:
     rows = [success(f"r{n}", f"a{n}", recovered=True) for n in range(5)] + [
         success(f"n{n}", f"b{n}") for n in range(18)
     ]
-    found = chosen(rows, {one.task_id: (8, 4) for one in rows}, Quotas(per_task=1))
+    found = chosen(rows, {one.task_id: (8, 4) for one in rows}, SftSelection(per_task=1))
     assert len([name for name in taken(found) if name.startswith("r")]) == 2
 
 
 def test_recoveries_from_faults_of_the_world_come_before_those_from_mistakes_of_the_agent() -> None:
     sides = [success(f"r{n}", f"a{n}", recovered=True, world_fault=n in (2, 4)) for n in range(5)]
     rows = sides + [success(f"n{n}", f"b{n}") for n in range(18)]
-    found = chosen(rows, {one.task_id: (8, 4) for one in rows}, Quotas(per_task=1))
+    found = chosen(rows, {one.task_id: (8, 4) for one in rows}, SftSelection(per_task=1))
     assert {name for name in taken(found) if name.startswith("r")} == {"r2", "r4"}
 
 
@@ -169,7 +170,7 @@ def test_no_task_has_more_than_its_cap_and_no_kind_more_than_its_share(
         )
         for n, (task, _, loss, recovered, strategy, proven) in enumerate(drawn)
     ]
-    found = chosen(rows, standings, Quotas(per_task=per_task, cap=cap))
+    found = chosen(rows, standings, SftSelection(per_task=per_task, cap=cap))
     assert found.keys() == {one.trajectory_id for one in rows}
     kept = [one for one in rows if found[one.trajectory_id][0]]
     by_task = Counter(one.task_id for one in kept)
@@ -187,7 +188,7 @@ def test_no_task_has_more_than_its_cap_and_no_kind_more_than_its_share(
 
 def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
     rows = [success("a", "x"), success("b", "y")]
-    assert taken(chosen(rows, {"x": (8, 8), "y": (8, 8)}, Quotas())) == {"a", "b"}
+    assert taken(chosen(rows, {"x": (8, 8), "y": (8, 8)}, SftSelection())) == {"a", "b"}
 
 
 @given(
@@ -198,7 +199,7 @@ def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
 def test_the_order_in_which_candidates_come_changes_nothing(rows: list[Candidate]) -> None:
     standings = {f"t{n}": (8, 4) for n in range(3)}
     in_order = sorted(rows, key=lambda one: one.trajectory_id)
-    assert chosen(rows, standings, Quotas()) == chosen(in_order, standings, Quotas())
+    assert chosen(rows, standings, SftSelection()) == chosen(in_order, standings, SftSelection())
 
 
 def test_composition_is_counted_in_loss() -> None:

@@ -2,10 +2,18 @@
 out.
 """
 
+from pathlib import Path
+
 import pytest
 
-from synth.selection.recovery_view import decided_masks, excursion_masks, recovery_masks
+from synth.ledger.decided import decided
+from synth.ledger.ledger import Decision, Score
+from synth.loss_turns import MASKS
+from synth.selection.recoveries import excursion_masks, recoveries
+from synth.set_aside import SetAside
 from synth.topology.trajectory_measures import Excursion
+from tests.synth.pairs.planted import planted
+from tests.trajectories import make_trajectory
 
 KNOWN = Excursion(turn=2, back=6, diagnosed=("re_read",))
 BY_TURN = (0.1, 0.2, -0.1, None, -0.3, None, 0.2, 0.3)
@@ -33,10 +41,21 @@ def test_what_was_never_left_is_masked_to_the_end() -> None:
     assert set(excursion_masks([Excursion(5, None)], BY_TURN, range(8))) == {5, 6, 7}
 
 
-def test_what_decisions_say_of_a_row_is_put_together() -> None:
-    assert decided_masks([{}, {"loss_masks": {"3": "excursion"}}, {"findings": []}]) == {
-        3: "excursion"
-    }
+def test_what_a_decision_says_of_a_row_comes_back_with_its_verdict(tmp_path: Path) -> None:
+    base, taken = make_trajectory("base"), make_trajectory("taken")
+    ledger = planted(
+        tmp_path,
+        [base, taken],
+        [],
+        decisions=[
+            Decision(taken.trajectory_id, "select", True, "recovered", None, {MASKS: {3: "a"}}),
+            Decision(taken.trajectory_id, "secrets", True, "clean", None, {"findings": []}),
+        ],
+    )
+    said = {one.slot_id: verdicts for one, verdicts in decided(ledger, SetAside())}
+    assert said["base"] == {}
+    masks = {name: verdict.masks for name, verdict in said["taken"].items()}
+    assert masks == {"select": {3: "a"}, "secrets": {}}
 
 
 def test_a_clean_trajectory_has_no_masks() -> None:
@@ -48,8 +67,17 @@ def test_indices_are_those_of_the_trajectory_whose_first_turn_was_canned() -> No
 
 
 @pytest.mark.parametrize("back", [6, None])
-def test_the_same_from_what_the_stage_topology_has_written(back: int | None) -> None:
+def test_the_same_from_what_the_stage_topology_has_written(
+    back: int | None, tmp_path: Path
+) -> None:
     found = Excursion(2, back, ("undo",))
     recovered = {"excursions": [{"turn": 2, "back": back, "diagnosed": ["undo"]}]}
     potential = {"turns": list(range(8)), "by_turn": list(BY_TURN)}
-    assert recovery_masks(recovered, potential) == excursion_masks([found], BY_TURN, range(8))
+    base = make_trajectory("base", turns=8)
+    scores = [
+        Score(base.trajectory_id, "recovered", 1.0, detail=recovered),
+        Score(base.trajectory_id, "potential", 0.1, detail=potential),
+    ]
+    ledger = planted(tmp_path, [base, make_trajectory("other")], scores)
+    masks = excursion_masks([found], BY_TURN, range(8))
+    assert recoveries(ledger).masks == {base.trajectory_id: masks}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from synth.datasets.release import CHATS, Lineage, may_leave
-from synth.exporters.taken_in import TakenIn
+from synth.exporters.registry import TakenIn
 from synth.schemas.flow import Flow
 from synth.schemas.trajectory import Authorship
 from tests.trajectories import make_trajectory

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from synth.selection.weighted_draw import draw_rank
+from synth.selection.candidates import draw_rank
 
 REWARDS = {"five": 5.0, "three": 3.0, "two": 2.0}
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.stats.calibration import Played, fitted, round_levels
+from synth.stats.calibration import LevelPlayed, fitted, round_levels
 
-episodes = st.lists(st.builds(Played, st.floats(0, 1), st.booleans()), max_size=60)
+episodes = st.lists(st.builds(LevelPlayed, st.floats(0, 1), st.booleans()), max_size=60)
 
 
 def test_without_episodes_the_curve_is_the_prior() -> None:
@@ -25,12 +25,12 @@ def test_without_episodes_the_curve_is_the_prior() -> None:
 
 
 def test_as_many_passes_below_as_failures_above_cross_in_the_middle() -> None:
-    played = [Played(0.2, True)] * 20 + [Played(0.8, False)] * 20
+    played = [LevelPlayed(0.2, True)] * 20 + [LevelPlayed(0.8, False)] * 20
     assert fitted(played).crossing(0.5) == pytest.approx(0.5)
 
 
 def test_the_interval_at_one_level_is_that_of_its_episodes_where_there_are_many() -> None:
-    played = [Played(0.5, at < 100) for at in range(200)]
+    played = [LevelPlayed(0.5, at < 100) for at in range(200)]
     low, high = fitted(played).interval(0.5)
     half = 1.96 / math.sqrt(
         200 * 0.25 + 0.25
@@ -42,13 +42,13 @@ def test_the_interval_at_one_level_is_that_of_its_episodes_where_there_are_many(
 
 @pytest.mark.parametrize(("passed", "end"), [(True, 1.0), (False, 0.0)])
 def test_a_target_that_no_level_reaches_gives_the_nearest_end(passed: bool, end: float) -> None:
-    played = [Played(at / 100, passed) for at in range(101)]
+    played = [LevelPlayed(at / 100, passed) for at in range(101)]
     assert fitted(played).crossing(0.5) == end
 
 
 @given(episodes, st.floats(0.05, 0.95), st.floats(0.05, 0.95))
 def test_the_rate_never_rises_and_a_higher_target_lies_at_an_easier_level(
-    played: list[Played], one: float, other: float
+    played: list[LevelPlayed], one: float, other: float
 ) -> None:
     curve = fitted(played)
     assert curve.rate(0) >= curve.rate(0.5) >= curve.rate(1)
@@ -59,7 +59,7 @@ def test_the_rate_never_rises_and_a_higher_target_lies_at_an_easier_level(
 
 def test_the_first_round_is_spread_and_later_ones_are_played_at_the_crossing() -> None:
     assert round_levels(0, [], 0.5, 200) == [(0.0, 8), (0.25, 8), (0.5, 8), (0.75, 8), (1.0, 8)]
-    played = [Played(0.2, True)] * 20 + [Played(0.8, False)] * 20
+    played = [LevelPlayed(0.2, True)] * 20 + [LevelPlayed(0.8, False)] * 20
     assert round_levels(1, played, 0.5, 200) == [(0.5, 40)]
     assert [
         sum(size for _, size in round_levels(number, played, 0.5, 110)) for number in range(4)
@@ -79,11 +79,11 @@ def test_two_hundred_episodes_find_the_rate_within_one_and_a_half_times_the_erro
 
     errors, covered = [], []
     for _ in range(60):
-        played: list[Played] = []
+        played: list[LevelPlayed] = []
         number = 0
         while levels := round_levels(number, played, target, 200):
             played += [
-                Played(level, rng.random() < true_rate(level))
+                LevelPlayed(level, rng.random() < true_rate(level))
                 for level, size in levels
                 for _ in range(size)
             ]

@@ -8,7 +8,16 @@ import msgspec
 import pytest
 
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
-from synth.stats.pdi import Phis, Step, coverage, indices, jaccard, js_similarity, phis, snapshots
+from synth.stats.pdi import (
+    PdiStep,
+    Phis,
+    coverage,
+    indices,
+    jaccard,
+    js_similarity,
+    phis,
+    snapshots,
+)
 from synth.text.provenance.evidence import new_evidence
 from tests.trajectories import make_trajectory
 
@@ -32,7 +41,7 @@ def test_js_similarity_is_one_for_the_same_words_and_about_one_minus_ln_2_for_ot
 
 
 def test_the_first_step_is_the_plain_difference_and_has_no_weight() -> None:
-    (first,) = snapshots([Step("buy", "buy sell", "try")])
+    (first,) = snapshots([PdiStep("buy", "buy sell", "try")])
     assert (first.exec, first.plan, first.oss, first.raw, first.weight, first.weighted) == (
         0.5,
         0.0,
@@ -45,9 +54,9 @@ def test_the_first_step_is_the_plain_difference_and_has_no_weight() -> None:
 
 
 STUCK = [
-    Step("a b", "a b", "go left", A),
-    Step("a", "a b", "go left", A),
-    Step("a b c", "a b c d", "go left", AB),
+    PdiStep("a b", "a b", "go left", A),
+    PdiStep("a", "a b", "go left", A),
+    PdiStep("a b c", "a b c d", "go left", AB),
 ]
 """exec 1, .5, .75; plan 0, 1, 1; oss 0, 1, .5 * 2/4 + .5 * 1/2 = .5."""
 
@@ -72,7 +81,7 @@ def test_two_attempts_trigger_nothing_unless_asked_and_a_second_trigger_in_a_row
 ):
     assert [one.level for one in snapshots(STUCK)] == [None, None, "soft"]
     assert [one.level for one in snapshots(STUCK, least_attempts=2)] == [None, "soft", "strong"]
-    moving = [*STUCK, Step("x y", "x y", "look elsewhere", NONE)]
+    moving = [*STUCK, PdiStep("x y", "x y", "look elsewhere", NONE)]
     assert snapshots(moving, least_attempts=2)[3].level is None
 
 
@@ -87,14 +96,14 @@ def test_the_other_backend_compares_distributions_everywhere() -> None:
 
 
 def test_a_memo_without_facts_absorbs_nothing() -> None:
-    assert snapshots([Step("a b", "", "x")])[0].exec == 0.0
+    assert snapshots([PdiStep("a b", "", "x")])[0].exec == 0.0
 
 
 def test_the_index_needs_three_attempts_a_skill_and_twenty_tasks() -> None:
     steps = [
-        Step("a b", "a b", "go left", A),
-        Step("a", "a b", "go right", A),
-        Step("a b", "c d", "go up", B),
+        PdiStep("a b", "a b", "go left", A),
+        PdiStep("a", "a b", "go right", A),
+        PdiStep("a b", "c d", "go up", B),
     ]
     found = phis(steps, "look then buy", "look then buy")
     assert found is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.trajectory import Observation, Turn
-from synth.topology.graph import Trial, graph_of
+from synth.topology.graph import GraphTrial, graph_of
 from synth.topology.keys import trajectory_keys
 from synth.topology.potential import Potential
 from synth.topology.task_measures import (
@@ -126,10 +126,10 @@ def test_turns_that_few_donors_came_by_are_not_looked_at() -> None:
 
 def test_the_error_branch_ratio_counts_children_that_never_succeed_beside_one_that_does() -> None:
     trials = [
-        Trial("1", True, ("a", "b")),
-        Trial("2", False, ("a", "c")),
-        Trial("3", False, ("a", "d")),
-        Trial("4", False, ("x", "y")),
+        GraphTrial("1", True, ("a", "b")),
+        GraphTrial("2", False, ("a", "c")),
+        GraphTrial("3", False, ("a", "d")),
+        GraphTrial("4", False, ("x", "y")),
     ]
     # branching: START (a succeeds, x never) and a (b succeeds, c and d never): 3 wrong of 5
     assert error_branch_ratio(graph_of("t", trials)) == pytest.approx(3 / 5)
@@ -137,12 +137,14 @@ def test_the_error_branch_ratio_counts_children_that_never_succeed_beside_one_th
 
 
 def test_in_a_crowd_a_child_that_one_trial_took_is_no_evidence() -> None:
-    trials = [Trial(str(n), True, ("a", "b")) for n in range(6)] + [
-        Trial("7", False, ("a", "c")),
-        Trial("8", False, ("a", "c")),
+    trials = [GraphTrial(str(n), True, ("a", "b")) for n in range(6)] + [
+        GraphTrial("7", False, ("a", "c")),
+        GraphTrial("8", False, ("a", "c")),
     ]
     assert error_branch_ratio(graph_of("t", trials)) == pytest.approx(1 / 2)
-    assert error_branch_ratio(graph_of("t", [*trials[:7], Trial("8", False, ("a", "d"))])) is None
+    assert (
+        error_branch_ratio(graph_of("t", [*trials[:7], GraphTrial("8", False, ("a", "d"))])) is None
+    )
 
 
 def test_heterogeneity_needs_three_successes() -> None:

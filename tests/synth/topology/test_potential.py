@@ -4,17 +4,17 @@ from random import Random
 
 import pytest
 
-from synth.stats.ranks import Ranking, concordance, of_pairs, within_tasks
-from synth.topology.graph import TaskGraph, Trial, graph_of
+from synth.stats.ranks import RankAgreement, concordance, of_pairs, within_tasks
+from synth.topology.graph import GraphTrial, TaskGraph, graph_of
 from synth.topology.potential import drops, pairwise, potentials
 
 
 def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:
     trials = [
-        Trial("1", True, ("a", "b")),
-        Trial("2", True, ("a", "b")),
-        Trial("3", False, ("a", "c")),
-        Trial("4", False, ("a", "d")),
+        GraphTrial("1", True, ("a", "b")),
+        GraphTrial("2", True, ("a", "b")),
+        GraphTrial("3", False, ("a", "c")),
+        GraphTrial("4", False, ("a", "d")),
     ]
     first, second, third, fourth = potentials(graph_of("t", trials))
     # donors of 1: 2 (pass), 3, 4 (fail): rate 1/3. a: 3 came by, 1 passed: (1 + 2/3) / 5 - 1/3 = 0.
@@ -30,15 +30,15 @@ def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> Non
 
 
 def test_a_trial_that_is_alone_or_mostly_on_ways_of_its_own_has_no_potential() -> None:
-    (alone,) = potentials(graph_of("t", [Trial("1", True, ("a",))]))
+    (alone,) = potentials(graph_of("t", [GraphTrial("1", True, ("a",))]))
     assert (alone.by_turn, alone.pass_rate, alone.mean()) == ((None,), None, None)
-    trials = [Trial("1", True, ("a", "x", "y", "z")), Trial("2", False, ("a",))]
+    trials = [GraphTrial("1", True, ("a", "x", "y", "z")), GraphTrial("2", False, ("a",))]
     assert potentials(graph_of("t", trials))[0].mean() is None  # a quarter of its turns is known
 
 
 def test_a_drop_is_told_where_enough_donors_came_by() -> None:
-    good = [Trial(str(n), True, ("a", "b")) for n in range(4)]
-    bad = [Trial(str(n + 4), False, ("a", "c")) for n in range(4)]
+    good = [GraphTrial(str(n), True, ("a", "b")) for n in range(4)]
+    bad = [GraphTrial(str(n + 4), False, ("a", "c")) for n in range(4)]
     last = potentials(graph_of("t", [*good, *bad]))[-1]
     # donors of the last: 4 pass, 3 fail: rate 4/7; at c 3 came by and none passed: (0 + 8/7) / 5 -
     # 4/7 = -12/35
@@ -54,7 +54,7 @@ def noise(trials: int, tasks: int = 1000) -> list[TaskGraph]:
         graph_of(
             str(task),
             [
-                Trial(
+                GraphTrial(
                     str(n),
                     rng.random() < 0.5,
                     tuple(f"{depth}{rng.randrange(4)}" for depth in range(8)),
@@ -66,7 +66,7 @@ def noise(trials: int, tasks: int = 1000) -> list[TaskGraph]:
     ]
 
 
-def one_by_one(graphs: list[TaskGraph]) -> Ranking:
+def one_by_one(graphs: list[TaskGraph]) -> RankAgreement:
     by_task = {
         graph.task_id: [
             (mean, t.success)
@@ -80,7 +80,7 @@ def one_by_one(graphs: list[TaskGraph]) -> Ranking:
     return ranking
 
 
-def in_pairs(graphs: list[TaskGraph]) -> Ranking:
+def in_pairs(graphs: list[TaskGraph]) -> RankAgreement:
     ranking = of_pairs({graph.task_id: pairwise(graph) for graph in graphs}, resamples=500)
     assert ranking is not None
     return ranking
@@ -100,10 +100,10 @@ def test_with_four_trials_only_pairs_scored_by_the_same_donors_rank_noise_as_noi
 
 def test_a_pair_is_scored_by_the_trials_beside_it() -> None:
     trials = [
-        Trial("1", True, ("a",)),
-        Trial("2", True, ("a",)),
-        Trial("3", False, ("a",)),
-        Trial("4", False, ("b",)),
+        GraphTrial("1", True, ("a",)),
+        GraphTrial("2", True, ("a",)),
+        GraphTrial("3", False, ("a",)),
+        GraphTrial("4", False, ("b",)),
     ]
     found = pairwise(graph_of("t", trials))
     # 1 against 3: donors 2 (pass, a) and 4 (fail, b), rate 1/2; both were at a: (1 + 1) / 3 - 1/2 =
@@ -120,7 +120,7 @@ def test_turns_that_decide_are_ranked_above_noise() -> None:
             graph_of(
                 str(task),
                 [
-                    Trial(str(n), rng.random() < (0.9 if p[2] == "20" else 0.2), p)
+                    GraphTrial(str(n), rng.random() < (0.9 if p[2] == "20" else 0.2), p)
                     for n, p in enumerate(paths)
                 ],
             )

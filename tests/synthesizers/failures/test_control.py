@@ -13,7 +13,7 @@ from synth.ledger.ledger import Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.labels import AttributionLabel
-from synth.synthesizers.failures.control import Judged, false_share, judged_in, labels
+from synth.synthesizers.failures.records import Judged, false_share, judged_in, labels
 
 REF = StageRef("failure_injection", "key")
 

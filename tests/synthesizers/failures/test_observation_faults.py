@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
-from synth.synthesizers.failures.observation_faults import PLANTS, Planting
-from synth.synthesizers.failures.reaction import Reaction, reaction
+from synth.synthesizers.failures.observation_faults import PLANTS, Planting, Reaction, reaction
 from synth.synthesizers.failures.site import InjectionPoint
 from tests.synthesizers.failures.twins import desk_twin, did, site
 from tests.trajectories import make_trajectory, turns

@@ -9,8 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.synthesizers.failures.mix import draw_mode, mix_line, yields
-from synth.synthesizers.failures.planning import Offer, PlannedTask, planned_for
+from synth.synthesizers.failures.planning import (
+    Offer,
+    PlannedTask,
+    draw_mode,
+    mix_line,
+    planned_for,
+    yields,
+)
 from synth.synthesizers.failures.settings import InjectionSettings
 from tests.synthesizers.failures.twins import desk_twin
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from synth.schemas.labels import Memo
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflection.carried import carried_scores, carried_text
-from synth.synthesizers.reflection.settings import ReflectRetrySettings
+from synth.synthesizers.reflect_retry import ReflectRetrySettings
+from synth.synthesizers.reflection.guidance import carried_scores, carried_text
 from tests.trajectories import make_trajectory
 
 SAME = [

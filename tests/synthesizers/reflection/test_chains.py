@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.ledger.journal import Reply, recorded
+from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome, Termination
-from synth.synthesizers.reflection.chain import CHAIN, REFLECTION, improved
+from synth.synthesizers.reflection.chain import improved
+from synth.synthesizers.reflection.recorded import CHAIN, REFLECTION
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
 from tests.synth.models.chat_brains import Body, called, echo_expert
@@ -293,7 +294,9 @@ def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(
         assert kill_at(start(path, url, SYNTH_STATE_DIR=str(state)), state, point)
         assert retries(Ledger(url)) == []
         events, _ = recorded(Ledger(url).journal_folder)
-        journaled = sum(isinstance(event, Reply) for found in events.values() for event in found)
+        journaled = sum(
+            isinstance(event, JournaledReply) for found in events.values() for event in found
+        )
         committed = sum(t.totals.calls for t in Ledger(url).trajectories())
         before = Counter(server.counts()["by_hash"])
         run, reports, _ = run_flow(flow, url)

@@ -10,22 +10,28 @@ import msgspec
 import pytest
 import yaml
 
-from synth.ledger.journal import Reply, recorded
+from benchmarks.equal_budget import equal_budget_table
+from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
-from synth.synthesizers.reflection.arms import (
+from synth.synthesizers.reflection.equal_budget import (
     ARMS,
     FROM_START,
     GUIDED,
     MOST_EPISODES,
     UNGUIDED,
-    ArmResult,
 )
-from synth.synthesizers.reflection.chain import CHAIN
-from synth.synthesizers.reflection.equal_budget import EFFECTS, ROWS, TASKS, Effect, Unit, compared
-from synth.synthesizers.reflection.equal_budget_table import equal_budget_table
-from synth.synthesizers.reflection.price import (
+from synth.synthesizers.reflection.recorded import CHAIN, ArmResult
+from synth.synthesizers.reflection.reporting import (
+    EFFECTS,
+    ROWS,
+    TASKS,
+    RetryEffect,
+    RetryUnit,
+    compared,
+)
+from synth.synthesizers.reflection.token_cost import (
     Prices,
     Tokens,
     tokens_of_attempts,
@@ -93,9 +99,9 @@ def test_a_reflection_by_rules_is_estimated_as_if_a_model_had_read_the_log() -> 
     assert tokens_of_reflection(messages, "c" * 20, []) == Tokens(25, 0, 5, 1)
 
 
-def unit(task: str, solved: bool = False, **arms: tuple[float, int]) -> Unit:
+def unit(task: str, solved: bool = False, **arms: tuple[float, int]) -> RetryUnit:
     found = {name: ArmResult(price, kept, 1, 0.0, 0) for name, (price, kept) in arms.items()}
-    return Unit(
+    return RetryUnit(
         task, solved, {name: found.get(name, ArmResult(1000.0, 0, 1, 0.0, 0)) for name in ARMS}
     )
 
@@ -124,7 +130,11 @@ def test_an_arm_beats_another_only_where_the_interval_excludes_zero() -> None:
     effect = compared(mixed, gold_informed=False, reflector="r", seed=0)["effects"][name]
     assert effect["low"] < 0 < effect["high"]
     assert effect["verdict"] == "no difference shown"
-    assert [Effect(1, 0.5, 2).verdict, Effect(-1, -2, -0.5).verdict, Effect(0, 0, 1).verdict] == [
+    assert [
+        RetryEffect(1, 0.5, 2).verdict,
+        RetryEffect(-1, -2, -0.5).verdict,
+        RetryEffect(0, 0, 1).verdict,
+    ] == [
         "beats",
         "is beaten",
         "no difference shown",
@@ -234,7 +244,9 @@ def test_killed_among_the_arms_it_plays_no_journaled_turn_again(
         path.write_text(yaml.safe_dump(flow.model_dump(mode="json")))
         assert kill_at(start(path, url, SYNTH_STATE_DIR=str(state)), state, point)
         events, _ = recorded(Ledger(url).journal_folder)
-        journaled = sum(isinstance(event, Reply) for found in events.values() for event in found)
+        journaled = sum(
+            isinstance(event, JournaledReply) for found in events.values() for event in found
+        )
         committed = sum(t.totals.calls for t in Ledger(url).trajectories())
         before = server.counts()["total"]
         run, reports, _ = run_flow(flow, url)

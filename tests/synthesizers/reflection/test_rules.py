@@ -16,10 +16,13 @@ from synth.ledger.views import connect
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.synthesizers.reflection.chain import REFLECTION
-from synth.synthesizers.reflection.lessons import LESSONS, OF_EVIDENCE, OF_SYMPTOM
-from synth.synthesizers.reflection.rules import blind_reflection, informed_reflection
-from synth.synthesizers.reflection.symptoms import symptoms
+from synth.synthesizers.reflection.recorded import REFLECTION
+from synth.synthesizers.reflection.rules import (
+    blind_reflection,
+    informed_reflection,
+    lessons_of,
+    symptoms,
+)
 from tests.flow_files import run_flow
 from tests.synthesizers.reflection.desk import details, reflecting_flow
 from tests.trajectories import make_trajectory
@@ -70,9 +73,11 @@ CANCEL = step("cancel_order", order_id="O-100")
 
 
 def test_every_misconception_of_storefront_has_a_lesson_and_every_lesson_is_called_for() -> None:
-    assert set(LESSONS) == set(MISCONCEPTIONS)
-    assert {name for _, names in OF_EVIDENCE for name in names} == set(LESSONS)
-    assert {name for names in OF_SYMPTOM.values() for name in names} <= set(LESSONS)
+    known = lessons_of("storefront")
+    assert known is not None
+    assert set(known.lessons) == set(MISCONCEPTIONS)
+    assert {name for _, names in known.of_evidence for name in names} == set(MISCONCEPTIONS)
+    assert {name for names in known.of_symptom.values() for name in names} <= set(MISCONCEPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +156,7 @@ def test_another_world_is_not_advised_in_terms_of_storefront() -> None:
     for found in (informed_reflection(attempt), blind_reflection(attempt)):
         assert found is not None
         assert found.retry_from_step == 1
-        assert not any(name in (found.improvement_suggestion or "") for name in LESSONS)
+        assert not any(name in (found.improvement_suggestion or "") for name in MISCONCEPTIONS)
 
 
 def test_a_confirmed_write_is_no_symptom() -> None:
@@ -178,7 +183,7 @@ def test_storefront_by_the_informed_one_is_tagged_and_said_loudly(tmp_path: Path
     assert len(tagged) == report["verified"]
     assert {row["synthesizer"] for row in tagged} == {"reflect_retry"}
     lines = {line for retry in retries for line in (retry.guidance or "").splitlines()}
-    names = {name for retry in retries for name in LESSONS if name in (retry.guidance or "")}
+    names = {name for retry in retries for name in MISCONCEPTIONS if name in (retry.guidance or "")}
     for row in rows:
         text = json.dumps(row["messages"])
         assert not any(line in text for line in lines)

@@ -10,10 +10,8 @@ from typing import Any
 from synth.ledger import Ledger
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
-from synth.schemas.reverse import Operation
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Turn
-from synth.synthesizers.reverse.exploration import Exploration, Step, changes, of_goals, refused
+from synth.synthesizers.reverse.exploration import Walk, played
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.shelf_world import NAME, SPEC, Shelf, ShelfConfig
 
@@ -51,29 +49,7 @@ def run_shelf(url: Path, flow: Flow) -> tuple[dict[str, Any], dict[str, Task]]:
     return dict(reports["reverse_task"]), tasks_of(url)
 
 
-def walk(*turns: AgentTurn, **config: Any) -> tuple[Shelf, Exploration]:
-    """A shelf and an exploration of it that takes these turns."""
+def walk(*turns: AgentTurn, **config: Any) -> tuple[Shelf, Walk]:
+    """A shelf and a walk through it that takes these turns."""
     shelf = Shelf(ShelfConfig(**config))
-
-    async def walked() -> Exploration:
-        opening = await shelf.reset(None)
-        start = before = dict(await shelf.facts())
-        steps: list[Step] = []
-        for at, turn in enumerate(turns):
-            response = await shelf.step(turn)
-            after = dict(await shelf.facts())
-            changed = changes(before, after)
-            record = Turn(at, turn.content, turn.tool_calls, response.observations)
-            steps.append(
-                Step(record, turn, changed, refused(response) if not changed else None, ())
-            )
-            before = after
-        found = [(at, step, of_goals(step.changed, SPEC.facts)) for at, step in enumerate(steps)]
-        operations = [
-            Operation(at, step.turn, asked, step.denied)
-            for at, step, asked in found
-            if asked or step.denied
-        ]
-        return Exploration(opening, start, tuple(steps), tuple(operations))
-
-    return shelf, asyncio.run(walked())
+    return shelf, asyncio.run(played(shelf, turns, zones=SPEC.facts))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
-from synth.envs.conformance.experts import expert
+from synth.envs.bots import expert
 from synth.envs.echo_check import state_verdicts
 from synth.envs.world import EnvEntry
 from synth.schemas.canonical import canonical_json, content_hash

@@ -1,7 +1,7 @@
 """Goals are told apart by what they demand, not by whom or what they are about."""
 
 from synth.schemas.check import Check, Refusal, RowPredicate, ToldFact
-from synth.synthesizers.reverse.constraints import constraint_structure
+from synth.synthesizers.reverse.check_predicates import constraint_structure
 
 
 def cancel(order: str, **also: str) -> RowPredicate:

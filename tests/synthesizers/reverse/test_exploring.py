@@ -15,20 +15,20 @@ from synth.synthesizers.reverse.experience import (
     template,
     tool_of,
 )
-from synth.synthesizers.reverse.exploration import Exploration, explored
+from synth.synthesizers.reverse.exploration import Walk, explored
 from tests.synthesizers.reverse.shelf_world import SPEC, Shelf, ShelfConfig, call
 
 
 def walked(
     seed: int = 1, steps: int = 20, experience: Experience | None = None, **config: object
-) -> Exploration:
+) -> Walk:
     shelf = Shelf(ShelfConfig(**config))  # type: ignore[arg-type]
     return asyncio.run(explored(shelf, SPEC.facts, steps, Random(seed), experience or Experience()))
 
 
 def test_the_same_seed_walks_the_same_way_and_another_one_does_not() -> None:
-    assert walked(1).walk == walked(1).walk
-    assert walked(1).walk != walked(2).walk
+    assert walked(1).turns == walked(1).turns
+    assert walked(1).turns != walked(2).turns
 
 
 def test_what_did_nothing_is_not_done_again() -> None:
@@ -56,22 +56,8 @@ def test_operations_are_changes_that_a_goal_can_be_about_and_refusals() -> None:
 def test_tools_that_change_the_world_are_drawn_ten_times_as_readily_as_talk() -> None:
     experience = Experience()
     for number in range(3):
-        experience.note(
-            call("paint"),
-            (Observation(f"{number}"),),
-            changed=True,
-            opened=False,
-            ended=False,
-            denied=False,
-        )
-        experience.note(
-            call("look"),
-            (Observation("abc" * number),),
-            changed=False,
-            opened=False,
-            ended=False,
-            denied=False,
-        )
+        experience.note(call("paint"), (Observation(f"{number}"),), {"changed"})
+        experience.note(call("look"), (Observation("abc" * number),), frozenset())
     assert (
         experience.weight("paint"),
         experience.weight("look"),
@@ -81,23 +67,9 @@ def test_tools_that_change_the_world_are_drawn_ten_times_as_readily_as_talk() ->
 
 def test_a_tool_that_keeps_doing_nothing_sinks_to_a_tenth() -> None:
     experience = Experience()
-    experience.note(
-        call("paint"),
-        (Observation("Done."),),
-        changed=True,
-        opened=False,
-        ended=False,
-        denied=False,
-    )
+    experience.note(call("paint"), (Observation("Done."),), {"changed"})
     for number in range(99):
-        experience.note(
-            call("paint"),
-            (Observation(f"Order O-{number} is shipped."),),
-            changed=False,
-            opened=False,
-            ended=False,
-            denied=False,
-        )
+        experience.note(call("paint"), (Observation(f"Order O-{number} is shipped."),), frozenset())
     assert experience.weight("paint") == 1.0, (
         "98 of 100 were no-ops: the first answer of its kind was none, and a tenth stays"
     )

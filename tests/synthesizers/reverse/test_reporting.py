@@ -1,6 +1,6 @@
 """What the derived tasks are told to be, below the funnel."""
 
-from synth.synthesizers.reverse.reporting import _in_words
+from synth.synthesizers.reverse.reporting import in_words
 
 
 def test_one_of_a_thing_is_told_as_one() -> None:
@@ -13,6 +13,6 @@ def test_one_of_a_thing_is_told_as_one() -> None:
         "tasks": 1,
         "mutants": {"killed": 2, "made": 2},
     }
-    first, second, _ = _in_words(found)
+    first, second, _ = in_words(found)
     assert first == "1 operation signature, 1 kind with goals"
     assert second.endswith("1 question")

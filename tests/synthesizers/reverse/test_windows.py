@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from synth.schemas.check import Facts
 from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import Change, Operation
-from synth.synthesizers.reverse.replaying import Segment, segment
+from synth.synthesizers.reverse.segments import Cutter, Segment
 from synth.synthesizers.reverse.windows import Entities, operation_signature, windows
 from tests.synthesizers.reverse.deriving_on_shelves import walk
 from tests.synthesizers.reverse.shelf_world import COLOURS, ITEMS, SPEC, call
@@ -101,7 +101,9 @@ def test_a_segment_goes_from_the_start_as_it_went_in_the_walk(turns: list[AgentT
     shelf, walked = walk(*turns)
     for window in windows(walked.operations, walked.start, 3, Random(0)):
         got = asyncio.run(
-            segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], 3)
+            Cutter(shelf, SPEC.facts, walked).segment(
+                [walked.operations[number] for number in window], 3
+            )
         )
         if got is None:
             continue
@@ -121,7 +123,9 @@ def segment_of(
 ) -> Segment | None:
     shelf, walked = walk(*turns, **config)
     return asyncio.run(
-        segment(shelf, SPEC.facts, walked, [walked.operations[number] for number in window], most)
+        Cutter(shelf, SPEC.facts, walked).segment(
+            [walked.operations[number] for number in window], most
+        )
     )
 
 

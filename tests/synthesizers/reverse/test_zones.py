@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from synth.schemas.check import RowPredicate, Scalar
 from synth.schemas.reverse import Draft
-from synth.synthesizers.reverse.state_tests import holds
-from synth.synthesizers.reverse.zones import check_of
+from synth.synthesizers.reverse.check_predicates import check_of, holds
 
 ZONES = {
     "orders/*/*": "required",

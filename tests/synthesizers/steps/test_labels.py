@@ -3,8 +3,8 @@
 import pytest
 
 from synth.engine.funnel import funnel_markdown
+from synth.engine.study.step_tests import LABEL, Recorded, TestSummary
 from synth.schemas.labels import StepLabel
-from synth.synthesizers.steps.labels import LABEL, Recorded, TestSummary
 
 
 def row(subject: str, value: float | None, label: StepLabel) -> Recorded:

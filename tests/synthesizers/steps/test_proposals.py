@@ -4,10 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from synth.engine.study.alternatives import merged
+from synth.engine.study.player import Proposal
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Turn
-from synth.synthesizers.steps.alternatives import Alternative, merged
-from synth.synthesizers.steps.proposals import Proposal, proposed
+from synth.synthesizers.steps.proposals import SuggestedStep, proposed
 from synth.text.transcript.acts import act_digest
 from tests.trajectories import make_trajectory, make_turn
 
@@ -58,7 +59,7 @@ def test_a_refused_turn_has_no_effect_though_the_state_key_moves() -> None:
 def test_turns_that_the_policy_did_not_decide_are_never_proposed() -> None:
     failed = trial("a", "b")
     greeted = (make_turn(0, state_key="a", sampled_by=SampledBy.CANNED), *failed.turns[1:])
-    assert proposed(replace(failed, turns=greeted), (), 9) == [Proposal(1, "effect")]
+    assert proposed(replace(failed, turns=greeted), (), 9) == [SuggestedStep(1, "effect")]
 
 
 def test_what_a_judge_suspects_comes_first_in_its_order_and_only_as_far_as_the_policy_took_it() -> (
@@ -66,7 +67,11 @@ def test_what_a_judge_suspects_comes_first_in_its_order_and_only_as_far_as_the_p
 ):
     failed = trial("a", "b", "c")
     found = proposed(failed, (), 3, suspected=(1, 7, 0))
-    assert found == [Proposal(1, "judge"), Proposal(2, "effect"), Proposal(0, "judge")]
+    assert found == [
+        SuggestedStep(1, "judge"),
+        SuggestedStep(2, "effect"),
+        SuggestedStep(0, "judge"),
+    ]
 
 
 def call(name: str, arguments: str, call_id: str = "c") -> AgentTurn:
@@ -100,8 +105,8 @@ def test_the_same_deed_is_the_same_act_whatever_its_call_is_numbered_and_however
 def test_sources_take_turns_and_each_act_is_taken_once() -> None:
     own, other, third, fourth = (call("go", f'{{"to":{n}}}') for n in range(4))
 
-    def from_(source: str, *turns: AgentTurn) -> list[Alternative]:
-        return [Alternative(turn, source, Authorship.MODEL) for turn in turns]
+    def from_(source: str, *turns: AgentTurn) -> list[Proposal]:
+        return [Proposal(turn, source, Authorship.MODEL) for turn in turns]
 
     sources = [from_("explorer", own, other, third), from_("expert", other, fourth)]
     assert [(a.turn, a.source) for a in merged(own, sources, 2)] == [
@@ -118,4 +123,8 @@ def test_sources_take_turns_and_each_act_is_taken_once() -> None:
 
 def test_where_the_success_potential_fell_is_proposed_before_any_rule_of_one_trial() -> None:
     found = proposed(trial("a", "b", "c"), (), 3, suspected=(2,), dropped=(1, 9))
-    assert found == [Proposal(2, "judge"), Proposal(1, "drop"), Proposal(0, "effect")]
+    assert found == [
+        SuggestedStep(2, "judge"),
+        SuggestedStep(1, "drop"),
+        SuggestedStep(0, "effect"),
+    ]

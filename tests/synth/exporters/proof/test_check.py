@@ -11,11 +11,9 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import records, tally_for, write_records
-from synth.exporters.kind import Form
+from synth.exporters.kind import Form, RowSettings
 from synth.exporters.proof.check import prove
-from synth.exporters.proof.findings import ProofIssues
-from synth.exporters.proof.loading import Written, loading_findings
-from synth.exporters.settings import RowSettings
+from synth.exporters.proof.loading import LoadedFile, ProofIssues, loading_findings
 from synth.exporters.sft import SFT, sft_rows
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
@@ -60,14 +58,14 @@ def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path
     assert form.name == "trl"
 
 
-def written(tmp_path: Path) -> tuple[Written, Form]:
+def written(tmp_path: Path) -> tuple[LoadedFile, Form]:
     pairs: Any = [(trajectory("a"), {}), (trajectory("b"), {})]
 
     def rows(tally: ExportCounts) -> Iterable[Any]:
         return sft_rows(pairs, tally)
 
     tally = tally_for(SFT, rows, RowSettings())
-    found = Written(tally.form)
+    found = LoadedFile(tally.form)
     write_records(
         tally,
         found.watched(records(rows(tally), tally.form, tally)),

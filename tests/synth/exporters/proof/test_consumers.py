@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from synth.exporters.proof.consumers import consumer_findings
-from synth.exporters.proof.findings import ProofIssues
+from synth.exporters.kind import RowSettings
+from synth.exporters.proof.check import consumer_findings
+from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.registry import form_of, kind_of
-from synth.exporters.row_files import FOLDER, write_row_files
-from synth.exporters.settings import RowSettings
 from synth.exporters.sft_rows import sft_row
+from synth.exporters.shards import FOLDER, write_row_files
 from synth.exporters.tally import ExportCounts
 from synth.schemas.trajectory import Observation, Source, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory

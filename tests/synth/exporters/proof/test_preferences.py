@@ -65,9 +65,9 @@ def pair(
 
 def problems(row: Comparison, source: str = PLAIN, tokenizer: Any = None) -> list[str]:
     from synth.exporters.proof.preferences import side_problems
-    from synth.exporters.proof.template import Template
+    from synth.exporters.proof.template import MaskTemplate
 
-    return list(side_problems(row, Template("test", source, tokenizer)))
+    return list(side_problems(row, MaskTemplate("test", source, tokenizer)))
 
 
 def test_a_right_pair_under_a_right_template_has_no_problem() -> None:

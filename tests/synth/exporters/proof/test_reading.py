@@ -15,13 +15,14 @@ from hypothesis import strategies as some
 from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow, Cause
 from synth.exporters.kind import Form, NotRepresentableError
-from synth.exporters.proof.findings import ProofIssues
+from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import imported
 from synth.exporters.proof.reading import READERS, reading_findings
 from synth.exporters.registry import form_of
-from synth.exporters.row_files import write_row_files
 from synth.exporters.sft_rows import sft_row
+from synth.exporters.shards import write_row_files
 from synth.schemas.check import CheckResult
+from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory
@@ -227,7 +228,9 @@ def failure(*, by_agent: bool = True) -> AttributionRow:
         turns=(first, Turn(index=1, content="Done.")), outcome=Outcome.FAILURE, reward=0.0
     )
     return AttributionRow(
-        source, None, Cause("injection", 1, True, {} if by_agent else {"side": "environment"})
+        source,
+        None,
+        Cause("injection", 1, True, AttributionLabel(side="agent" if by_agent else "environment")),
     )
 
 

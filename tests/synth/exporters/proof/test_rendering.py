@@ -39,9 +39,9 @@ def chat(**fields: Any) -> Chat:
 
 def problems(found: Chat, source: str, *, by_turn: bool = False) -> list[str]:
     from synth.exporters.proof.masks import mask_problems
-    from synth.exporters.proof.template import Template
+    from synth.exporters.proof.template import MaskTemplate
 
-    return list(mask_problems(found, Template("test", source, None), by_turn=by_turn))
+    return list(mask_problems(found, MaskTemplate("test", source, None), by_turn=by_turn))
 
 
 def test_a_right_row_under_a_right_template_has_no_problem() -> None:
@@ -95,8 +95,8 @@ def test_a_turn_that_must_carry_no_loss_is_found_where_the_consumer_trains_on_al
 def test_prefixes_stay_under_a_template_that_renders_them_alike_and_not_under_one_that_shortens_the_past() -> (
     None
 ):
-    from synth.exporters.proof.prefixes import prefixes_stay
-    from synth.exporters.proof.template import Template
+    from synth.exporters.proof.template import MaskTemplate
+    from synth.exporters.proof.turns import prefixes_stay
 
     row = sft_row(
         trajectory(
@@ -108,8 +108,8 @@ def test_prefixes_stay_under_a_template_that_renders_them_alike_and_not_under_on
         ),
         SFT,
     )
-    assert prefixes_stay(row, Template("test", MARKED, None))
-    assert not prefixes_stay(row, Template("test", FORGETFUL, None))
+    assert prefixes_stay(row, MaskTemplate("test", MARKED, None))
+    assert not prefixes_stay(row, MaskTemplate("test", FORGETFUL, None))
 
 
 def test_auto_writes_whole_rows_only_where_the_students_template_keeps_prefixes(

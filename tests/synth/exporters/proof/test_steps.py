@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from synth.exporters.kind import Steps
-from synth.exporters.proof.steps import text_problems
+from synth.exporters.proof.masks import text_problems
 
 PROMPT: list[dict[str, Any]] = [{"role": "user", "content": "Where?"}]
 STEP: list[dict[str, Any]] = [{"role": "assistant", "content": "There."}]
@@ -79,8 +79,8 @@ def test_the_label_stands_on_the_last_token_of_what_the_template_renders(
     row: Steps, tokenizer: Any, found: list[str]
 ) -> None:
     pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[train]'")
-    from synth.exporters.proof.steps import step_problems
-    from synth.exporters.proof.template import Template
+    from synth.exporters.proof.masks import step_problems
+    from synth.exporters.proof.template import MaskTemplate
     from tests.synth.exporters.proof.test_preferences import PLAIN
 
-    assert list(step_problems(row, Template("test", PLAIN, tokenizer))) == found
+    assert list(step_problems(row, MaskTemplate("test", PLAIN, tokenizer))) == found

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.text.provenance import Finding, ProvenanceReport, provenance
+from synth.text.provenance import ArgumentFinding, ProvenanceReport, provenance
 from tests.trajectories import make_trajectory
 
 
@@ -53,5 +53,5 @@ def linted(
     return provenance(episode(*turns, goal=goal, system=system, tools=tools))
 
 
-def last(report: ProvenanceReport) -> Finding:
+def last(report: ProvenanceReport) -> ArgumentFinding:
     return report.findings[-1]

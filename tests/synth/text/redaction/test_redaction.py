@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.planted_secrets import VALUES, WRAPPINGS, planted
+from synth.ledger.redactions import findings_of
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Observation, Planted, Source, ToolCall, TurnedDown, Wording
-from synth.text.redaction.findings import Finding, Scan, findings_of, redacted
+from synth.text.redaction.findings import RedactionFinding, Scan, redacted
 from synth.text.redaction.places import texts
 from synth.text.secrets.finder import Finder, kinds
 from synth.text.secrets.unescaped import blobs, layers
@@ -172,9 +173,9 @@ def test_kinds_may_be_left_out_allowed_and_added() -> None:
 def test_findings_of_another_trajectory_are_refused() -> None:
     trajectory = make_trajectory(turns=1)
     with pytest.raises(ValueError, match=r"turn\.7.content, which it does not have"):
-        redacted(trajectory, [Finding("turn.7.content", 0, 1, "email")])
+        redacted(trajectory, [RedactionFinding("turn.7.content", 0, 1, "email")])
     with pytest.raises(ValueError, match="characters 4 to 999"):
-        redacted(trajectory, [Finding("system", 4, 999, "email")])
+        redacted(trajectory, [RedactionFinding("system", 4, 999, "email")])
 
 
 def test_findings_come_back_from_a_decision_and_hold_nothing_secret() -> None:
@@ -182,4 +183,4 @@ def test_findings_come_back_from_a_decision_and_hold_nothing_secret() -> None:
     found = SCAN.findings(trajectory)
     detail = json.loads(msgspec.json.encode({"findings": found}))
     assert "ann.lee" not in json.dumps(detail)
-    assert findings_of(detail) == found == (Finding("system", 9, 29, "email", 1),)
+    assert findings_of(detail) == found == (RedactionFinding("system", 9, 29, "email", 1),)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from synth.text.secrets.judges import judge
 from synth.text.secrets.rules import rules
-from synth.text.secrets.values.judges import judge
 
 
 @pytest.mark.parametrize(

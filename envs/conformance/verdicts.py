@@ -1,0 +1,87 @@
+"""What a verdict rests on: facts, which are scalars under paths that the spec announces, and the
+record, of which a second verdict is that of the first.
+"""
+
+from synth.envs.conformance.finding import ConformanceRig, FailedError, part
+from synth.envs.fact_pattern import matches
+from synth.envs.transcript import Transcript, turn_of
+from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+
+KINDS = frozenset({"required", "free", "protected", "generated"})
+
+
+@part("facts")
+async def facts_match_patterns(bench: ConformanceRig) -> str:
+    """Every path at the start and at the end fits a pattern of `spec.facts`; every kind is one of
+    the four.
+    """
+    patterns, seen = bench.world.spec.facts, 0
+    odd_kinds = set(patterns.values()) - KINDS
+    if odd_kinds:
+        raise FailedError(f"spec.facts has kinds {sorted(odd_kinds)}; allowed: {sorted(KINDS)}")
+    for task in bench.tasks:
+        env, where = bench.open(), f"task {task.task_id}"
+        bench.note(f"facts of {where}")
+        await env.reset(task)
+        facts = dict(await env.facts())
+        for who in bench.players:
+            told = (await bench.play(env, task, who)).verdict.facts
+            final = dict(await env.facts())
+            ghosts = [at for at in told if told[at] is not None and final.get(at) != told[at]]
+            if ghosts:
+                raise FailedError(
+                    f"{where}: the verdict's facts are not the final ones: {ghosts[:3]}"
+                )
+            facts.update(final)
+        await env.close()
+        strays = [at for at in facts if not any(matches(pattern, at) for pattern in patterns)]
+        odd = [at for at, value in facts.items() if not isinstance(value, str | int | float | None)]
+        for what, paths in (("no pattern of spec.facts covers", strays), ("no scalars at", odd)):
+            if paths:
+                raise FailedError(f"{where}: {what} {', '.join(sorted(paths)[:5])}")
+        seen += len(facts)
+    return f"{seen} facts"
+
+
+@part("recheck")
+async def recheck_repeats_the_verdict(bench: ConformanceRig) -> str:
+    """The verdict of `recheck` on each policy's episode is that of `check` at its end."""
+    for task in bench.tasks:
+        for who, choose in bench.players.items():
+            played = await bench.played(task, choose, max_turns=30)
+            bench.note(f"recheck of an episode of {who}")
+            other = bench.open()
+            again = await other.recheck(task, _recorded(task, played))
+            await other.close()
+            if (again.passed, again.parts) != (played.verdict.passed, played.verdict.parts):
+                said = f"task {task.task_id} by {who}: {played.verdict} then {again}"
+                raise FailedError(said[:400])
+    return ""
+
+
+def _recorded(task: Task, transcript: Transcript) -> Trajectory:
+    """The transcript as a ledger would hold it."""
+    opening, verdict = transcript.opening, transcript.verdict
+    done = bool(transcript.responses) and transcript.responses[-1].done
+    judged = Outcome.SUCCESS if verdict.passed else Outcome.FAILURE
+    steps = zip(transcript.actions, transcript.responses, strict=True)
+    return Trajectory(
+        trajectory_id="bench",
+        slot_id="bench",
+        attempt=0,
+        task_id=task.task_id,
+        env=task.env,
+        trial=0,
+        synthesizer="conformance",
+        policy="conformance",
+        outcome=judged if done else Outcome.TRUNCATED,
+        termination=Termination.DONE if done else Termination.TURN_LIMIT,
+        system_prompt=opening.system_prompt,
+        tools=opening.tools,
+        opening=opening.observations,
+        opening_state_key=opening.state_key,
+        turns=tuple(turn_of(at, act, seen) for at, (act, seen) in enumerate(steps)),
+        check_result=verdict,
+    )

@@ -1,0 +1,69 @@
+"""What stands behind a measure beside its number, typed. Its writer gives the struct; the ledger alone
+encodes it as the JSON that people read, and decodes it again.
+
+A field that is left out is not written; None is written where the type has `UNSET` as well.
+"""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+
+class Faulted(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A fault that kept a measure from being taken: it is not kept, and tried again next time."""
+
+    fault: str | None = None
+    message: str | None = None
+
+
+class Ranked(Faulted, frozen=True, omit_defaults=True, kw_only=True):
+    """What a student makes of a trajectory (`rsr`), or of its decisions (`rsr_decision`).
+
+    `turns`: of each, the sums of capped ranks and of surprisals in nats, and the tokens. `final`: a
+    fault that another try would not mend. `why`: the reason why there is no ratio.
+    """
+
+    final: bool | None = None
+    why: str | None = None
+    student: str | None = None
+    weights_id: str | UnsetType | None = UNSET
+    template_hash: str | None = None
+    tools_rendered: bool | None = None
+    max_rank: int | None = None
+    turns: tuple[tuple[float, float, int], ...] = ()
+    loss_tokens: int | None = None
+    chat_tokens: int | UnsetType | None = UNSET
+    copied_share: float | UnsetType | None = UNSET
+    tokens: int | None = None
+    avg_rank_clip: float | None = None
+    avg_nll: float | None = None
+
+
+class Potentials(msgspec.Struct, frozen=True):
+    """A trial's potential turn by turn (`potential`): canned turns have none."""
+
+    turns: tuple[int, ...]
+    by_turn: tuple[float | None, ...]
+    nodes: tuple[str, ...] = ()
+    donors: int | None = None
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A turn of a trajectory."""
+
+    trajectory_id: str
+    turn: int
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """Which text a turn shares its node with (`merged`), and how alike the node's texts are."""
+
+    node: str
+    first: Place = msgspec.field(name="with")
+    least: float
+    threshold: float
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A text that a filter or a role wrote (`skill`, `note`)."""
+
+    text: str = ""

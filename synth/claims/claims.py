@@ -1,0 +1,425 @@
+"""Leases on pieces of work: who claims one first has it, until its holder is through, dead, or
+silent for a whole term.
+
+`RUN/claims/<work>.<number>` names the holder and is created if absent; it is never renewed. Signs
+of life are given by holder, not by
+claim (`synth.claims.workers`), and hold no time: each watcher counts the term on its own clock, from
+when it saw the last change, so
+clocks that differ or jump mean nothing. A holder is declared dead by a line of the manifest
+(`synth.ledger.fencing`), which from then
+on refuses whatever it commits when it wakes, and makes all its claims void; a void claim is
+followed by the one with the next number,
+which again is whose create succeeds. A lease only saves work; the fence keeps the truth.
+"""
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+import msgspec
+
+from synth.boundary import guard
+from synth.claims import workers
+from synth.claims.workers import Heartbeat, Holder, State, dead_here, forget, lives_here
+from synth.ledger.fencing import FENCE, FencedError
+from synth.ledger.inside import plain
+from synth.ledger.ledger import Ledger
+from synth.ledger.storage import Storage, access_error
+from synth.schemas.errors import SynthError
+from synth.schemas.stage import Plan, PlannedSlot
+
+FOLDER = "claims"
+
+
+class WorkerRecord(msgspec.Struct, frozen=True):
+    """What a claim says, as the record of the worker does that made it. `place`: whose journals the
+    holder writes.
+    """
+
+    holder: str = msgspec.field(name="id")
+    place: str = ""
+    released: bool = False
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Another holder's claim; `record` None where it cannot be read."""
+
+    work: str
+    number: int
+    record: WorkerRecord | None
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    """A piece of work that this process holds; `lost` once it was seen that this process was
+    declared dead.
+    """
+
+    work: str
+    number: int
+    holder: str
+    lost: bool = False
+    on_loss: Callable[[], None] = lambda: None
+
+
+@dataclass(slots=True)
+class Units:
+    """Counts the units that this process claims, over all stages; at most `most`.
+
+    `earlier_s`: for how long others had worked for the same command when this process began.
+    """
+
+    most: int | None = None
+    claimed: int = 0
+    earlier_s: float = 0.0
+
+    def left(self) -> bool:
+        """Whether it may claim another one."""
+        return self.most is None or self.claimed < self.most
+
+    def spent(self) -> str:
+        """Why a worker that may claim none stops."""
+        return f"{self.claimed:,} of {self.most:,} units (--max-units) are done"
+
+
+class Leases:
+    """The leases that this process takes on the work of one run. A thread gives its signs of life:
+    a busy event loop is no dead worker. `told`: what they say of how far it is.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        term_s: float,
+        units: Units | None = None,
+        told: Callable[[], Mapping[str, object]] = dict,
+        flow: str = "",
+        flow_run: str | None = None,
+        api: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.ledger = ledger
+        self.units = units or Units()
+        self._told = told
+        self.gone_here: set[str] = set()
+        """Holders of this machine that were found dead or through: what they have journaled may be
+        taken up.
+        """
+        self.watchers: set[Callable[[], None]] = set()
+        """Called, from any thread, when this process was declared dead."""
+        self._storage = ledger.storage
+        self._term_s = term_s
+        self._clock = clock
+        self._place = place(ledger.journal_folder)
+        self._beat = workers.of_this_process(
+            flow, ledger.storage, flow_run=flow_run, api=api, place=self._place, term_s=term_s
+        )
+        self._telling = threading.Lock()
+        self._holder: Holder | None = None
+        self._held: set[Lease] = set()
+        self._losing = threading.Lock()
+        self._seen: dict[str, tuple[bytes | None, float]] = {}
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def holder(self) -> str:
+        """The id under which this process takes leases now, alive from here on; another one after
+        it was declared dead.
+        """
+        holder = self._holder  # the thread that gives the signs of life may lose it at any moment
+        if holder is not None and holder.id in self.ledger.state.fences:
+            self._lose(holder)
+            holder = None
+        if holder is None:
+            holder = self._holder = Holder(
+                self._storage, self.ledger.journal_folder, self.tell(id=uuid.uuid4().hex)
+            )
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
+            self._thread.start()
+        return holder.id
+
+    def tell(self, **changes: object) -> Heartbeat:
+        """This worker's record as of now, which the next sign of life writes."""
+        with self._telling:
+            said = {**self._told(), "beat": time.time(), **changes}
+            self._beat = msgspec.structs.replace(self._beat, **said)
+            return self._beat
+
+    def take(self, work: str) -> Lease | None:
+        """A lease on a piece of work whose journal is locked here; None while another worker holds
+        it.
+
+        Taken over is what its holder has given back or what was held by a process with the journals
+        of this place (it is not at it, or
+        the journal were locked), by one that is through, and by one that was silent for a term.
+        Raises `SynthError` where the storage
+        cannot be used.
+        """
+        holder = self.holder()
+        found = self.claim(work, holder)
+        if isinstance(found, Claim):
+            found = self.following(found, holder) or found
+        if isinstance(found, Claim):
+            here = found.record is not None and found.record.place == self._place
+            found = self.claim_after(found, holder) if here or self.void(found) else None
+        if found is None or holder in self.ledger.refresh().fences:
+            return None
+        self._held.add(found)
+        return found
+
+    def claim(self, work: str, holder: str) -> Lease | Claim | None:
+        """The first claim on a piece of work, or the one that another has made; None where it is
+        being cleared away just now.
+
+        Asks the storage only, as `following` and `claim_after` do: they may be called from any
+        thread.
+        """
+        return (
+            Lease(work, 0, holder) if self._made(work, 0, holder) else self._read(work, 0, holder)
+        )
+
+    def following(self, void: Claim, holder: str) -> Lease | Claim | None:
+        """The last claim after a void one; None where there is none."""
+        last = None
+        for number in count(void.number + 1):
+            found = self._read(void.work, number, holder)
+            if found is None:
+                return last
+            last = found
+        return last
+
+    def _read(self, work: str, number: int, holder: str) -> Lease | Claim | None:
+        try:
+            record = _decoded(self._storage.read(_name(work, number)))
+        except FileNotFoundError:
+            return None
+        if record is not None and record.holder == holder and not record.released:
+            return Lease(work, number, holder)
+        return Claim(work, number, record)
+
+    def claim_after(self, void: Claim, holder: str) -> Lease | None:
+        """A claim that follows a void one; None where another was quicker."""
+        return (
+            Lease(void.work, void.number + 1, holder)
+            if self._made(void.work, void.number + 1, holder)
+            else None
+        )
+
+    def _made(self, work: str, number: int, holder: str) -> bool:
+        made = self._storage.link(_name(work, number), workers.name_of(holder))
+        if made is None:
+            made = self._storage.create(
+                _name(work, number),
+                msgspec.json.encode(WorkerRecord(holder, self._place)),
+                durable=False,
+            )
+        return made
+
+    def void(self, claim: Claim) -> bool:
+        """Whether a claim counts no more; its holder is declared dead where it is, or was silent
+        for a term as far as was seen here.
+        """
+        if claim.record is None:
+            return self._silent(_name(claim.work, claim.number), b"", self._term_s)
+        if not claim.record.released and not self._gone(claim.record):
+            return False
+        if claim.record.place == self._place:
+            self.gone_here.add(claim.record.holder)
+        return True
+
+    def _gone(self, record: WorkerRecord) -> bool:
+        holder, here = record.holder, record.place == self._place
+        if holder in self.ledger.state.fences:
+            return True
+        beat = workers.read(self._storage, holder)
+        if beat is None or beat.state not in ("running", "crashed"):  # it is through, it says
+            return True
+        # `crashed` is what another says, who has fenced nothing
+        if beat.state == "running" and (
+            lives_here(self.ledger.journal_folder, holder)
+            if here
+            else not self._silent(holder, msgspec.json.encode(beat), beat.term_s)
+        ):
+            return False
+        self.ledger.fence(holder, 1, self.holder())
+        guard("lease", lambda: _close_dead(self._storage, holder))
+        if here:
+            forget(self.ledger.journal_folder, holder)
+        return True
+
+    async def under(self, lease: Lease, work: Callable[[], Awaitable[None]]) -> None:
+        """Awaits `work()`, whose commits are refused once its holder is declared dead; it is
+        cancelled as soon as that is seen.
+
+        Raises `FencedError` in both cases.
+        """
+
+        async def held() -> None:
+            FENCE.set(lease.holder)
+            await work()
+
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(held())
+        lease.on_loss = lambda: soon(loop, task.cancel)
+        if lease.lost:
+            task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if lease.lost and (this is None or not this.cancelling()):
+                raise FencedError(f"{lease.work}: taken over while it was done here") from None
+            raise
+
+    def give_back(self, lease: Lease) -> None:
+        """Ends a lease, so that others need not wait until this process is through with all its
+        work.
+        """
+        self._held.discard(lease)
+        if not lease.lost:
+            released = msgspec.json.encode(WorkerRecord(lease.holder, self._place, True))
+            # else it ends with this process
+            _if_it_can(self._storage.replace, _name(lease.work, lease.number), released)
+
+    def discard(self, committed: Sequence[Lease]) -> None:
+        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger
+        next, and lets it be.
+        """
+        for lease in committed:  # else cleared away at the stage's end
+            _if_it_can(self._storage.discard, _name(lease.work, lease.number))
+
+    def close(self, state: State = "stopped", message: str = "") -> None:
+        """Gives everything back, and no sign of life any more; the record says how it ended."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            last = self.tell(state=state, message=message)
+            _if_it_can(holder.close, last)  # else the term runs out
+
+    def _silent(self, what: str, blob: bytes, term_s: float) -> bool:
+        """Whether something has not changed for a term on this process's clock, since it was first
+        seen as it is.
+        """
+        before = self._seen.get(what)
+        if before is None or before[0] != blob:
+            self._seen[what] = (blob, self._clock())
+            return False
+        return self._clock() - before[1] > term_s
+
+    def _lose(self, holder: Holder) -> None:
+        """This process was declared dead: all that it held under that id is lost, and it goes on
+        under another.
+        """
+        with self._losing:
+            if self._holder is not holder:
+                return
+            self._holder = None
+        _if_it_can(holder.close, None)
+        for lease in [lease for lease in list(self._held) if lease.holder == holder.id]:
+            lease.lost = True
+            lease.on_loss()
+        for watcher in list(self.watchers):
+            watcher()
+
+    def _give_signs(self) -> None:
+        while not self._over.wait(self._beat.every_s):
+            _if_it_can(self.renew)  # else tried again at the next renewal
+
+    def renew(self) -> None:
+        """One sign of life; or the news that this process was declared dead."""
+        holder = self._holder
+        if holder is not None and not holder.renew(self.tell()):
+            self._lose(holder)
+
+
+def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
+    """Removes the claims on the work of a stage that is done, and what dead holders have left; what
+    cannot be removed stays.
+    """
+    planned = {
+        item.slot_id
+        for shard in plan.shards
+        for item in shard.items
+        if isinstance(item, PlannedSlot)
+    }
+    storage, slots = ledger.storage, ledger.state.slots
+
+    def over(work: str) -> bool:
+        return (
+            work in planned
+            or work.startswith(f"{stage_key}-")
+            or (work in slots and slots[work].valid is not None)
+        )
+
+    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if over(name.rpartition(".")[0])]
+    dead = set(dead_here(ledger.journal_folder))
+    for name in claims:
+        _if_it_can(storage.discard, name)  # one may not be allowed to delete there
+    for holder in dead:
+        _if_it_can(_close_dead, storage, holder)
+        forget(ledger.journal_folder, holder)
+
+
+def _if_it_can(request: Callable[..., object], *given: object) -> None:
+    """Does what nothing depends on; a storage that refuses is let be."""
+    with contextlib.suppress(SynthError):
+        guard("lease", lambda: request(*given))
+
+
+def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    """Has something called in a loop from any thread; not at all once the loop is closed, because
+    its work is over.
+    """
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(call)
+
+
+def _name(work: str, number: int) -> str:
+    return f"{FOLDER}/{work}.{number}"
+
+
+def _decoded(blob: bytes) -> WorkerRecord | None:
+    with contextlib.suppress(msgspec.MsgspecError):
+        found = msgspec.json.decode(blob, type=WorkerRecord)
+        return found if plain(found.holder) else None  # a file is called after it
+    return None
+
+
+def _close_dead(storage: Storage, holder: str) -> None:
+    """Writes down that a worker was declared dead, where its record does not say how it ended."""
+    beat = workers.read(storage, holder)
+    if beat is not None and beat.state == "running":
+        workers.close(storage, beat, "crashed", workers.gone(beat))
+
+
+@lru_cache(maxsize=64)
+def place(journals: Path) -> str:
+    """An id of a run's journals on this machine, drawn by the first process that asks. Raises
+    `SynthError`.
+    """
+    path = journals / "place"
+    drawn = journals / f".place-{uuid.uuid4().hex}"
+    try:
+        journals.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            drawn.write_text(uuid.uuid4().hex)
+            try:
+                os.link(drawn, path)
+            except FileExistsError:
+                pass
+            finally:
+                drawn.unlink()
+        return path.read_text()
+    except OSError as error:
+        raise access_error(str(path), error) from error

@@ -1,0 +1,235 @@
+"""What one act at a recorded state does to success against another one: live continuations on both
+sides, counted.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from synth.engine.context import Run
+from synth.engine.study.continuations import Continuation, Continuations
+from synth.engine.study.player import DecisionState, Player, Proposal
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.start import BranchPoint, ForcedAct
+from synth.schemas.canonical import content_hash
+from synth.schemas.outcome import Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
+from synth.text.transcript.acts import act_digest
+
+MIXED = "mixed"
+"""The weights of a trajectory whose turns were not all sampled from the same."""
+Method = Literal["sequential", "flip_deterministic"]
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One arm's continuations, in the order of their draws; those with a verdict count."""
+
+    played: tuple[Continuation, ...] = ()
+
+    @property
+    def valid(self) -> list[Continuation]:
+        """Those that came to an end."""
+        return [one for one in self.played if one.trajectory_id is not None]
+
+    @property
+    def n(self) -> int:
+        return len(self.valid)
+
+    @property
+    def successes(self) -> int:
+        return sum(self.solved)
+
+    @property
+    def solved(self) -> tuple[bool, ...]:
+        """What each that counts came to."""
+        return tuple(one.outcome is Outcome.SUCCESS for one in self.valid)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The trajectories that count."""
+        return tuple(str(one.trajectory_id) for one in self.valid)
+
+    @property
+    def lost(self) -> int:
+        """How many faults took."""
+        return sum(one.fault is not None for one in self.played)
+
+    @property
+    def rate(self) -> float | None:
+        """The share of successes; None without a verdict."""
+        return self.successes / self.n if self.n else None
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """What a test of `good` against `bad` came to.
+
+    `accepted` None: undefined, for the `reason` given. `continuations`: all attempts that were made
+    for this test, to be committed with its label (those that it shares with other tests are not
+    among them).
+    """
+
+    accepted: bool | None
+    method: Method
+    good: Side
+    bad: Side
+    continuations: list[Trajectory]
+    reason: str | None = None
+    proposal: Proposal | None = None
+    """What `good` puts there, where somebody proposed it."""
+
+    @property
+    def open(self) -> bool:
+        """Whether a rerun may still tell."""
+        return self.accepted is None and any(one.open for one in self._seen())
+
+    @property
+    def stopped_at(self) -> int:
+        """Continuations per side that were looked at."""
+        return len(self.bad.played)
+
+    @property
+    def invalid(self) -> int:
+        """Those of both sides that faults took."""
+        return self.good.lost + self.bad.lost
+
+    @property
+    def weights_id(self) -> str | None:
+        """What the server played them with; where it changed under way, the test is undefined."""
+        return next((one.weights_id for one in self._seen() if one.weights_id is not None), None)
+
+    def evidence(self) -> Mapping[str, Any]:
+        """Counts and continuations, as every label that stands on the test carries them."""
+        return {
+            "q_pos": self.good.rate,
+            "n_pos": self.good.n,
+            "q_neg": self.bad.rate,
+            "n_neg": self.bad.n,
+            "method": self.method,
+            "stopped_at": self.stopped_at,
+            "invalid": self.invalid,
+            "weights_id": self.weights_id,
+            "pos_ids": list(self.good.ids),
+            "neg_ids": list(self.bad.ids),
+        }
+
+    def alternative(self) -> Mapping[str, Any]:
+        """The act that was tested, and who proposed it."""
+        if self.proposal is None:
+            return {}
+        return {
+            "alternative": self.proposal.turn,
+            "alternative_digest": act_digest(self.proposal.turn),
+            "alternative_from": self.proposal.source,
+            "alternative_authorship": self.proposal.authorship.value,
+        }
+
+    @property
+    def difference(self) -> float | None:
+        """q(good) - q(bad); None where a side has no verdict or the test is undefined."""
+        if self.accepted is None or self.good.rate is None or self.bad.rate is None:
+            return None
+        return self.good.rate - self.bad.rate
+
+    def _seen(self) -> Iterator[Continuation]:
+        yield from self.good.played
+        yield from self.bad.played
+
+
+async def step_effect(
+    shared: Continuations,
+    player: Player,
+    state: DecisionState,
+    good: ForcedAct,
+    bad: ForcedAct,
+    *,
+    draws_from: int = 1,
+) -> Effect:
+    """Tests whether `good` instead of `bad` before a recorded turn makes success likelier under the
+    player's policy.
+
+    Rounds of two continuations per side, at most eight; the recorded trajectory itself is never
+    counted. The bad side takes the draws `draws_from` ... + 7, the good side the eight after them:
+    both sides draw independently, also where both put the same act (A/A). Tests that pass the same
+    `shared` play a side that they have in common once; so does one that the ledger has already. A
+    policy that is deterministic, in a world that is, is asked once per side
+    (`flip_deterministic`). Raises `SynthError` only for what stops the run.
+    """
+    flip = player.certain(shared.run, state.task)
+    most, step = (1, 1) if flip else (MOST, ROUND)
+    works = [
+        [continued(shared.run, player, state, put, draw) for draw in range(first, first + most)]
+        for put, first in ((good, draws_from + MOST), (bad, draws_from))
+    ]
+    made: list[Trajectory] = []
+    sides = Side(), Side()
+    async with shared.at(state.parent.trajectory_id, state.turn):
+        while True:
+            at = len(sides[0].played)
+            new = [one for side in works for one in side[at : at + step]]
+            found, attempts = await shared.filled(new, player.role.model, player.places)
+            made += attempts
+            half = len(found) // 2
+            parts = zip(sides, (found[:half], found[half:]), strict=True)
+            sides = tuple(Side((*side.played, *more)) for side, more in parts)  # type: ignore[assignment]
+            effect = Effect(
+                accepted=None,
+                method="flip_deterministic" if flip else "sequential",
+                good=sides[0],
+                bad=sides[1],
+                continuations=made,
+            )
+            reason = undefined(effect)
+            if reason is not None:
+                return msgspec.structs.replace(effect, reason=reason)
+            verdict = _verdict(effect)
+            if verdict is not None:
+                return msgspec.structs.replace(effect, accepted=verdict)
+
+
+def undefined(effect: Effect) -> str | None:
+    """Why a test can come to no verdict; None where it may."""
+    seen = [*effect.good.played, *effect.bad.played]
+    if any(one.trajectory_id is None and one.fault is None for one in seen):
+        return "not_started"
+    valid = [one for one in seen if one.trajectory_id is not None]
+    if any(one.outcome is Outcome.UNKNOWN for one in valid):
+        return "no_verdict"
+    weights = {one.weights_id for one in valid if one.weights_id is not None}
+    if len(weights) > 1 or MIXED in weights:
+        return "mixed_weights"
+    return "faults" if effect.invalid > MOST_LOST * 2 * effect.stopped_at else None
+
+
+def _verdict(effect: Effect) -> bool | None:
+    """Whether `good` is accepted; None where more is to be played."""
+    good, bad = effect.good, effect.bad
+    if effect.method == "flip_deterministic":
+        return bool(good.successes) and not bad.successes
+    verdict = decide_despite(good.successes, bad.successes, bad.lost, effect.stopped_at)
+    return None if verdict == "more" else verdict == "accept"
+
+
+def continued(
+    run: Run,
+    player: Player,
+    state: DecisionState,
+    put: ForcedAct | None,
+    draw: int,
+    guidance: str | None = None,
+) -> EpisodeSpec:
+    """The continuation number `draw` of a state, after what is put there; what is answered in the
+    world's place counts as it would be at the recorded turn.
+    """
+    parent, puts = state.parent, () if put is None else (put,)
+    also: dict[str, Any] = {"draw": draw}
+    if put is not None:
+        here = parent.turns[state.turn : state.turn + 1]
+        answers = here[0].observations if here else ()
+        altered = None if put.alter is None else put.alter(answers)
+        also["put"] = content_hash([put.act.turn, put.mask, put.injected, altered])
+    if guidance is not None:
+        also["guidance"] = content_hash(guidance)
+    start = BranchPoint(parent, state.turn, puts)
+    return player.episode(run, state.task, parent.trial, also, start, draw=draw, guidance=guidance)

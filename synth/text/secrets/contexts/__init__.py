@@ -1,1 +1,0 @@
-"""What the words around a value say of it."""

@@ -1,1 +1,0 @@
-"""Whether a value by itself looks like a password, a key or a token."""

@@ -1,0 +1,109 @@
+"""What an attempt has cost in priced tokens: C = c_in * uncached + c_hit * cached + c_out * out,
+over all roles (rigor.md, retry).
+"""
+
+import json
+from collections.abc import Iterable
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from synth.ledger.role_reply import RoleReply
+from synth.schemas.model import Message
+from synth.schemas.trajectory import SampledBy, Trajectory, Usage
+
+CHARACTERS_PER_TOKEN = 4
+"""Of the declared estimate for turns that used no tokens, or did not say how many: turns of
+scripts, answers of rules.
+"""
+
+
+class Prices(BaseModel):
+    """Per token, relative to one of a prompt that no cache holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uncached: float = Field(default=1.0, ge=0)
+    cached: float = Field(default=0.1, ge=0)
+    output: float = Field(default=4.0, ge=0)
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """Of prompts that no cache held, of prompts that one did, and written; `estimated` says how
+    many turns or answers were estimated.
+    """
+
+    uncached: float = 0.0
+    cached: float = 0.0
+    output: float = 0.0
+    estimated: int = 0
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return Tokens(*map(sum, pairs))
+
+    def at(self, prices: Prices) -> float:
+        """The price."""
+        return (
+            prices.uncached * self.uncached
+            + prices.cached * self.cached
+            + prices.output * self.output
+        )
+
+
+def tokens_of_attempts(attempts: Iterable[Trajectory]) -> Tokens:
+    """What all attempts at a slot have used from their pivots on, those that ended in faults too;
+    with what the user's model used.
+    """
+    used = (_tokens_of_turns(each) + _measured(each.user_totals) for each in attempts)
+    return sum(used, Tokens())
+
+
+def tokens_of_reflection(
+    messages: list[Message], text: str, replies: Iterable[RoleReply]
+) -> Tokens:
+    """What a reflection has used. One by rules is estimated as if a model had read the same log and
+    written the same text.
+    """
+    read = sum(len(message["content"]) for message in messages)
+    found = [
+        _measured(Usage(reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens))
+        if reply.prompt_tokens > 0
+        else _estimate(read, 0, len(reply.content or ""))
+        for reply in replies
+    ]
+    return sum(found or [_estimate(read, 0, len(text))], Tokens())
+
+
+def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
+    """The first prompt of an attempt is in no cache, each later one as far as the one before it
+    reached.
+    """
+    tools = json.dumps(trajectory.tools, ensure_ascii=False)
+    heard = "".join(observation.content for observation in trajectory.opening)
+    begin = (trajectory.system_prompt or "", tools, trajectory.guidance or "", heard)
+    shown, cached = sum(map(len, begin)), 0
+    total, first = Tokens(), trajectory.pivot_turn or 0
+    for turn in trajectory.turns:
+        calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
+        written = len(turn.content or "") + len(turn.thought or "") + calls
+        if turn.index >= first and turn.sampled_by is SampledBy.POLICY:
+            usage = turn.usage
+            told = usage is not None and usage.prompt_tokens > 0
+            total += (
+                _measured(usage) if usage and told else _estimate(shown - cached, cached, written)
+            )
+            cached = shown
+        shown += written + sum(len(observation.content) for observation in turn.observations)
+    return total
+
+
+def _estimate(uncached: int, cached: int, written: int) -> Tokens:
+    per = CHARACTERS_PER_TOKEN
+    return Tokens(uncached / per, cached / per, written / per, 1)
+
+
+def _measured(usage: Usage) -> Tokens:
+    return Tokens(
+        usage.prompt_tokens - usage.cached_tokens, usage.cached_tokens, usage.completion_tokens
+    )
