@@ -80,8 +80,9 @@ def evidence_tables(
             undefined = about(_MEASURE["undefined"]) if score.value is None else None
             student = about(_MEASURE["student"])
             put("measures", **same, undefined=_string(undefined), student=_string(student))
-            turns = (about(("turns",)) or ()) if metric in _STEPS else ()
-            for turn, value in zip(turns, about(_BY_TURN) or (), strict=False):
+            if metric not in _STEPS:
+                continue
+            for turn, value in zip(about(("turns",)) or (), about(_BY_TURN) or (), strict=False):
                 if value is not None:
                     where = {"trajectory_id": score.subject_id, "turn": turn, "metric": metric}
                     put("step_measures", **where, value=value)

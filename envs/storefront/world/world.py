@@ -171,8 +171,7 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
     Raises `ConfigError` for a path that the world does not have.
     """
     name = (*base.name, facts)
-    found = _ALIVE.get(name) if facts else base
-    if found is not None:
+    if (found := _ALIVE.get(name)) is not None:
         return found
     tables, key_sum = dict(base.tables), base.key_sum
     for path, value in facts:
@@ -206,4 +205,5 @@ def world_of(config: StorefrontConfig, seed: int | None = None) -> BaseWorld:
         config.rules_in_force,
         config.enforced_share,
     )
-    return patched(base, tuple(sorted(config.facts.items())) if seed is None else ())
+    facts = tuple(sorted(config.facts.items())) if seed is None else ()
+    return patched(base, facts) if facts else base
