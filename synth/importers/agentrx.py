@@ -5,6 +5,7 @@ file (tau-bench form with `index`).
 onto an agent's step.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ class _Failure(msgspec.Struct):
     step_reason: str | None = None
 
 
-class _Root(msgspec.Struct):
+class _Root(msgspec.Struct, frozen=True):
     failure_id: int | str | None = None
     reason_for_root_cause: str | None = None
 
@@ -49,35 +50,34 @@ def recognises(value: Any) -> bool:
 
 def _labels(record: Record, settings: ImportSettings) -> Entry:
     read = msgspec.convert(record.value, _Labels)
-    name = f"{AGENTRX}/{read.trajectory_id}"
-    return Labelled(
-        record.file, record.locator, record.sha, name, lambda turns: _marks(read, turns)
-    )
+
+    def marks(turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
+        return tuple(label for one in read.failures for label in _marks(one, read, turns))
+
+    return Labelled(record, f"{AGENTRX}/{read.trajectory_id}", marks)
 
 
-def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
-    """One label per failure, and one more for that which is the root. Raises `ValueError` for a
-    step outside the trajectory.
+def _marks(
+    failure: _Failure, read: _Labels, turns: tuple[int | None, ...]
+) -> Iterator[ImportedLabel]:
+    """One label for a failure, and one more where it is the root. Raises `ValueError` for a step
+    outside the trajectory.
     """
-    marks = []
-    root = read.root_cause or _Root()
-    for failure in read.failures:
-        message = failure.step_number - 1
-        if not 0 <= message < len(turns):
-            raise ValueError(
-                f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
-            )
-        blamed = Blamed(
-            message=message,
-            category=failure.failure_category,
-            agent=failure.failed_agent,
-            reason=failure.step_reason,
+    at, root = failure.step_number - 1, read.root_cause or _Root()
+    if not 0 <= at < len(turns):
+        raise ValueError(
+            f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
         )
-        marks.append(ImportedLabel("agentrx.failure", 1.0, turns[message], blamed))
-        if failure.failure_id == root.failure_id:
-            blamed = msgspec.structs.replace(blamed, reason=root.reason_for_root_cause)
-            marks.append(ImportedLabel("agentrx.root_cause", 1.0, turns[message], blamed))
-    return tuple(marks)
+    blamed = Blamed(
+        message=at,
+        category=failure.failure_category,
+        agent=failure.failed_agent,
+        reason=failure.step_reason,
+    )
+    yield ImportedLabel("agentrx.failure", 1.0, turns[at], blamed)
+    if failure.failure_id == root.failure_id:
+        blamed = msgspec.structs.replace(blamed, reason=root.reason_for_root_cause)
+        yield ImportedLabel("agentrx.root_cause", 1.0, turns[at], blamed)
 
 
 FORMAT = by_record(recognises, _labels)

@@ -7,24 +7,23 @@ that a task is held out for.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import entry, import_task, unresolved
+from synth.importers.attempt import count_labels, entry, import_task
 from synth.importers.conversation import (
     COPIED_MASK,
     ConversationBuilder,
     Count,
-    TurnNote,
     goal_of,
     text_of,
     tool_call,
     totals,
 )
-from synth.importers.records import Entry, ImportSettings, Record, by_record, each
+from synth.importers.records import Entry, ImportSettings, Record, by_record, each, inside
 from synth.schemas.trajectory import TokenId, Usage
 
 OWN = "synth"
@@ -44,9 +43,8 @@ class _Own(msgspec.Struct):
 
 class _Agent(msgspec.Struct):
     name: str
-    version: str | None = None
     model_name: str | None = None
-    tool_definitions: list[dict[str, Any]] | None = None
+    tool_definitions: tuple[dict[str, Any], ...] | None = None
 
 
 class _Call(msgspec.Struct):
@@ -101,34 +99,31 @@ class _FinalMetrics(msgspec.Struct):
 class _Document(msgspec.Struct):
     agent: _Agent
     steps: list[_Step]
-    schema_version: str | None = None
     final_metrics: _FinalMetrics | None = None
     extra: Any = None
 
 
 def recognises(value: Any) -> bool:
     """A `schema_version` that begins with ATIF."""
-    return isinstance(value, Mapping) and str(value.get("schema_version")).startswith("ATIF-")
+    return str(inside(value, "schema_version")).startswith("ATIF-")
 
 
 def _documents(record: Record, settings: ImportSettings) -> Iterator[Entry]:
     """A document, followed by the sub-agents that it embeds."""
-    version = record.value.get("schema_version") if isinstance(record.value, Mapping) else None
-    if isinstance(version, str) and not _VERSION.fullmatch(version):
+    version = inside(record.value, "schema_version", kind=str)
+    if version is not None and not _VERSION.fullmatch(version):
         yield record.rejected("unsupported_version", f"{version}: ATIF-v1.0 to v1.x are read")
         return
     waiting = [(record, "")]
     while waiting:
         part, role = waiting.pop()
         yield from each([part], partial(_read, role=role))
-        inside = (
-            part.value.get("subagent_trajectories") if isinstance(part.value, Mapping) else None
-        )
-        embedded = inside if isinstance(inside, list) else []
-        waiting += [
-            (part.part(f"subagent_trajectories/{i}", one), "/subagent")
-            for i, one in reversed(list(enumerate(embedded)))
-        ]
+        embedded = inside(part.value, "subagent_trajectories", kind=list) or []
+        parts = [(one, "/subagent") for one in part.parts("subagent_trajectories", embedded)]
+        waiting += reversed(parts)
+
+
+FORMAT = by_record(recognises, _documents)
 
 
 def _read(record: Record, role: str) -> Entry:
@@ -139,21 +134,20 @@ def _read(record: Record, role: str) -> Entry:
             raise ValueError(
                 f"step {place} has step_id {step.step_id}: steps are numbered from 1 without gaps"
             )
-        if step.source == "agent":
-            calls = [
-                tool_call(call.tool_call_id, call.function_name, call.arguments)
-                for call in step.tool_calls or ()
-            ]
-            text, thought = text_of(step.message) or None, step.reasoning_content
-            chat.answer(text, thought=thought, calls=calls, note=_note(step))
-        elif step.source in ("user", "system"):
-            chat.say(step.source, text_of(step.message))
-        else:
+        if step.source not in ("user", "system", "agent"):
             raise ValueError(
                 f"step {place} has source {step.source!r}: none of system, user, agent"
             )
-        _observe(chat, step)
+        _take(chat, step)
     conversation = chat.conversation()
+    used, final = totals(conversation.turns), document.final_metrics
+    if used == Usage() and final is not None:  # no step has metrics
+        used = Usage(
+            final.total_prompt_tokens or 0,
+            final.total_completion_tokens or 0,
+            final.total_cached_tokens or 0,
+            cost_usd=final.total_cost_usd,
+        )
     own = _own(document.extra)
     return entry(
         record,
@@ -165,73 +159,61 @@ def _read(record: Record, role: str) -> Entry:
             benchmark=own.benchmark,
             split=own.split,
         ),
-        marks=unresolved(conversation),
+        marks=count_labels(conversation),
         no_turns="no step of the agent",
         model=document.agent.model_name,
-        tools=tuple(document.agent.tool_definitions or ()),
-        totals=_totals(totals(conversation.turns), document.final_metrics),
+        tools=document.agent.tool_definitions or (),
+        totals=used,
     )
 
 
-def _observe(chat: ConversationBuilder, step: _Step) -> None:
-    """Results of calls as tool messages (without an id: of the calls that are left, in order);
-    those of no call as the environment's.
+def _take(chat: ConversationBuilder, step: _Step) -> None:
+    """Adds what was said, then the results of its calls (without an id: of the calls that are left,
+    in order); those of no call are the environment's.
     """
+    text, calls = text_of(step.message), step.tool_calls or []
+    if step.source == "agent":
+        chat.answer(
+            text or None,
+            thought=step.reasoning_content,
+            calls=[tool_call(one.tool_call_id, one.function_name, one.arguments) for one in calls],
+            **_note(step),
+        )
+    else:
+        chat.say(step.source, text)
     results = step.observation.results if step.observation else []
-    left = len(step.tool_calls or ()) - sum(result.source_call_id is not None for result in results)
+    left = len(calls) - sum(result.source_call_id is not None for result in results)
     for result in results:
         handed_over = result.content is None and result.subagent_trajectory_ref is not None
-        text = text_of([{"type": "subagent_trajectory"}] if handed_over else result.content)
+        told = text_of([{"type": "subagent_trajectory"}] if handed_over else result.content)
         if result.source_call_id is None and left <= 0:
-            chat.harness(text)
+            chat.harness(told)
             continue
         left -= result.source_call_id is None
-        chat.result(text, result.source_call_id)
+        chat.result(told, result.source_call_id)
 
 
-def _note(step: _Step) -> TurnNote:
-    """Steps that are not one inference of this run carry no loss."""
-    mask = COPIED_MASK if step.is_copied_context else None
-    if mask is None and step.llm_call_count is not None and step.llm_call_count != 1:
-        mask = "no_model_call" if step.llm_call_count == 0 else "several_model_calls"
-    mask = mask or _own(step.extra).mask
-    metrics = step.metrics
-    if metrics is None or step.is_copied_context:
-        return TurnNote(mask=mask)
-    cost = metrics.cost_usd if metrics.cost_usd is not None else metrics.cost
-    calls = 1 if step.llm_call_count is None else step.llm_call_count
-    return TurnNote(
-        usage=Usage(
-            metrics.prompt_tokens or 0,
-            metrics.completion_tokens or 0,
-            metrics.cached_tokens or 0,
-            calls,
-            cost,
-        ),
-        mask=mask,
-        prompt_token_ids=metrics.prompt_token_ids,
-        completion_token_ids=metrics.completion_token_ids,
-        logprobs=metrics.logprobs,
+def _note(step: _Step) -> dict[str, Any]:
+    """Usage and token ids of a step; one that is not one inference of this run carries no loss."""
+    calls, metrics = step.llm_call_count, step.metrics
+    mask = _own(step.extra).mask
+    if step.is_copied_context:
+        return {"mask": COPIED_MASK}
+    if calls not in (None, 1):
+        mask = "several_model_calls" if calls else "no_model_call"
+    if metrics is None:
+        return {"mask": mask}
+    usage = Usage(
+        metrics.prompt_tokens or 0,
+        metrics.completion_tokens or 0,
+        metrics.cached_tokens or 0,
+        1 if calls is None else calls,
+        metrics.cost if metrics.cost_usd is None else metrics.cost_usd,
     )
+    ids = ("prompt_token_ids", "completion_token_ids", "logprobs")
+    return {"usage": usage, "mask": mask} | {name: getattr(metrics, name) for name in ids}
 
 
 def _own(extra: Any) -> _Own:
     """What synth wrote in an `extra`; nothing in those of other writers."""
-    own = extra.get(OWN) if isinstance(extra, Mapping) else None
-    return msgspec.convert(own if isinstance(own, Mapping) else {}, _Own)
-
-
-def _totals(summed: Usage, final: _FinalMetrics | None) -> Usage:
-    """What the steps add up to; the stated totals where no step has metrics."""
-    if summed != Usage() or final is None:
-        return summed
-    return Usage(
-        final.total_prompt_tokens or 0,
-        final.total_completion_tokens or 0,
-        final.total_cached_tokens or 0,
-        0,
-        final.total_cost_usd,
-    )
-
-
-FORMAT = by_record(recognises, _documents)
+    return msgspec.convert(inside(extra, OWN, kind=dict) or {}, _Own)

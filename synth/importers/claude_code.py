@@ -5,19 +5,24 @@ conversations begun anew in the same file are trajectories of their own; branche
 back on are rejections. The logs hold neither the system prompt nor the tools.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from synth.importers.attempt import entry, import_task, unresolved
-from synth.importers.claude_code_lines import (
-    Line,
-    conversation_of,
-    ended_in_error,
-    line_of,
-    models_of,
-    recognises,
+import msgspec
+from msgspec.structs import replace
+
+from synth.importers.attempt import OPEN_END, count_labels, entry, import_task
+from synth.importers.claude_code_threads import Line, stretches
+from synth.importers.conversation import (
+    UNREAD_MASK,
+    ConversationBuilder,
+    counted,
+    goal_of,
+    joined,
+    text_of,
+    tool_call,
 )
-from synth.importers.claude_code_threads import Thread, segments, threads
-from synth.importers.conversation import goal_of
 from synth.importers.records import (
     WHOLE,
     Entry,
@@ -25,61 +30,156 @@ from synth.importers.records import (
     ImportSettings,
     Record,
     Rejection,
-    joined_record,
+    each,
+    inside,
+    is_object,
+    one_line,
 )
+from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
+from synth.schemas.trajectory import SampledBy, Usage
+
+_SPEAKS = ("user", "assistant")
+_PROGRAM_LINES = (
+    "summary file-history-snapshot queue-operation progress attachment system turn_end "
+    "custom-title ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode "
+    "worktree-state content-replacement saved_hook_context hook task-summary"
+)
+_SILENT = frozenset(_PROGRAM_LINES.split())
+"""Types of lines that record the program, not the conversation."""
+_BEFORE = {
+    "summary": "leafUuid",
+    "file-history-snapshot": "messageId",
+    "queue-operation": "sessionId",
+}
+"""Lines that may stand before the first message, and a key that each of them has."""
+_SYNTHETIC = "<synthetic>"
+_HARNESS = (
+    "[Request interrupted by user",
+    "<command-name>",
+    "<local-command-",
+    "<bash-",
+    "<system-reminder>",
+    "<task-notification>",
+)
+_SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def recognises(value: Any) -> bool:
+    """A message with its session, or one of the lines that may stand before the first."""
+    if not is_object(value, type=str):
+        return False
+    if value["type"] in (*_SPEAKS, "system", "progress", "attachment"):
+        return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
+    return _BEFORE.get(value["type"]) in value
 
 
 def trajectories(
     records: Iterable[Record | Rejection], settings: ImportSettings
 ) -> Iterator[Entry]:
     """The stretches of one session file, which is read whole before the first is given."""
-    lines: list[Line] = []
-    file: str | None = None
-    for record in records:
-        if isinstance(record, Rejection):
-            yield record
-            continue
-        file = record.file
-        try:
-            line = line_of(record)
-        except (ValueError, RecursionError) as error:
-            yield record.rejected("bad_record", str(error))
-            continue
-        if isinstance(line, Rejection):
-            yield line
-        elif line is not None:
-            lines.append(line)
-    count = 0
-    for thread in threads(lines):
-        yield from thread.rejections
-        for index, segment in enumerate(segments(thread.lines)):
-            count += 1
-            yield _read(thread, segment, f"{thread.name}/{index}")
-    if file is not None and not count:
-        yield Rejection(file, WHOLE, "no_turns", "no message of the model")
+    files: list[str] = []
+    lines: list[Record] = []
+
+    def take(record: Record) -> Rejection | None:
+        files.append(record.file)
+        line = msgspec.convert(record.value, Line)
+        speaks = line.type in _SPEAKS
+        if not speaks and line.type not in _SILENT:
+            return record.rejected("unknown_line", f"a line of type {one_line(line.type)!r}")
+        if speaks and line.message is None:
+            raise ValueError(f"a line of type {line.type!r} without message")
+        line.message = line.message if speaks else None
+        if speaks or line.uuid is not None:
+            lines.append(replace(record, value=line))
+        return None
+
+    yield from each(records, take)
+    parts = list(stretches(lines))
+    if files and not parts:
+        yield Rejection(files[0], WHOLE, "no_turns", "no message of the model")
+    yield from each(parts, _read)
 
 
 FORMAT = Format(recognises, trajectories)
 
 
-def _read(thread: Thread, segment: Sequence[Line], place: str) -> Entry:
-    record = joined_record([line.record for line in segment], place)
-    try:
-        conversation = conversation_of(segment)
-        error = ended_in_error(segment)
-        env = "claude_code/subagent" if thread.is_sidechain else "claude_code"
-        return entry(
-            record,
-            "claude_code",
-            conversation,
-            import_task(env, goal_of(conversation)),
-            marks=unresolved(conversation),
-            no_turns="no message of the model in this stretch of the session",
-            termination=Termination.UNREPORTED if error is None else Termination.FAULT,
-            fault=None if error is None else Fault.MODEL,
-            fault_detail=error,
-            model=", ".join(models_of(segment)) or None,
-        )
-    except (ValueError, RecursionError) as problem:
-        return record.rejected("bad_record", str(problem))
+def _read(record: Record) -> Entry:
+    conversation = _conversation(record.value)
+    lines = [one.value for one in record.value]
+    models = dict.fromkeys(
+        line.message.model for line in lines if line.type == "assistant" and line.message.model
+    )
+    models.pop(_SYNTHETIC, None)
+    broke = lines[-1].is_api_error_message
+    return entry(
+        record,
+        "claude_code",
+        conversation,
+        import_task(
+            "claude_code/subagent" if lines[0].is_sidechain else "claude_code",
+            goal_of(conversation),
+        ),
+        marks=count_labels(conversation),
+        no_turns="no message of the model in this stretch of the session",
+        end=(Termination.FAULT, Fault.MODEL) if broke else OPEN_END,
+        # the program's report that the model could not be reached
+        fault_detail=one_line(text_of(lines[-1].message.content)) if broke else None,
+        model=", ".join(models) or None,
+    )
+
+
+def _conversation(records: Iterable[Record]) -> Conversation:
+    """The lines as a conversation: the lines of one reply (one `message.id`) are one message, in
+    the place of its first line. Thinking blocks stay in `raw` with their signatures. Raises
+    `ValueError`.
+    """
+    chat = ConversationBuilder()
+    replies: dict[str, tuple[dict[str, Any], dict[str, Any], list[Any]]] = {}
+    for record in records:
+        line, message = record.value, record.value.message
+        parts = message.content
+        if not isinstance(parts, list):
+            parts = [{"type": "text", "text": text_of(parts)}]
+        if line.type == "user":
+            _hear(chat, line, parts)
+            continue
+        name = message.id or record.locator
+        if name not in replies:
+            replies[name] = (chat.answer(), chat.notes[-1], [])
+        answer, note, kept = replies[name]
+        for part in parts:
+            kind = inside(part, "type")
+            if kind == "text":
+                answer["content"] = joined(answer["content"], text_of([part]))
+            elif kind == "tool_use":
+                call = tool_call(part.get("id"), part.get("name"), part.get("input"))
+                answer["tool_calls"].append(call)
+            else:
+                kept.append(part)
+                note["raw"] = json.dumps(kept, ensure_ascii=False)
+            if kind == "thinking":
+                thought = str(part.get("thinking") or "")
+                answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
+            elif kind not in ("text", "tool_use", "redacted_thinking"):
+                note["mask"] = UNREAD_MASK
+        if message.usage is not None:  # every line of a reply repeats its tokens: the last counts
+            used = [counted(message.usage, name) for name in (*_SENT, "output_tokens")]
+            note["usage"] = Usage(sum(used[:3]), used[3], used[2], 1)
+        if message.model == _SYNTHETIC or line.is_api_error_message:
+            note.update(mask="written_by_harness", sampled_by=SampledBy.CANNED)
+    return chat.conversation()
+
+
+def _hear(chat: ConversationBuilder, line: Line, parts: Iterable[Any]) -> None:
+    """A user line: results of tools, and what the user said (or the program in the user's name)."""
+    for part in parts:
+        if inside(part, "type") == "tool_result":
+            failed = part.get("is_error") is True
+            chat.result(text_of(part.get("content")), part.get("tool_use_id"), error=failed)
+            continue
+        text = text_of([part])
+        if line.is_meta or line.is_compact_summary or text.lstrip().startswith(_HARNESS):
+            chat.harness(text)
+        else:
+            chat.say("user", text)

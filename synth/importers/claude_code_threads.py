@@ -1,150 +1,156 @@
-"""Which lines of a Claude Code session the model saw together: threads, the branch that was kept,
-stretches between compactions.
+"""Which lines of a Claude Code session the model saw together: conversations, the branch that was
+kept, stretches between compactions.
 
 Lines name their parent, but not as a chain: results of parallel calls hang on the line of their own
 call. The kept branch is therefore the way from the last message to the root, with all lines of the
 replies on it and all results of their calls.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
-from synth.importers.claude_code_lines import Line, blocks
-from synth.importers.records import Rejection
+from synth.importers.records import Record, Rejection, inside, joined_record
 
 
-class Thread(msgspec.Struct):
-    """A conversation, in the order of the file, without what was abandoned or stands twice."""
+class Message(msgspec.Struct):
+    """What a line says; the lines of one reply have one `id`."""
 
-    name: str
-    is_sidechain: bool
-    lines: list[Line]
-    rejections: list[Rejection]
+    content: Any = None
+    role: str | None = None
+    id: str | None = None
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+
+    def ids(self, kind: str, key: str) -> set[Any]:
+        """The ids that its blocks of a kind have."""
+        parts = inside(self.content, kind=list) or ()
+        return {part[key] for part in parts if inside(part, "type") == kind and key in part}
 
 
-def threads(lines: Sequence[Line]) -> Iterator[Thread]:
-    """Every conversation of a file: the main ones as `main`, `main.1` ..., sub-agents as
-    `subagents/<id>`.
+class Line(msgspec.Struct, rename="camel"):
+    """One line that has a place in the conversation; `message` is None for those that only link
+    others.
     """
-    kept, repeated = _once(lines)
-    parents = _parents(kept)
+
+    type: str
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    subtype: str | None = None
+    is_sidechain: bool | None = None
+    agent_id: str | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    message: Message | None = None
+
+    @property
+    def is_boundary(self) -> bool:
+        """Whether the context was compacted here."""
+        return self.type == "system" and self.subtype == "compact_boundary"
+
+    @property
+    def strand(self) -> tuple[bool, str | None]:
+        """The main conversation, or which sub-agent's."""
+        return (True, self.agent_id) if self.is_sidechain else (False, None)
+
+
+def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
+    """Every stretch of messages of every conversation in a file, as a record of the records of its
+    lines: `main/0`, `main/1`, of a second conversation `main.1/0`, of sub-agents
+    `subagents/<id>/0`. What was abandoned or stands twice is a rejection.
+    """
+    kept: dict[str, Record] = {}
+    for record in records:
+        line = record.value
+        if kept.setdefault(line.uuid or record.locator, record) is not record and line.message:
+            # resumed sessions copy lines
+            detail = f"uuid {line.uuid} stands in the file before"
+            yield record.rejected("repeated_line", detail)
+    lines = list(kept.values())
+    parents = _parents([record.value for record in lines])
     roots: list[int] = []
     trees: dict[int, list[int]] = {}
     for index, parent in enumerate(parents):  # parents come before their children
         roots.append(index if parent is None else roots[parent])
         trees.setdefault(roots[index], []).append(index)
-    names: dict[str, int] = {}
+    names: Counter[str] = Counter()
     for root, members in trees.items():
-        if not any(kept[i].message is not None for i in members):
+        if not any(lines[index].value.message for index in members):
             continue
-        first = kept[root]
-        name = (
-            f"subagents/{first.agent_id or first.uuid or first.record.locator}"
-            if first.is_sidechain
-            else "main"
-        )
-        names[name] = names.get(name, 0) + 1
-        branch, abandoned = _branch(members, kept, parents)
-        unique = name if names[name] == 1 else f"{name}.{names[name] - 1}"
-        yield Thread(unique, first.is_sidechain, branch, [*repeated, *abandoned])
-        repeated = []
-
-
-def segments(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Stretches of messages between compactions; the summary opens its stretch."""
-    stretch: list[Line] = []
-    for line in lines:
-        if stretch and (
-            line.is_boundary
-            or (line.is_summary and any(one.type == "assistant" for one in stretch))
-        ):
-            yield stretch
-            stretch = []
-        if line.message is not None:
-            stretch.append(line)
-    if stretch:
-        yield stretch
-
-
-def _once(lines: Sequence[Line]) -> tuple[list[Line], list[Rejection]]:
-    """Lines without those that stand in the file a second time (resumed sessions copy them)."""
-    seen: set[str] = set()
-    kept: list[Line] = []
-    repeated: list[Rejection] = []
-    for line in lines:
-        if line.uuid is not None and line.uuid in seen:
-            if line.message is not None:
-                repeated.append(
-                    line.record.rejected(
-                        "repeated_line", f"uuid {line.uuid} stands in the file before"
-                    )
-                )
-            continue
-        if line.uuid is not None:
-            seen.add(line.uuid)
-        kept.append(line)
-    return kept, repeated
+        first = lines[root].value
+        alone = first.agent_id or first.uuid or lines[root].locator
+        name = f"subagents/{alone}" if first.is_sidechain else "main"
+        again = f".{names[name]}" if names[name] else ""
+        names[name] += 1
+        taken, abandoned = _branch(members, lines, parents)
+        yield from abandoned
+        for number, stretch in enumerate(_segments([lines[index] for index in taken])):
+            yield joined_record(stretch, f"{name}{again}/{number}", stretch)
 
 
 def _parents(lines: Sequence[Line]) -> list[int | None]:
     """For every line the one that it follows: its parent, or where that is not in the file, the
-    line before it of the same kind.
+    line before it of the same strand.
 
     A boundary without a parent follows what was compacted; any other line without one begins a
     conversation.
     """
-    places = {line.uuid: index for index, line in enumerate(lines) if line.uuid is not None}
+    places = {line.uuid: index for index, line in enumerate(lines) if line.uuid}
     last: dict[tuple[bool, str | None], int] = {}
     parents: list[int | None] = []
     for index, line in enumerate(lines):
-        kind = (line.is_sidechain, line.agent_id if line.is_sidechain else None)
-        place = places.get(line.parent) if line.parent is not None else None
-        if place is not None and place < index and lines[place].is_sidechain == line.is_sidechain:
+        named = line.parent_uuid or line.logical_parent_uuid
+        place = places.get(named, index) if named else index
+        if place < index and lines[place].strand[0] == line.strand[0]:
             parents.append(place)
-        elif line.parent is not None or line.is_boundary or line.uuid is None:
-            parents.append(last.get(kind))
         else:
-            parents.append(None)
-        last[kind] = index
+            begins = named is None and line.uuid and not line.is_boundary
+            parents.append(None if begins else last.get(line.strand))
+        last[line.strand] = index
     return parents
 
 
 def _branch(
-    members: Sequence[int], lines: Sequence[Line], parents: Sequence[int | None]
-) -> tuple[list[Line], list[Rejection]]:
+    members: Sequence[int], lines: Sequence[Record], parents: Sequence[int | None]
+) -> tuple[list[int], list[Rejection]]:
     """The branch that ends in the last message, and one rejection for every other branch."""
-    at: int | None = max(index for index in members if lines[index].message is not None)
+    said = {index: message for index in members if (message := lines[index].value.message)}
+    at: int | None = max(said)
     taken: set[int] = set()
     while at is not None:
         taken.add(at)
         at = parents[at]
-    replies = {
-        message.id
-        for i in taken
-        if (message := lines[i].message) is not None and message.id is not None
-    }
-    taken |= {
-        i for i in members if (message := lines[i].message) is not None and message.id in replies
-    }
-    calls = {block.get("id") for i in taken for block in blocks(lines[i], "tool_use")}
-    taken |= {
-        i
-        for i in members
-        if any(block.get("tool_use_id") in calls for block in blocks(lines[i], "tool_result"))
-    }
+    replies = {said[index].id for index in taken & said.keys()} - {None}
+    taken |= {index for index, message in said.items() if message.id in replies}
+    calls = {name for index in taken & said.keys() for name in said[index].ids("tool_use", "id")}
+    answers = {index: message.ids("tool_result", "tool_use_id") for index, message in said.items()}
+    taken |= {index for index, names in answers.items() if names & calls}
     tops: dict[int | None, int] = {}
-    sizes: dict[int, int] = {}
     for index in members:
-        if index not in taken and lines[index].message is not None:
-            tops[index] = tops.get(parents[index], index)
-            sizes[tops[index]] = sizes.get(tops[index], 0) + 1
-        elif index not in taken and parents[index] in tops:
-            tops[index] = tops[parents[index]]
-    rejections = [
-        lines[top].record.rejected(
-            "abandoned_branch", f"{count} messages that the user went back on"
-        )
+        above = tops.get(parents[index])
+        if index not in taken and (index in said or above is not None):
+            tops[index] = index if above is None else above
+    sizes = Counter(top for index, top in tops.items() if index in said)
+    return sorted(taken), [
+        lines[top].rejected("abandoned_branch", f"{count} messages that the user went back on")
         for top, count in sizes.items()
     ]
-    return [lines[i] for i in members if i in taken], rejections
+
+
+def _segments(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Stretches of messages between compactions; the summary opens its stretch."""
+    stretch: list[Record] = []
+    for record in records:
+        line = record.value
+        answered = line.is_compact_summary and any(one.value.type == "assistant" for one in stretch)
+        if stretch and (line.is_boundary or answered):
+            yield stretch
+            stretch = []
+        if line.message:
+            stretch.append(record)
+    if stretch:
+        yield stretch

@@ -2,7 +2,8 @@
 is there already stays as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from stat import S_ISREG
 
@@ -20,16 +21,14 @@ from synth.importers.records import (
     Replaced,
 )
 from synth.importers.synth_run import StoredRun
-from synth.importers.tally import FileTally, ImportTally
+from synth.importers.tally import ImportTally
 from synth.ledger.importing import commit_files, discard
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import ImportedFile, ShardLine
 from synth.ledger.state import IMPORT
 from synth.ledger.storable import ended_line
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
 
 SHARD = 500
 _SHARD_TURNS = 20_000
@@ -38,29 +37,19 @@ _MEGABYTE = 1_000_000
 
 
 class _Rows:
-    """Rows of one shard while they are gathered."""
+    """Attempts of one shard while they are gathered."""
 
     def __init__(self) -> None:
-        self.trajectories: list[Trajectory] = []
-        self.tasks: dict[str, Task] = {}
-        self.scores: list[Score] = []
-        self.turns = 0
+        self.entries: list[Imported] = []
+        self._turns = 0
 
-    def add(self, entry: Imported) -> None:
-        self.trajectories.append(entry.trajectory)
-        self.tasks[entry.task.task_id] = entry.task
-        self.scores += scores(entry.trajectory.trajectory_id, entry.marks)
-        self.turns += len(entry.trajectory.turns)
-
-    def take(self, other: "_Rows") -> None:
-        self.trajectories += other.trajectories
-        self.tasks |= other.tasks
-        self.scores += other.scores
-        self.turns += other.turns
+    def add(self, *entries: Imported) -> None:
+        self.entries += entries
+        self._turns += sum(len(entry.trajectory.turns) for entry in entries)
 
     @property
     def full(self) -> bool:
-        return len(self.trajectories) >= SHARD or self.turns >= _SHARD_TURNS
+        return len(self.entries) >= SHARD or self._turns >= _SHARD_TURNS
 
 
 class Import:
@@ -68,72 +57,62 @@ class Import:
     a dry run.
     """
 
-    def __init__(self, run: str, say: Callable[[str], None], *, dry_run: bool = False) -> None:
+    def __init__(self, run: str, progress: Progress, *, dry_run: bool = False) -> None:
         self._dry_run = dry_run
-        self._say = say
-        self._ledger = Ledger(run, may_be_empty=True)
+        self._progress = progress
+        self._bytes = 0.0
+        self._told = 0
         self._wrote = False
         self._labels = LabelJoin()
-        self._whole = _Rows()
+        self._rows = _Rows()
         self._files: list[ImportedFile] = []
+        self.ledger = Ledger(run, may_be_empty=True)
         self.tally = ImportTally()
-
-    @property
-    def root(self) -> Path | None:
-        """Where the run lies on this machine."""
-        storage = self._ledger.storage
-        return Path(storage.root).resolve() if storage.local else None
-
-    def known(self) -> dict[int, set[str]]:
-        """The files imported before, hashes by size."""
-        sizes: dict[int, set[str]] = {}
-        for file in self._ledger.state.imported.values():
-            sizes.setdefault(file.bytes, set()).add(file.sha)
-        return sizes
 
     def refuse(self, rejection: Rejection) -> None:
         """A file that cannot be opened, or a folder."""
-        refused = FileTally()
-        refused.reject(rejection)
-        self.tally.take(refused)
+        self.tally.files += 1
+        self.tally.reject(rejection)
 
-    def take(self, opened: Opened, tick: Callable[[float], None]) -> None:
+    def take(self, opened: Opened) -> None:
         """Reads a file and commits it, alone if it is larger than a shard, else together with
-        others; `tick` is told the share read.
+        others.
         """
-        tally, own, written = FileTally(), _Rows(), list[ShardLine]()
+        file, before, on_disk = opened.file, self._bytes, _size(opened.path) or opened.file.size
+        tally, own, written = ImportTally(), _Rows(), list[ShardLine]()
+        self._bytes += on_disk
         try:
             for entry in opened.entries:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
-                    discard(self._ledger, written)
-                    self._labels.forget(opened.file.name)
+                    discard(self.ledger, written)
+                    self._labels.forget(file.name)
                     self.refuse(entry)
                     return
-                self._read(entry, opened.file.name, tally, own)
-                tick(opened.file.share_read())
+                self._read(entry, file.name, tally, own)
+                self._tell(before + on_disk * file.read / max(1, file.size))
                 if own.full:
                     written += self._written(own, tally)
                     own = _Rows()
         except BaseException:
-            discard(self._ledger, written)
+            discard(self.ledger, written)
             raise
-        file = opened.file
-        note = ImportedFile(file.name, file.sha, file.size, tally.trajectories, dict(tally.reasons))
+        note = ImportedFile(
+            file.name, file.sha, file.size, tally.total(["trajectories"]), dict(tally.reasons)
+        )
         if written:
             written += self._written(own, tally)
-            self.tally.take(tally)
-            self._commit([note], written)
-            return
+            commit_files(self.ledger, [note], written)
         self.tally.take(tally)
-        self._whole.take(own)
-        if tally.trajectories:
+        if written:
+            return
+        self._rows.add(*own.entries)
+        if note.trajectories:
             self._files.append(note)
-        if self._whole.full or isinstance(
-            file, StoredRun
-        ):  # a copy of the run, grown, may come next: it must find what is there
+        # a copy of a run, grown, may come next: it must find what is there
+        if self._rows.full or isinstance(file, StoredRun):
             self._flush()
 
-    def _read(self, entry: Entry, file: str, tally: FileTally, own: _Rows) -> None:
+    def _read(self, entry: Entry, file: str, tally: ImportTally, own: _Rows) -> None:
         if isinstance(entry, Rejection):
             tally.reject(entry)
         elif isinstance(entry, Labelled):
@@ -142,56 +121,63 @@ class Import:
             tally.replaced.append(entry)
         else:
             self._labels.saw(entry, file)
-            if entry.trajectory.slot_id in self._ledger.state.slots:
-                tally.present(entry.trajectory)
-            else:
-                tally.add(entry.trajectory, len(entry.marks))
+            present = entry.trajectory.slot_id in self.ledger.state.slots
+            tally.add(entry, present=present)
+            if not present:
                 own.add(entry)
+
+    def _tell(self, read: float) -> None:
+        """Progress in megabytes of the sources."""
+        now = int(read / _MEGABYTE)
+        if now > self._told:
+            self._progress.step(now - self._told)
+            self._told = now
 
     def finish(self) -> None:
         """Commits what is left, and the labels of files of their own."""
         self._flush()
-        if self._wrote and not self._ledger.state.lines:
-            self._ledger.storage.prune()
+        if self._wrote and not self.ledger.state.lines:
+            self.ledger.storage.prune()
         for found in self._labels.joined():
             if isinstance(found, Rejection):
                 self.tally.reject(found)
                 continue
             label, rows = found
-            ref = StageRef(IMPORT, content_hash(["labels", label.sha, label.locator]))
-            name = f"labels:{label.locator}"
-            if (ref.stage_key, name) in self._ledger.state.named:
+            place = label.record.locator
+            ref = StageRef(IMPORT, content_hash(["labels", label.record.sha, place]))
+            if (ref.stage_key, f"labels:{place}") in self.ledger.state.named:
                 continue
             self.tally.marks += len(rows)
             if not self._dry_run:
-                self._ledger.commit(ref, scores=rows, name=name)
+                self.ledger.commit(ref, scores=rows, name=f"labels:{place}")
 
     def _flush(self) -> None:
-        rows, files = self._whole, self._files
-        self._whole, self._files = _Rows(), []
-        if rows.trajectories:
-            self._commit(files, self._written(rows, self.tally))
+        rows, files = self._rows, self._files
+        self._rows, self._files = _Rows(), []
+        if shards := self._written(rows, self.tally):
+            commit_files(self.ledger, files, shards)
 
-    def _written(self, rows: _Rows, tally: FileTally) -> list[ShardLine]:
+    def _written(self, rows: _Rows, tally: ImportTally) -> list[ShardLine]:
         """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
-        if not rows.trajectories or self._dry_run:
+        if not rows.entries or self._dry_run:
             return []
-        ref = StageRef(
-            IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories])
-        )
         self._wrote = True
-        line, kept, ended = self._ledger.write_shard(
-            ref, rows.trajectories, list(rows.tasks.values()), {"scores": rows.scores}
+        given = [entry.trajectory for entry in rows.entries]
+        tasks = {entry.task.task_id: entry.task for entry in rows.entries}
+        marks = [
+            score
+            for entry in rows.entries
+            for score in scores(entry.trajectory.trajectory_id, entry.marks)
+        ]
+        ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in given]))
+        line, kept, ended = self.ledger.write_shard(
+            ref, given, list(tasks.values()), {"scores": marks}
         )
-        for before, now in zip(rows.trajectories, kept, strict=True):
+        for before, now in zip(given, kept, strict=True):
             if any(now is other for other in ended):
                 tally.end(before, now)
-                self._say(ended_line(now))
+                self._progress.say(ended_line(now))
         return [line]
-
-    def _commit(self, files: Sequence[ImportedFile], shards: Sequence[ShardLine]) -> None:
-        if shards:
-            commit_files(self._ledger, files, shards)
 
 
 def import_into(
@@ -206,32 +192,37 @@ def import_into(
     """Reads sources into a run directory (made where there is none). Raises `ConfigError` before
     anything is made.
     """
-    work = Import(run, progress.say, dry_run=dry_run)
-    found = opened(sources, format=form, settings=settings, known=work.known())
-    _refuse_own(work.root, sources)
+    work = Import(run, progress, dry_run=dry_run)
+    known: dict[int, set[str]] = defaultdict(set)
+    for file in work.ledger.state.imported.values():
+        known[file.bytes].add(file.sha)
+    found = opened(sources, format=form, settings=settings, known=known)
+    _refuse_own(work.ledger, sources)
     total = sum(
         _size(path)
         for source in sources
         for path in (source.rglob("*") if source.is_dir() else [source])
     )
     progress.start("import", round(total / _MEGABYTE), "MB")
-    meter = _Meter(progress)
     try:
-        for file in found:
-            if isinstance(file, Rejection):
-                work.refuse(file)
+        for one in found:
+            if isinstance(one, Rejection):
+                work.refuse(one)
             else:
-                work.take(file, meter.within(_size(file.path) or file.file.size))
+                work.take(one)
         work.finish()
     finally:
         progress.stop()
     return work.tally
 
 
-def _refuse_own(root: Path | None, sources: Sequence[Path]) -> None:
+def _refuse_own(ledger: Ledger, sources: Sequence[Path]) -> None:
     """Raises `ConfigError` where the run lies in a source: its own files would be read."""
+    if not ledger.storage.local:
+        return
+    root = Path(ledger.storage.root).resolve()
     for source in sources:
-        if root is not None and source.resolve() in (root, *root.parents):
+        if source.resolve() in (root, *root.parents):
             raise ConfigError(
                 f"{source}: holds the run {root} that it is to be imported into; name a run "
                 "elsewhere"
@@ -245,24 +236,3 @@ def _size(path: Path) -> int:
     except OSError:
         return 0
     return state.st_size if S_ISREG(state.st_mode) else 0
-
-
-class _Meter:
-    """Bytes of the sources as steps of a megabyte."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._before = 0.0
-        self._said = 0
-
-    def within(self, size: int) -> Callable[[float], None]:
-        """What to tell while a file of this size is read: the share of it that is."""
-        start, self._before = self._before, self._before + size
-
-        def tick(share: float) -> None:
-            now = int((start + share * size) / _MEGABYTE)
-            if now > self._said:
-                self._progress.step(now - self._said)
-                self._said = now
-
-        return tick

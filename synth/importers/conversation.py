@@ -6,13 +6,15 @@ may rest on what the row does not show.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from operator import or_
 from typing import Annotated, Any
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from synth.schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
-from synth.schemas.trajectory import Observation, SampledBy, Source, TokenId, Turn, Usage
+from synth.schemas.trajectory import Observation, Source, Turn, Usage
 
 UNSEEN_MASK = "after_unseen_content"
 """Mask of turns whose context held an image, a document or a sound."""
@@ -29,38 +31,28 @@ _MOST = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
 
-class TurnNote(msgspec.Struct, omit_defaults=True):
-    """Fields of a turn that no chat message has; None leaves what the message says."""
-
-    usage: Usage | None = None
-    raw: str | None = None
-    mask: str | None = None
-    sampled_by: SampledBy | None = None
-    agent: str | None = None
-    prompt_token_ids: tuple[TokenId, ...] | None = None
-    completion_token_ids: tuple[TokenId, ...] | None = None
-    logprobs: tuple[float, ...] | None = None
-
-
 class ConversationBuilder:
-    """Gathers messages in OpenAI's form, and a note for each answer of the model."""
+    """Gathers messages in OpenAI's form; `notes` holds for each answer of the model the fields of
+    its turn that no chat message has.
+    """
 
     def __init__(self, system_prompt: str | None = None) -> None:
         self.messages: list[dict[str, Any]] = []
-        self.notes: list[TurnNote] = []
+        self.notes: list[dict[str, Any]] = []
         if system_prompt is not None:
             self.say("system", system_prompt)
 
-    def say(self, role: Any, content: str | None, **more: Any) -> dict[str, Any]:
-        """Adds a message."""
-        self.messages.append({"role": role, "content": content, **more})
-        return self.messages[-1]
+    def say(self, role: Any, content: Any, /, **more: Any) -> None:
+        """Adds a message; `more` are further keys of it."""
+        self.messages.append({**more, "role": role, "content": content})
+        if role == "assistant":
+            self.notes.append({})
 
     def harness(self, text: str) -> None:
         """Adds a message in the user's role that the harness wrote, not a person."""
         self.say("user", text, name=ENVIRONMENT_NAME)
 
-    def result(self, content: str, call_id: Any = None, **more: Any) -> None:
+    def result(self, content: Any, call_id: Any = None, **more: Any) -> None:
         """Adds the result of a tool; one without an id answers the calls in their order."""
         self.say("tool", content, tool_call_id=call_id, **more)
 
@@ -78,32 +70,38 @@ class ConversationBuilder:
         *,
         thought: str | None = None,
         calls: Sequence[Any] = (),
-        note: TurnNote | None = None,
+        **note: Any,
     ) -> dict[str, Any]:
-        """Adds an answer of the model; the message may still be changed."""
-        self.notes.append(note or TurnNote())
-        return self.say("assistant", content, reasoning_content=thought, tool_calls=list(calls))
+        """Adds an answer of the model, with further fields of its turn (`usage`, `mask`, `raw`,
+        `agent` ...); the message, and the note, may still be changed.
+        """
+        self.say("assistant", content, reasoning_content=thought, tool_calls=list(calls))
+        self.notes[-1].update(note)
+        return self.messages[-1]
+
+    def cut(self, place: int) -> int:
+        """Forgets the messages from a place on; how many these were."""
+        gone = self.messages[place:]
+        del self.messages[place:]
+        answers = sum(message["role"] == "assistant" for message in self.messages)
+        del self.notes[answers:]
+        return len(gone)
 
     def conversation(self) -> Conversation:
         """The conversation, with the n-th note on the n-th answer. Raises `ValueError`."""
         read = from_messages(self.messages)
-        notes = [*self.notes, *[TurnNote()] * (len(read.turns) - len(self.notes))]
-        turns = map(_with_note, read.turns, notes)
-        return replace(read, turns=_masked_after_unseen(read.opening, tuple(turns)))
-
-
-def _with_note(turn: Turn, note: TurnNote) -> Turn:
-    return replace(turn, **{key: value for key, value in asdict(note).items() if value is not None})
-
-
-def _masked_after_unseen(opening: Sequence[Observation], turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns, masked from the first on that followed a part which is not text."""
-    unseen = _any_unseen(opening)
-    masked = []
-    for turn in turns:
-        masked.append(replace(turn, mask=UNSEEN_MASK) if unseen and turn.mask is None else turn)
-        unseen = unseen or _any_unseen(turn.observations)
-    return tuple(masked)
+        stated = [
+            {name: value for name, value in note.items() if value is not None}
+            for note in self.notes
+        ]
+        turns = [replace(turn, **note) for turn, note in zip(read.turns, stated, strict=True)]
+        heard = [read.opening, *(turn.observations for turn in turns)]
+        blind = accumulate(map(_any_unseen, heard), or_)  # before each turn: was anything unseen?
+        masked = (
+            replace(turn, mask=UNSEEN_MASK) if unseen and turn.mask is None else turn
+            for turn, unseen in zip(turns, blind, strict=False)
+        )
+        return replace(read, turns=tuple(masked))
 
 
 def _any_unseen(observations: Sequence[Observation]) -> bool:
@@ -112,11 +110,8 @@ def _any_unseen(observations: Sequence[Observation]) -> bool:
 
 def tool_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
     """A call in OpenAI's form."""
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
 
 
 def text_of(content: Any) -> str:
@@ -155,20 +150,34 @@ def counted(usage: Any, *names: str) -> int:
     return next((count for count in counts if type(count) is int and 0 <= count <= _MOST), 0)
 
 
+def usage_of(counts: Any, sent: str, given: str, cached: str, cost: Any = None) -> Usage:
+    """Tokens and money of one call, by the names of the counts: of several, the first that has
+    one.
+    """
+    prompt, answer, hit = (counted(counts, *names.split()) for names in (sent, given, cached))
+    is_price = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return Usage(prompt, answer, hit, 1, float(cost) if is_price else None)
+
+
 def totals(turns: Sequence[Turn]) -> Usage:
     """Usage of all turns that state one."""
     return sum((turn.usage for turn in turns if turn.usage is not None), Usage())
+
+
+def heard(conversation: Conversation) -> list[Observation]:
+    """Everything that the agent was told, in order."""
+    later = (one for turn in conversation.turns for one in turn.observations)
+    return [*conversation.opening, *later]
 
 
 def goal_of(conversation: Conversation) -> str:
     """What the user first asked; where none speaks, what the environment or the system prompt
     says.
     """
-    heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     said = (
-        o.content
+        one.content
         for source in (Source.USER, Source.ENVIRONMENT)
-        for o in heard
-        if o.source is source and o.content
+        for one in heard(conversation)
+        if one.source is source and one.content
     )
     return next(said, conversation.system_prompt or "")

@@ -3,7 +3,7 @@ shown.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,33 +11,27 @@ import msgspec
 from synth.importers.conversation import (
     UNREAD_MASK,
     ConversationBuilder,
-    TurnNote,
-    counted,
     joined,
     text_of,
     tool_call,
+    usage_of,
 )
-from synth.importers.records import ImportedLabel
+from synth.importers.records import inside
 from synth.schemas.messages import Conversation
-from synth.schemas.trajectory import SampledBy, ToolSchema, Usage
+from synth.schemas.trajectory import SampledBy, ToolSchema
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
+COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read")
 DATASET_MASK = "dataset_input"
 """Mask of assistant messages that came with the sample's input: the model did not write them."""
+
+Objects = list[dict[str, Any]]
 
 
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
     """The value with every reference replaced by its text. Raises `ValueError` for one that is not
     there.
     """
-    if isinstance(value, str):
-        for protocol in _ATTACHMENTS:
-            if value.startswith(protocol):
-                name = value.removeprefix(protocol)
-                if name not in attachments:
-                    raise ValueError(f"attachment {name[:40]!r} is not in the log")
-                return attachments[name]
-        return value
     if isinstance(value, list):
         return [with_attachments(item, attachments) for item in value]
     if isinstance(value, dict):
@@ -45,71 +39,62 @@ def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
             key: item if key == "attachments" else with_attachments(item, attachments)
             for key, item in value.items()
         }
+    if isinstance(value, str) and value.startswith(_ATTACHMENTS):
+        name = value.partition("://")[2]
+        if name not in attachments:
+            raise ValueError(f"attachment {name[:40]!r} is not in the log")
+        return attachments[name]
     return value
 
 
 def recorded(
-    messages: Sequence[Mapping[str, Any]],
-    events: Sequence[Mapping[str, Any]],
-    pooled: Mapping[str, Any] | None,
-) -> tuple[Conversation, tuple[ToolSchema, ...], tuple[ImportedLabel, ...]]:
+    messages: Objects, events: Objects, pooled: Mapping[str, Any] | None
+) -> tuple[Conversation, tuple[ToolSchema, ...], int]:
     """What a sample holds of the conversation: its messages (where it has none, because it broke
-    early, those of its last model call), the tools, and labels. Raises `ValueError`.
+    early, those of its last model call), the tools as the calls that gave its answers last showed
+    them, and how many messages come from a call. Raises `ValueError`.
     """
     calls = [
-        event
-        for event in events
-        if event.get("event") == "model" and event.get("role") is None and not event.get("pending")
+        (call, answer)
+        for call in events
+        if call.get("event") == "model"
+        and call.get("role") is None
+        and not call.get("pending")
+        and (answer := inside(call, "output", "choices", 0, "message", kind=dict)) is not None
     ]
-    labels: tuple[ImportedLabel, ...] = ()
-    if not messages and (messages := _of_last_call(calls, pooled)):
-        labels = (ImportedLabel("messages_from_events", float(len(messages))),)
-    by_answer = {answer: call for call in calls if (answer := _answer_id(call)) is not None}
+    from_events = 0
+    if not messages and calls:
+        call, answer = calls[-1]
+        messages = [*_input(call, pooled or {}), answer]
+        from_events = len(messages)
+    by_answer = {str(answer["id"]): call for call, answer in calls if answer.get("id")}
     chat = ConversationBuilder()
-    ours = []
+    shown: dict[str, ToolSchema] = {}
     for message in messages:
         if message.get("role") != "assistant":
             _hear(chat, message)
             continue
-        call = by_answer.get(str(message.get("id")))
-        ours += [] if call is None else [call]
-        _take(chat, message, call)
-    return chat.conversation(), _tools(ours), labels
+        call = by_answer.get(str(message.get("id")), {})
+        _take(chat, message, inside(call, "output", "usage", kind=dict))
+        for tool in msgspec.convert(call.get("tools") or [], Objects):
+            function = {
+                key: tool[key] for key in ("name", "description", "parameters") if key in tool
+            }
+            shown[str(tool.get("name"))] = {"type": "function", "function": function}
+    return chat.conversation(), tuple(shown.values()), from_events
 
 
-def _of_last_call(
-    calls: Sequence[Mapping[str, Any]], pooled: Mapping[str, Any] | None
-) -> list[Mapping[str, Any]]:
-    for call in reversed(calls):
-        answer = _answer(call)
-        if answer is not None:
-            return [*_input(call, pooled), answer]
-    return []
-
-
-def _input(call: Mapping[str, Any], pooled: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+def _input(call: Mapping[str, Any], pooled: Mapping[str, Any]) -> Objects:
     """What a call sent: written out, or as ranges (start, end) of a pool that all calls share."""
-    sent: Any = call.get("input") or []
-    if not sent and call.get("input_refs"):
-        ranges = msgspec.convert(call["input_refs"], list[tuple[int, int]])
-        pool = msgspec.convert((pooled or {}).get("messages"), list[dict[str, Any]])
-        sent = [message for start, end in ranges for message in pool[start:end]]
-        if len(sent) != sum(end - start for start, end in ranges):
-            raise ValueError("a model call refers to messages that are not in events_data")
-    return list(msgspec.convert(sent, list[dict[str, Any]]))
-
-
-def _answer(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    output = call.get("output")
-    choices = output.get("choices") if isinstance(output, Mapping) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, Mapping) else None
-    return message if isinstance(message, Mapping) else None
-
-
-def _answer_id(call: Mapping[str, Any]) -> str | None:
-    answer = _answer(call)
-    return str(answer["id"]) if answer is not None and answer.get("id") else None
+    ranges = call.get("input_refs")
+    if call.get("input") or not ranges:
+        return msgspec.convert(call.get("input") or [], Objects)
+    pool = msgspec.convert(pooled.get("messages"), Objects)
+    spans = msgspec.convert(ranges, list[tuple[int, int]])
+    sent = [message for start, end in spans for message in pool[start:end]]
+    if len(sent) != sum(end - start for start, end in spans):
+        raise ValueError("a model call refers to messages that are not in events_data")
+    return sent
 
 
 def _hear(chat: ConversationBuilder, message: Mapping[str, Any]) -> None:
@@ -118,72 +103,36 @@ def _hear(chat: ConversationBuilder, message: Mapping[str, Any]) -> None:
         chat.say(message.get("role"), text)
         return
     error = message.get("error")
-    told = error.get("message") if isinstance(error, Mapping) else None
     chat.result(
-        text or str(told or ""),
+        text or str(inside(error, "message") or ""),
         message.get("tool_call_id"),
         name=message.get("function"),
         error=error is not None,
     )
 
 
-def _take(
-    chat: ConversationBuilder, message: Mapping[str, Any], call: Mapping[str, Any] | None
-) -> None:
-    """Adds an answer, and the model call that gave it; blocks that are no text stay in `raw`."""
+def _take(chat: ConversationBuilder, message: Mapping[str, Any], used: Any) -> None:
+    """Adds an answer, with the tokens of its model call; blocks that are no text stay in `raw`."""
     content = message.get("content")
-    parts: list[Any] = content if isinstance(content, list) else []
-    blocks = [part for part in parts if isinstance(part, Mapping) and part.get("type") != "text"]
-    said = [part for part in parts if part not in blocks] if parts else content
-    thoughts = (
-        str(block.get("reasoning") or "")
-        for block in blocks
-        if block.get("type") == "reasoning" and not block.get("redacted")
-    )
-    requested = message.get("tool_calls") or []
-    note = TurnNote(usage=_usage(call))
-    if blocks:
-        note.raw = json.dumps(blocks, ensure_ascii=False)
-    if any(block.get("type") != "reasoning" for block in blocks):
-        note.mask = UNREAD_MASK
-    if any(isinstance(one, Mapping) and one.get("parse_error") for one in requested):
-        note.mask = "parse_error"
-    if message.get("source") == "input":
-        note.mask, note.sampled_by = DATASET_MASK, SampledBy.CANNED
+    parts = content if isinstance(content, list) else []
+    blocks = [part for part in parts if isinstance(part, dict) and part.get("type") != "text"]
+    thoughts = [block for block in blocks if block.get("type") == "reasoning"]
+    open_thoughts = (str(one.get("reasoning") or "") for one in thoughts if not one.get("redacted"))
+    calls = []
+    mask = None if len(thoughts) == len(blocks) else UNREAD_MASK
+    for call in message.get("tool_calls") or []:
+        if not isinstance(call, dict) or not isinstance(call.get("function"), str):
+            raise ValueError("a tool call without the name of its function")
+        calls.append(tool_call(call.get("id"), call["function"], call.get("arguments")))
+        mask = "parse_error" if call.get("parse_error") else mask
+    given = message.get("source") == "input"
+    cost = inside(used, "total_cost", kind=float)
     chat.answer(
-        text_of(said) or None,
-        thought=joined(*thoughts),
-        calls=[_call(one) for one in requested],
-        note=note,
+        text_of([part for part in parts if part not in blocks] if parts else content) or None,
+        thought=joined(*open_thoughts),
+        calls=calls,
+        raw=json.dumps(blocks, ensure_ascii=False) if blocks else None,
+        mask=DATASET_MASK if given else mask,
+        sampled_by=SampledBy.CANNED if given else None,
+        usage=None if used is None else usage_of(used, *COUNTS, cost=cost),
     )
-
-
-def _call(call: Any) -> dict[str, Any]:
-    if not isinstance(call, Mapping) or not isinstance(call.get("function"), str):
-        raise ValueError("a tool call without the name of its function")
-    return tool_call(call.get("id"), call["function"], call.get("arguments"))
-
-
-def _usage(call: Mapping[str, Any] | None) -> Usage | None:
-    output = (call or {}).get("output")
-    usage = output.get("usage") if isinstance(output, Mapping) else None
-    if not isinstance(usage, Mapping):
-        return None
-    sent, given, cached = (
-        counted(usage, name)
-        for name in ("input_tokens", "output_tokens", "input_tokens_cache_read")
-    )
-    cost = usage.get("total_cost")
-    return Usage(sent, given, cached, 1, cost if isinstance(cost, float) else None)
-
-
-def _tools(calls: Sequence[Mapping[str, Any]]) -> tuple[ToolSchema, ...]:
-    """Tools of the calls that gave the conversation's answers, each name as it was last shown."""
-    shown: dict[str, ToolSchema] = {}
-    for call in calls:
-        for tool in msgspec.convert(call.get("tools") or [], list[dict[str, Any]]):
-            function = {
-                key: tool[key] for key in ("name", "description", "parameters") if key in tool
-            }
-            shown[str(tool.get("name"))] = {"type": "function", "function": function}
-    return tuple(shown.values())

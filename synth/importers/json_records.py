@@ -9,233 +9,197 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
+from itertools import count
 
 from synth.importers.decompression import Unpacked
-from synth.importers.json_value import end_of_value, record_at, why
-from synth.importers.records import WHOLE, ImportSettings, Record, Rejection
+from synth.importers.json_value import NEVER_WHOLE, record_at, value_at, why
+from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is_object
 
 _LINES_TRIED = 20
-_SPACE = b" \t\r\n"
-_BLANK = re.compile(r"[ \t\r\n]*")
+_SPACE = " \t\r\n"
+_BLANK = re.compile(f"[{_SPACE}]*")
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_DECODER = codecs.getincrementaldecoder("utf-8")
 _CHUNK = 1 << 20
 
 
 def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
     """Every record of a file, or why it is none."""
     limit = settings.max_record_bytes
+    whole = Record(file.name, file.sha, WHOLE, None)
     with file.open() as stream:
-        head, line, at = _start(stream)
+        number, at = _start(stream)
+        head = stream.peek(_CHUNK)
+        text = _DECODER("surrogateescape").decode(head)
         if not head:
-            yield Rejection(file.name, WHOLE, "empty")
+            yield whole.rejected("empty")
         elif head.startswith(_UTF16_32):
-            yield Rejection(
-                file.name, WHOLE, "not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)"
-            )
-        elif head[:1] not in (b"{", b"["):
-            yield Rejection(file.name, WHOLE, _why(head), "begins with neither { nor [")
-        elif _is_lines(head, whole=at + len(head) >= file.size):
-            yield from _lines(stream, file, line, at, limit)
-        elif head.startswith(b"["):
-            yield from _array(_Window(stream, limit), file)
+            yield whole.rejected("not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)")
+        elif not text.startswith(("{", "[")):
+            yield whole.rejected(why(text), "begins with neither { nor [")
+        elif _is_lines(text, ends=at + len(head) >= file.size):
+            yield from _lines(stream, file, number, at, limit)
+        elif text.startswith("["):
+            yield from _array(_Window(stream), file, whole, limit)
         else:
-            yield _document(stream.read(limit + 1).decode("utf-8", "surrogateescape"), file, limit)
+            yield _document(stream, whole, limit)
 
 
-def _start(stream: io.BufferedReader) -> tuple[bytes, int, int]:
-    """The first bytes that are no white space, still to be read, the number of the line in which
-    they stand, and their place.
-    """
-    at, line = 0, 1
+def _start(stream: io.BufferedReader) -> tuple[int, int]:
+    """Reads up to the first byte that is no white space; the number of its line, and its place."""
+    number, at = 1, 0
     if stream.peek(_CHUNK).startswith(codecs.BOM_UTF8):
         at = len(stream.read(len(codecs.BOM_UTF8)))
     while head := stream.peek(_CHUNK):
-        blank = head[: len(head) - len(head.lstrip(_SPACE))]
-        line += blank.count(b"\n")
-        at += len(stream.read(len(blank)))
+        blank = stream.read(len(head) - len(head.lstrip(_SPACE.encode())))
+        number, at = number + blank.count(b"\n"), at + len(blank)
         if len(blank) < len(head):
-            return head[len(blank) :], line, at
-    return b"", line, at
+            break
+    return number, at
 
 
-def _is_lines(head: bytes, *, whole: bool) -> bool:
-    """Whether this is one record per line.
+def _is_lines(head: str, *, ends: bool) -> bool:
+    """Whether this is one record per line; `ends` where the head is all of it.
 
     It is where the first line is a whole object, or a whole array that other lines follow or that
     is itself a chat; and where the first line is broken, but another one that opens at the margin
     is whole.
     """
-    first, newline, rest = head.partition(b"\n")
-    if not newline and not whole:  # a first line longer than the head
-        return first.startswith(b"{") or _is_chat(first)
-    if first.strip() in (b"{", b"["):
+    first, newline, rest = head.partition("\n")
+    is_chat = first.startswith("[") and _is_message(value_at(first[1:].lstrip(_SPACE))[0])
+    if not newline and not ends:  # a first line longer than the head
+        return first.startswith("{") or is_chat
+    if first.strip(_SPACE) in ("{", "["):
         return False
     if _is_whole(first):
-        return first.startswith(b"{") or bool(rest.strip()) or _is_chat(first)
-    others = [line for line in rest.split(b"\n") if line.strip()][: _LINES_TRIED - 1]
-    return any(line.startswith((b"{", b"[")) and _is_whole(line) for line in others)
+        return first.startswith("{") or is_chat or bool(rest.strip(_SPACE))
+    others = [line for line in rest.split("\n") if line.strip()][: _LINES_TRIED - 1]
+    return any(line.startswith(("{", "[")) and _is_whole(line) for line in others)
 
 
-def _is_whole(line: bytes) -> bool:
-    text = line.decode("utf-8", "surrogateescape").strip()
-    try:
-        return end_of_value(text, 0)[1] == len(text)
-    except (ValueError, RecursionError):
-        return False
+def _is_whole(line: str) -> bool:
+    text = line.strip()
+    return value_at(text)[1] == len(text)
 
 
-def _is_chat(text: bytes) -> bool:
-    """Whether an array is one bare list of chat messages, and not a list of records: its first
-    element has a role.
-    """
-    inside = text[1:].lstrip(_SPACE).decode("utf-8", "surrogateescape")
-    try:
-        first, _ = end_of_value(inside, 0)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and isinstance(first.get("role"), str)
+def _is_message(value: object) -> bool:
+    """Whether the first element of an array shows it to be one chat, and no list of records."""
+    return is_object(value, role=str)
 
 
 def _lines(
     stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int
 ) -> Iterator[Record | Rejection]:
     while line := stream.readline(limit + 1):
-        end = at + len(line.rstrip(b"\r\n"))
-        record = Record(file.name, file.sha_at(end), f"line{number}", None)
+        sha = file.sha_at(at + len(line.rstrip(b"\r\n")))
+        record = Record(file.name, sha, f"line{number}", None)
         at += len(line)
         if len(line) > limit and not line.endswith(b"\n"):
-            while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
-                at += len(rest)
-            at += len(rest)
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(_CHUNK)
+                at += len(line)
             yield record.rejected("record_too_large", f"more than {limit} bytes")
-        elif text := line.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
-            found, after = record_at(text, 0, record)
-            if after is not None and after < len(text) and isinstance(found, Record):
-                found = record.rejected("not_json", f"text after the value at character {after}")
-            yield found
+        elif text := line.decode("utf-8", "surrogateescape").strip(_SPACE):
+            yield _only(text, record)
         number += 1
 
 
-def _document(text: str, file: Unpacked, limit: int) -> Record | Rejection:
+def _document(stream: io.BufferedReader, whole: Record, limit: int) -> Record | Rejection:
     """The one value of a file."""
-    whole = Record(file.name, file.sha, WHOLE, None)
+    text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
     if len(text) > limit:
         return whole.rejected("record_too_large", f"one JSON value of more than {limit} bytes")
-    found, end = record_at(text, 0, whole)
-    if isinstance(found, Record) and end is not None and text[end:].strip(" \t\r\n"):
-        return whole.rejected(why(text), f"text after the value at character {end}")
+    return _only(text.rstrip(_SPACE), whole)
+
+
+def _only(text: str, record: Record) -> Record | Rejection:
+    """The record of a text that must hold nothing else."""
+    found, end = record_at(text, 0, record)
+    if isinstance(found, Record) and end != len(text):
+        return record.rejected(why(text), f"text after the value at character {end}")
     return found
 
 
 class _Window:
-    """The text of a stream from the element under way on."""
+    """The text of a stream from the element under way on, which begins `at` a place in it."""
 
-    def __init__(self, stream: io.BufferedReader, limit: int) -> None:
+    def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._decoder = _DECODER("surrogateescape")
         self._dropped = 0
-        self.limit = limit
-        self.text = ""
+        self.text, self.at = "", 0
         self.ended = False
 
-    def more(self, at: int) -> None:
-        """Forgets what stands before `at`, and takes in at least as much text as is left: long
-        values are tried a few times only.
+    @property
+    def place(self) -> int:
+        """Where the element begins in the file, in characters."""
+        return self._dropped + self.at
+
+    def more(self) -> None:
+        """Forgets what stands before the element, and takes in at least as much text as is left:
+        long values are tried a few times only.
         """
-        self.text = self.text[at:]
-        self._dropped += at
+        self._dropped, self.text, self.at = self.place, self.text[self.at :], 0
         chunk = self._stream.read(max(_CHUNK, len(self.text)))
         self.ended = not chunk
         self.text += self._decoder.decode(chunk, final=self.ended)
 
-    def next(self, at: int) -> int:
-        """The place of the next character that is no white space; the end of the text where there
-        is none.
-        """
-        while (place := _BLANK.match(self.text, at).end()) == len(self.text) and not self.ended:  # type: ignore[union-attr]
-            self.more(place)
-            at = 0
-        return place
-
-    def place(self, at: int) -> int:
-        """A place in the text as one in the file, in characters."""
-        return self._dropped + at
+    def sign(self, skip: int = 0) -> str:
+        """Goes on to the next character that is no white space; none at the end of the text."""
+        self.at += skip
+        while True:
+            self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self.text) or self.ended:
+                return self.text[self.at : self.at + 1]
+            self.more()
 
 
-def _array(window: _Window, file: Unpacked) -> Iterator[Record | Rejection]:
+def _array(
+    window: _Window, file: Unpacked, whole: Record, limit: int
+) -> Iterator[Record | Rejection]:
     """The elements of an array, one at a time."""
-    window.more(0)
-    at, index = window.next(1), 0
-    if window.text.startswith("]", at):
-        yield Rejection(file.name, WHOLE, "empty", "an array without records")
+    window.sign()
+    if window.sign(skip=1) == "]":
+        yield whole.rejected("empty", "an array without records")
         return
-    while True:
-        record = Record(file.name, file.sha, str(index), None)
-        found, at, end = _element(window, at, record)
-        if (
-            index == 0
-            and isinstance(found, Record)
-            and isinstance(found.value, dict)
-            and isinstance(found.value.get("role"), str)
-        ):
-            while not window.ended and len(window.text) <= window.limit:
-                window.more(0)
-            yield _document(window.text, file, window.limit)
+    for index in count():
+        found, end = _element(window, Record(file.name, file.sha, str(index), None), limit)
+        if index == 0 and isinstance(found, Record) and _is_message(found.value):
+            with file.open() as again:
+                _start(again)
+                yield _document(again, whole, limit)
             return
         if end is None:
-            place = f"{record.locator}, at character {window.place(at)}"
-            detail = found.detail if isinstance(found, Rejection) else ""
-            reason = found.reason if isinstance(found, Rejection) else "not_json"
-            yield Record(file.name, file.sha, WHOLE, None).rejected(
-                reason, f"in the array's element {place}: {detail}"
-            )
+            place = f"in the array's element {index}, at character {window.place}"
+            if isinstance(found, Rejection):
+                yield whole.rejected(found.reason, f"{place}: {found.detail}")
             return
         yield found
-        at, index = window.next(end), index + 1
-        closed = window.text.startswith("]", at)
-        if closed or window.text.startswith(",", at):
-            at = window.next(at + 1)
-        else:
-            yield _broken(window, file, at, "neither , nor ]")
+        sign = window.sign(skip=end - window.at)
+        if sign not in (",", "]"):
+            yield _broken(window, whole, "neither , nor ]")
             return
-        if closed:
-            if at < len(window.text):
-                yield _broken(window, file, at, "text after the array")
+        after = window.sign(skip=1)
+        if sign == "]":
+            if after:
+                yield _broken(window, whole, "text after the array")
             return
 
 
-def _broken(window: _Window, file: Unpacked, at: int, what: str) -> Rejection:
-    detail = f"{what} at character {window.place(at)}"
-    return Rejection(file.name, WHOLE, why(window.text[at:]), detail)
+def _broken(window: _Window, whole: Record, what: str) -> Rejection:
+    reason = why(window.text[window.at :])
+    return whole.rejected(reason, f"{what} at character {window.place}")
 
 
-def _element(
-    window: _Window, at: int, record: Record
-) -> tuple[Record | Rejection, int, int | None]:
-    """The element at a place of the window, where it begins and ends; the window is read on until
-    the element is whole.
-    """
+def _element(window: _Window, record: Record, limit: int) -> tuple[Record | Rejection, int | None]:
+    """The element at the window's place with its end; the window is read on until it is whole."""
     while True:
-        found, end = record_at(window.text, at, record)
-        cut = end is None or (
-            end == len(window.text) and not isinstance(getattr(found, "value", None), dict | list)
-        )
-        if (
-            window.ended
-            or not cut
-            or (
-                isinstance(found, Rejection)
-                and found.reason in ("nested_too_deep", "out_of_memory")
-            )
-        ):
-            return found, at, end
-        if len(window.text) - at > window.limit:
-            return record.rejected("record_too_large", f"more than {window.limit} bytes"), at, None
-        # the first element may turn out to be a message of one chat: its list is needed whole
-        keep = 0 if record.locator == "0" else at
-        window.more(keep)
-        at -= keep
-
-
-def _why(head: bytes) -> str:
-    return why(codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head))
+        found, end = record_at(window.text, window.at, record)
+        # what ends with the text may go on after it, as a number does
+        is_whole = end is not None and end < len(window.text)
+        hopeless = isinstance(found, Rejection) and found.reason in NEVER_WHOLE
+        if window.ended or is_whole or hopeless:
+            return found, end
+        if len(window.text) - window.at > limit:
+            return record.rejected("record_too_large", f"more than {limit} bytes"), None
+        window.more()

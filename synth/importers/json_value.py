@@ -3,21 +3,18 @@ told apart.
 """
 
 import json
-import re
 from hashlib import blake2b
 from typing import Any
-
-import msgspec
 
 from synth.importers.records import Record, Rejection
 from synth.schemas.canonical import canonical_json, valid_text
 
-_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|003[aA])", re.ASCII)
-"""Of a surrogate, which may stand alone, or of a colon (see `_same_keys`)."""
+NEVER_WHOLE = ("nested_too_deep", "out_of_memory")
+"""Reasons that more text would not change."""
 
 
 class _RefusedError(ValueError):
-    """NaN or a key that stands twice."""
+    """A key that stands twice, or NaN."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -32,81 +29,58 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
-        raise _RefusedError(
-            "duplicate_keys",
-            f"key {next(n for n in names if names.count(n) > 1)!r} stands twice in one object",
-        )
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _RefusedError("duplicate_keys", f"key {twice!r} stands twice in one object")
     return value
 
 
 _LENIENT = json.JSONDecoder()
-_FAST = json.JSONDecoder(parse_constant=_constant)
 _STRICT = json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_object)
 
 
-def end_of_value(text: str, start: int) -> tuple[Any, int]:
-    """The value at `start` as it stands, with the place after it. Raises `ValueError`,
-    `RecursionError`.
-    """
-    return _LENIENT.raw_decode(text, start)
+def value_at(text: str, start: int = 0) -> tuple[Any, int | None]:
+    """The value at `start` as it stands, with the place after it; no place where there is none."""
+    try:
+        return _LENIENT.raw_decode(text, start)
+    except (ValueError, RecursionError, MemoryError):
+        return None, None
 
 
 def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection, int | None]:
-    """The record at `start` with the place after it; no place where its end cannot be found."""
-    try:
-        value, end = _FAST.raw_decode(text, start)
-        if not text.isascii() and not encodable(text[start:end]):
-            return record.rejected("not_utf8", "bytes that are no UTF-8"), end
-        escaped = _ESCAPE.search(text, start, end) is not None
-        valid = _valid(value) if escaped else value
-        replaced = escaped and valid != value
-        canonical = canonical_json(valid)
-        if escaped or not _same_keys(text, start, end, canonical):
-            _STRICT.raw_decode(text, start)
-    except _RefusedError as error:
-        return record.rejected(error.reason, str(error)), _end(text, start)
-    except RecursionError:
-        return record.rejected("nested_too_deep"), _end(text, start)
-    except MemoryError:
-        return record.rejected("out_of_memory", "too large for this machine's memory"), None
-    except (msgspec.MsgspecError, OverflowError, UnicodeEncodeError, TypeError) as error:
-        return record.rejected("not_storable", str(error)), _end(text, start)
-    except ValueError as error:
-        return record.rejected(why(text[start:]), str(error)), None
-    content = blake2b(canonical, digest_size=12).hexdigest()
-    return Record(record.file, record.sha, record.locator, valid, content, replaced), end
-
-
-def _same_keys(text: str, start: int, end: int, canonical: bytes) -> bool:
-    """Whether no key was lost to a later one of its name: then there are as many colons as in the
-    canonical text.
-
-    A colon stands after every key and in strings, where both texts have the same ones unless it was
-    escaped. This is many times faster than a look at every object.
+    """The record at `start`, or why it is none, with the place after it; no place where that cannot
+    be told.
     """
-    return text.count(":", start, end) == canonical.count(b":")
-
-
-def _end(text: str, start: int) -> int | None:
-    """Where a refused value ends, None where that cannot be told."""
     try:
-        return end_of_value(text, start)[1]
-    except (ValueError, RecursionError, MemoryError):
-        return None
+        value, end = _STRICT.raw_decode(text, start)
+        if not text.isascii() and why(text[start:end]) == "not_utf8":
+            return record.rejected("not_utf8", "bytes that are no UTF-8"), end
+        valid = value
+        try:
+            canonical = canonical_json(value)
+        except UnicodeEncodeError:  # of a lone surrogate, which JSON may hold and UTF-8 may not
+            valid = _valid(value)
+            canonical = canonical_json(valid)
+        content = blake2b(canonical, digest_size=12).hexdigest()
+        replaced = valid is not value
+        return Record(record.file, record.sha, record.locator, valid, content, replaced), end
+    except _RefusedError as error:
+        reason, detail = error.reason, str(error)
+    except RecursionError:
+        reason, detail = "nested_too_deep", ""
+    except MemoryError:
+        reason, detail = "out_of_memory", "too large for this machine's memory"
+    except ValueError as error:
+        reason, detail = why(text[start:]), str(error)
+    return record.rejected(reason, detail), value_at(text, start)[1]
 
 
 def why(text: str) -> str:
-    """The reason for text that is no JSON: `not_utf8` where that is why."""
-    return "not_json" if encodable(text) else "not_utf8"
-
-
-def encodable(text: str) -> bool:
-    """Whether text decoded with `surrogateescape` was UTF-8."""
+    """The reason for text, decoded with `surrogateescape`, that is no JSON."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return "not_utf8"
+    return "not_json"
 
 
 def _valid(value: Any) -> Any:

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from synth.importers.decompression import Unpacked, unpacked
+from synth.importers.decompression import DAMAGE, Unpacked, unpacked
+from synth.importers.folders import files
 from synth.importers.json_records import records
-from synth.importers.reading import files
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -19,11 +20,9 @@ from synth.importers.records import (
     Record,
     Rejection,
     Replaced,
-    one_line,
-    unexpected,
+    explained,
 )
-from synth.importers.registry import IMPORTERS
-from synth.importers.sniff import importer, importer_of, shape
+from synth.importers.registry import IMPORTERS, format_of, importer
 from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
 from synth.schemas.errors import ConfigError
 
@@ -73,37 +72,31 @@ def _opened(
     known: Mapping[int, Set[str]],
 ) -> Iterator[Opened | Rejection]:
     first_with: dict[str, str] = {}
-    for source in sources:
-        for entry in files(source):
-            if isinstance(entry, Rejection):
-                yield entry
-                continue
-            path, name = entry
-            file = _run(path, name, format) if path.is_dir() else unpacked(path, name, known)
-            if not isinstance(file, Rejection) and file.size and file.sha in first_with:
-                file = Rejection(
-                    name, WHOLE, "duplicate_file", f"same content as {first_with[file.sha]}"
-                )
-            elif not isinstance(file, Rejection):
-                first_with[file.sha] = name
-            if isinstance(file, Rejection):
-                yield file
-            else:
-                yield Opened(
-                    path,
-                    file,
-                    trials(path, file)
-                    if isinstance(file, StoredRun)
-                    else _entries(file, format, settings),
-                )
-
-
-def _run(path: Path, name: str, format: str | Format) -> StoredRun | Rejection:
-    if format not in ("auto", NAME):
-        return Rejection(
-            name, WHOLE, "unknown_format", f"a run of synth; `--format {NAME}` or auto reads it"
-        )
-    return stored_run(path, name)
+    for found in chain.from_iterable(map(files, sources)):
+        if isinstance(found, Rejection):
+            yield found
+            continue
+        path, name = found
+        is_run = path.is_dir()
+        if is_run and format not in ("auto", NAME):
+            detail = f"a run of synth; `--format {NAME}` or auto reads it"
+            yield Rejection(name, WHOLE, "unknown_format", detail)
+            continue
+        file = stored_run(path, name) if is_run else unpacked(path, name, known)
+        if isinstance(file, Rejection):
+            yield file
+        elif file.size and file.sha in first_with:
+            detail = f"same content as {first_with[file.sha]}"
+            yield Rejection(name, WHOLE, "duplicate_file", detail)
+        else:
+            first_with[file.sha] = name
+            yield Opened(
+                path,
+                file,
+                trials(path, file)
+                if isinstance(file, StoredRun)
+                else _entries(file, format, settings),
+            )
 
 
 def imported(
@@ -112,21 +105,15 @@ def imported(
     """Everything in the sources, file by file; memory is bounded by one file's trajectories. A
     refused file gives its rejection alone.
     """
-    return _imported(opened(sources, format=format, settings=settings))
+    return chain.from_iterable(map(_whole, opened(sources, format=format, settings=settings)))
 
 
-def _imported(found: Iterator[Opened | Rejection]) -> Iterator[Entry]:
-    for file in found:
-        if isinstance(file, Rejection):
-            yield file
-            continue
-        entries: list[Entry] = []
-        for entry in file.entries:
-            if isinstance(entry, Rejection) and entry.locator == WHOLE:
-                entries = [entry]
-                break
-            entries.append(entry)
-        yield from entries
+def _whole(found: Opened | Rejection) -> list[Entry]:
+    entries: list[Entry] = [found] if isinstance(found, Rejection) else list(found.entries)
+    for one in entries:
+        if isinstance(one, Rejection) and one.locator == WHOLE:
+            return [one]
+    return entries
 
 
 def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> Iterator[Entry]:
@@ -135,6 +122,7 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
 
     Last comes how many of them had characters that no text can hold, where any had.
     """
+    whole = Record(file.name, file.sha, WHOLE, None)
     replaced: Counter[str] = Counter()
     found = _noting(records(file, settings), replaced)
     unknown: list[Record] = []
@@ -142,17 +130,9 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
         for record in found:
             if isinstance(record, Rejection):
                 yield record
-                if record.locator == WHOLE:
-                    return
                 continue
             unknown.append(record)
-            reader = (
-                importer_of(record.value)
-                if format == "auto"
-                else importer(format)
-                if isinstance(format, str)
-                else format
-            )
+            reader = _reader(format, record.value)
             if reader is not None:
                 yield from reader.read(chain(unknown, found), settings)
                 yield from (Replaced(file.name, first, count) for first, count in replaced.items())
@@ -160,17 +140,13 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
             if len(unknown) == _SNIFFED:
                 break
         if unknown:
-            yield Rejection(file.name, WHOLE, "unknown_format", one_line(shape(unknown[0].value)))
+            yield whole.rejected("unknown_format", _shape(unknown[0].value))
+    except DAMAGE as error:
+        yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
-        yield Rejection(file.name, WHOLE, "bad_record", one_line(unexpected(error)))
+        yield whole.rejected("bad_record", explained(error))
     except MemoryError:
-        yield Rejection(
-            file.name, WHOLE, "out_of_memory", "too large for this machine's memory: split it"
-        )
-    except (OSError, EOFError) as error:
-        yield Rejection(
-            file.name, WHOLE, "unreadable", f"it changed while it was read: {one_line(str(error))}"
-        )
+        yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
 
 
 def _noting(
@@ -183,3 +159,17 @@ def _noting(
         if isinstance(record, Record) and record.replaced:
             replaced[next(iter(replaced), record.locator)] += 1
         yield record
+
+
+def _reader(format: str | Format, value: Any) -> Format | None:
+    name = format_of(value) if format == "auto" else format
+    return importer(name) if isinstance(name, str) else name
+
+
+def _shape(value: Any) -> str:
+    """A record's outline, for the message that nobody reads it: its first keys, or its type."""
+    if isinstance(value, Mapping):
+        return "object with " + ", ".join(repr(key) for key in list(value)[:8])
+    if isinstance(value, list):
+        return "array of " + (_shape(value[0]) if value else "nothing")
+    return f"JSON {type(value).__name__}"

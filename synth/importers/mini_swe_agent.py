@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.attempt import OPEN_END, End, ends, entry, import_task, unresolved
-from synth.importers.conversation import Count, TurnNote, counted, goal_of, text_of, totals
-from synth.importers.records import Entry, ImportSettings, Record, by_record, is_object
+from synth.importers.attempt import OPEN_END, count_labels, ends, entry, import_task
+from synth.importers.conversation import Count, counted, goal_of, text_of, totals, usage_of
+from synth.importers.records import Entry, ImportSettings, Record, by_record, inside, is_object
 from synth.importers.response_items import ResponseItems
 from synth.importers.swe_benchmark import swe_benchmark
 from synth.schemas.messages import Conversation
@@ -38,18 +38,18 @@ all is a run that was killed.
 """
 
 
-class _Config(msgspec.Struct):
+class _Config(msgspec.Struct, frozen=True):
     model: dict[str, Any] = {}
     environment: dict[str, Any] = {}
     agent: dict[str, Any] = {}
 
 
-class _Stats(msgspec.Struct):
+class _Stats(msgspec.Struct, frozen=True):
     instance_cost: float | None = None
     api_calls: Count = 0
 
 
-class _About(msgspec.Struct):
+class _About(msgspec.Struct, frozen=True):
     config: _Config | None = None
     model_stats: _Stats | None = None
     exit_status: str | None = None
@@ -57,7 +57,7 @@ class _About(msgspec.Struct):
 
 class _Run(msgspec.Struct):
     messages: list[dict[str, Any]]
-    info: _About = msgspec.field(default_factory=_About)
+    info: _About = _About()
     instance_id: str | None = None
 
 
@@ -71,101 +71,73 @@ def recognises(value: Any) -> bool:
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
     run = msgspec.convert(record.value, _Run)
-    conversation = _conversation(run)
     config, stats = run.info.config or _Config(), run.info.model_stats or _Stats()
-    termination, fault = _ended(run.info.exit_status, stats, config.agent.get("step_limit"))
-    model, sampling = config.model.get("model_name"), config.model.get("model_kwargs")
-    used = totals(conversation.turns)
-    benchmark = swe_benchmark(run.instance_id, config.environment.get("image"), conversation.turns)
+    status = run.info.exit_status
+    conversation = _conversation(run.messages, submitted=status == "Submitted")
+    end = ENDED.get(status, (Termination.FAULT, Fault.INFRASTRUCTURE)) if status else OPEN_END
+    steps = inside(config.agent, "step_limit", kind=int) or 0
+    if status == "LimitsExceeded" and not 0 < steps <= stats.api_calls:
+        end = Termination.TOKEN_LIMIT, None  # the other limit is on cost
+    used, image = totals(conversation.turns), config.environment.get("image")
+    benchmark = swe_benchmark(run.instance_id, image, conversation.turns)
     return entry(
         record,
         "mini_swe_agent",
         conversation,
         import_task("mini_swe_agent", goal_of(conversation), benchmark=benchmark),
-        marks=unresolved(conversation),
-        termination=termination,
-        fault=fault,
-        fault_detail=run.info.exit_status if fault else None,
-        model=model if isinstance(model, str) else None,
-        sampling=sampling if isinstance(sampling, Mapping) else {},
+        marks=count_labels(conversation),
+        end=end,
+        fault_detail=status,
+        model=inside(config.model, "model_name", kind=str),
+        sampling=inside(config.model, "model_kwargs", kind=dict) or {},
         totals=replace(used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost),
     )
 
 
-def _ended(status: str | None, stats: _Stats, step_limit: Any) -> End:
-    if not status:
-        return OPEN_END
-    if status == "LimitsExceeded" and not (
-        isinstance(step_limit, int) and 0 < step_limit <= stats.api_calls
-    ):
-        return Termination.TOKEN_LIMIT, None  # the other limit is on cost
-    return ENDED.get(status, (Termination.FAULT, Fault.INFRASTRUCTURE))
+FORMAT = by_record(recognises, _read)
 
 
-def _conversation(run: _Run) -> Conversation:
+def _conversation(messages: list[dict[str, Any]], *, submitted: bool) -> Conversation:
     items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
     chat = items.chat
-    for message in run.messages:
-        extra = message["extra"] if isinstance(message.get("extra"), Mapping) else {}
-        role = message.get("role")
-        if message.get("object") == "response":
-            _take_response(items, message)
-        elif role is None and "type" in message:
+    for message in messages:
+        role, response = message.get("role"), inside(message, "extra", "response")
+        if role is None and "type" in message and message.get("object") != "response":
             items.add(message)
             continue
+        items.end()
+        if message.get("object") == "response":
+            role, response = "assistant", message
+            output = message.get("output")
+            if not isinstance(output, list):
+                raise ValueError("a response without output")
+            for item in output:
+                if not items.add(item):
+                    raise ValueError(f"response item of unknown type {item.get('type')!r}")
         else:
-            items.end()
             text = text_of(message.get("content"))
             if role == "assistant":
-                chat.messages.append({**message, "content": text or None})
-                chat.notes.append(TurnNote())
+                chat.say(role, text or None, **message)
             elif role == "tool":
-                chat.messages.append({**message, "content": text})
-            elif role == "exit":
+                chat.say(role, text, **message)
+            elif role != "exit":
+                asked = "interrupt_type" in (inside(message, "extra", kind=dict) or ())
+                (chat.say if asked else items.heard)(role, text)
+            elif submitted and text:
                 # the harness notes its last word as a message: what was submitted answers the last
                 # action, all else was shown to nobody
-                if run.info.exit_status == "Submitted" and text:
-                    chat.after_answer(text)
-            elif "interrupt_type" in extra:
-                chat.say(role, text)
-            else:
-                items.heard(role, text)
-        if role == "assistant" or message.get("object") == "response":
-            _note_usage(items, message, extra)
+                chat.after_answer(text)
+        used = _usage(inside(response, "usage", kind=dict), inside(message, "extra", "cost"))
+        if role == "assistant" and used is not None and chat.notes:
+            chat.notes[-1]["usage"] = used
     return chat.conversation()
 
 
-def _take_response(items: ResponseItems, response: Mapping[str, Any]) -> None:
-    items.end()
-    output = response.get("output")
-    if not isinstance(output, list):
-        raise ValueError("a response without output")
-    for item in output:
-        if not items.add(item):
-            raise ValueError(f"response item of unknown type {item.get('type')!r}")
-
-
-def _note_usage(items: ResponseItems, message: Mapping[str, Any], extra: Mapping[str, Any]) -> None:
+def _usage(used: Mapping[str, Any] | None, cost: Any) -> Usage | None:
     """Tokens as the provider reported them, cost as the agent did."""
-    response = extra.get("response") if message.get("object") != "response" else message
-    usage = response.get("usage") if isinstance(response, Mapping) else None
-    details = (
-        (usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
-        if isinstance(usage, Mapping)
-        else None
-    )
-    cost = extra.get("cost")
-    if not usage and cost is None:
-        return
-    items.note_usage(
-        Usage(
-            counted(usage, "prompt_tokens", "input_tokens"),
-            counted(usage, "completion_tokens", "output_tokens"),
-            counted(details, "cached_tokens"),
-            1,
-            float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
-        )
-    )
-
-
-FORMAT = by_record(recognises, _read)
+    if not used and cost is None:
+        return None
+    details = inside(used, "prompt_tokens_details") or inside(used, "input_tokens_details")
+    sent, given = "prompt_tokens input_tokens", "completion_tokens output_tokens"
+    cached = {"cached": counted(details, "cached_tokens")}
+    return usage_of({**(used or {}), **cached}, sent, given, "cached", cost)

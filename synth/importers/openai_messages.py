@@ -7,24 +7,24 @@ false, `masked_turns`) are masked.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.importers.attempt import entry, import_task
-from synth.importers.records import Entry, Format, Imported, ImportSettings, Record, Rejection, each
+from synth.importers.attempt import entry, import_task, in_order
+from synth.importers.conversation import heard
+from synth.importers.records import Entry, ImportSettings, Record, by_record, is_object
 from synth.schemas.canonical import content_hash
-from synth.schemas.messages import Conversation, from_messages
-from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Source, ToolSchema
+from synth.schemas.messages import from_messages
+from synth.schemas.trajectory import Source
 
 _LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
 """
+_OUTCOMES = {"success": True, "failure": False, "unknown": None}
 
 
 class _Masked(msgspec.Struct):
@@ -44,35 +44,6 @@ class _Chat(msgspec.Struct):
     masked_turns: list[_Masked] | None = None
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """The chats of one file, one at a time; trials are numbered by order within a task."""
-    trials: Counter[str] = Counter()
-
-    def read(record: Record) -> Entry:
-        value = record.value if isinstance(record.value, dict) else {"messages": record.value}
-        chat = msgspec.convert(value, _Chat)
-        conversation = _without_loss(from_messages(chat.messages), chat)
-        task = _task(conversation, chat)
-        found = entry(
-            record,
-            "openai_messages",
-            conversation,
-            task,
-            trial=trials[task.task_id],
-            passed=_passed(chat, settings),
-            reward=chat.reward,
-            model=chat.model,
-            tools=_tools(chat.tools),
-            no_turns="no assistant message",
-        )
-        trials[task.task_id] += isinstance(found, Imported)
-        return found
-
-    yield from each(records, read)
-
-
 def recognises(value: Any) -> bool:
     """Chat messages whose calls are nested under `function`; flat calls and `requestor` are other
     formats' (tau2).
@@ -81,91 +52,72 @@ def recognises(value: Any) -> bool:
     if not isinstance(messages, list) or not messages:
         return False
     for message in messages:
-        if (
-            not isinstance(message, Mapping)
-            or not isinstance(message.get("role"), str)
-            or "requestor" in message
-        ):
+        if not is_object(message, role=str) or "requestor" in message:
             return False
         calls = message.get("tool_calls") or []
-        if not isinstance(calls, list) or any(
-            isinstance(call, Mapping) and "function" not in call for call in calls
-        ):
+        if not isinstance(calls, list):
+            return False
+        if any(isinstance(call, Mapping) and "function" not in call for call in calls):
             return False
     return True
 
 
-FORMAT = Format(recognises, trajectories)
-
-
-def _tools(tools: list[dict[str, Any]] | str | None) -> tuple[ToolSchema, ...]:
-    """Tool schemas as a list, or as the JSON text of one. Raises `ValueError`."""
-    decoded = json.loads(tools) if isinstance(tools, str) and tools else tools or []
-    return tuple(msgspec.convert(decoded, list[dict[str, Any]]))
-
-
-def _without_loss(conversation: Conversation, chat: _Chat) -> Conversation:
-    """The conversation with a mask on the turns that the source gives no loss. Raises `ValueError`
-    where it says neither yes nor no.
-    """
-    masks = {
-        place: mask
-        for place, at in enumerate(_answers(chat))
-        if (mask := _unweighted(chat.messages[at], at)) is not None
-    }
-    masks |= {masked.turn: masked.reason for masked in chat.masked_turns or ()}
-    turns = conversation.turns
-    if beyond := sorted(masks.keys() - range(len(turns))):
-        raise ValueError(
-            f"masked_turns names turn {beyond[0]}, the chat has {len(turns)} turns, counted from 0"
-        )
-    masked = (
-        turn if turn.mask is not None else msgspec.structs.replace(turn, mask=masks.get(turn.index))
-        for turn in turns
-    )
-    return msgspec.structs.replace(conversation, turns=tuple(masked))
-
-
-def _answers(chat: _Chat) -> list[int]:
-    """Where the assistant's messages stand, one for each turn."""
-    return [at for at, message in enumerate(chat.messages) if message.get("role") == "assistant"]
-
-
-def _unweighted(message: Mapping[str, Any], at: int) -> str | None:
-    """The mask of an answer without loss, None for one that may carry it."""
-    mask = None
-    for key, name in _LOSS.items():
-        weight = message.get(key)
-        if weight is not None and weight not in (0, 1):
-            raise ValueError(f"message {at}: {key} {weight!r} is neither 0 nor 1")
-        if weight is not None and not weight:
-            mask = mask or name
-    return mask
-
-
-def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
-    """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for
-    an outcome it cannot have.
-    """
-    if chat.outcome is not None:
-        if chat.outcome not in (Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNKNOWN):
-            raise ValueError(f"outcome {chat.outcome!r} is none of success, failure, unknown")
-        return None if chat.outcome == Outcome.UNKNOWN else chat.outcome == Outcome.SUCCESS
-    if chat.success is not None:
-        return chat.success
-    return settings.passed(chat.reward)
-
-
-def _task(conversation: Conversation, chat: _Chat) -> Task:
-    """What the user first said, under the system prompt that stood before it; a chat that no user
-    speaks in has the prompt as goal.
-    """
-    heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
+def _read(record: Record, settings: ImportSettings) -> Entry:
+    value = record.value if isinstance(record.value, dict) else {"messages": record.value}
+    chat = msgspec.convert(value, _Chat)
+    conversation = from_messages(chat.messages)
+    turns = list(conversation.turns)
+    for at, mask in _masks(chat).items():
+        if not 0 <= at < len(turns):
+            raise ValueError(
+                f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
+            )
+        turns[at] = replace(turns[at], mask=turns[at].mask or mask)
+    passed = settings.passed(chat.reward) if chat.success is None else chat.success
+    if chat.outcome is not None:  # what the record claims last counts first
+        if chat.outcome not in _OUTCOMES:
+            raise ValueError(f"outcome {chat.outcome!r} is none of {', '.join(_OUTCOMES)}")
+        passed = _OUTCOMES[chat.outcome]
+    # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
-    return import_task(
+    said = (one.content for one in heard(conversation) if one.source is not Source.TOOL)
+    tools = chat.tools or []
+    return entry(
+        record,
         "openai_messages",
-        next((o.content for o in heard if o.source is not Source.TOOL and o.content), prompt),
-        env_config={"system_prompt": content_hash(prompt)},
-        benchmark=chat.benchmark,
-        split=chat.split if isinstance(chat.split, str) and chat.split else None,
+        replace(conversation, turns=tuple(turns)),
+        import_task(
+            "openai_messages",
+            next(filter(None, said), prompt),
+            env_config={"system_prompt": content_hash(prompt)},
+            benchmark=chat.benchmark,
+            split=chat.split if isinstance(chat.split, str) and chat.split else None,
+        ),
+        passed=passed,
+        reward=chat.reward,
+        model=chat.model,
+        tools=msgspec.convert(
+            json.loads(tools) if isinstance(tools, str) else tools, tuple[dict[str, Any], ...]
+        ),
+        no_turns="no assistant message",
     )
+
+
+FORMAT = by_record(recognises, _read, in_order)
+
+
+def _masks(chat: _Chat) -> dict[int, str]:
+    """The mask of each turn that the source gives no loss. Raises `ValueError` where it says
+    neither yes nor no.
+    """
+    masks: dict[int, str] = {}
+    turn = -1
+    for at, message in enumerate(chat.messages):
+        turn += message.get("role") == "assistant"
+        for key, mask in _LOSS.items() if message.get("role") == "assistant" else ():
+            weight = message.get(key)
+            if weight is not None and weight not in (0, 1):
+                raise ValueError(f"message {at}: {key} {weight!r} is neither 0 nor 1")
+            if weight is not None and not weight:
+                masks.setdefault(turn, mask)
+    return masks | {one.turn: one.reason for one in chat.masked_turns or ()}

@@ -2,88 +2,62 @@
 what is checked.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from synth.importers.attempt import import_task
+from synth.importers.attempt import gold_action, import_task
+from synth.importers.conversation import heard
+from synth.importers.records import inside
+from synth.schemas.messages import Conversation
 from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall
+from synth.schemas.trajectory import Source
+
+_CHECKED = ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
 
 
-def tau2_task(task: Mapping[str, Any], domain: str | None, first_said: str) -> Task:
-    """The task of an attempt; `first_said` by the user stands in where the file holds no task.
+def tau2_task(task: Mapping[str, Any], domain: str | None, conversation: Conversation) -> Task:
+    """The task of an attempt; what the user first said stands in where the file holds no task.
 
     A task is what its user is told, not its number: numbers are reused, and one number has had two
     texts. Gold are the agent's actions only; those that the user is expected to take are part of
-    the script.
+    the script. Raises `ValueError` for an action without a name.
     """
-    scenario = _mapping(task.get("user_scenario"))
-    told = scenario.get("instructions")
-    named = domain or (told.get("domain") if isinstance(told, Mapping) else None)
-    where = named if isinstance(named, str) and named else "unknown"
-    criteria = _mapping(task.get("evaluation_criteria"))
-    actions = criteria.get("actions")
-    by_user = [action for action in _list(actions) if action.get("requestor") == "user"]
-    checked = {
-        name: criteria.get(name)
-        for name in ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
-    }
+    told = inside(task, "user_scenario", "instructions")
+    where = domain or inside(told, "domain", kind=str) or "unknown"
+    expected = inside(task, "evaluation_criteria", "actions")
+    actions = [one for one in inside(expected, kind=list) or () if isinstance(one, dict)]
+    of_agent = [(at, one) for at, one in enumerate(actions) if one.get("requestor") != "user"]
+    for at, one in of_agent:
+        if not isinstance(one.get("name"), str):
+            raise ValueError(f"evaluation_criteria.actions[{at}] has no name")
+    gold = tuple(gold_action(at, one["name"], one.get("arguments") or {}) for at, one in of_agent)
     return import_task(
         f"tau2/{where}",
-        _goal(told) or first_said,
-        gold=None
-        if actions is None
-        else tuple(
-            _gold(i, a) for i, a in enumerate(_list(actions)) if a.get("requestor") != "user"
-        ),
+        _goal(told, conversation),
+        gold=None if expected is None else gold,
         script=_present(
-            {
-                "persona": scenario.get("persona"),
-                "instructions": told,
-                "user_actions": by_user,
-                **checked,
-            }
+            persona=inside(task, "user_scenario", "persona"),
+            instructions=told,
+            user_actions=[one for one in actions if one.get("requestor") == "user"],
+            **{name: inside(task, "evaluation_criteria", name) for name in _CHECKED},
         ),
         env_config=_present(
-            {
-                "initial_state": _present(_mapping(task.get("initial_state"))),
-                "ticket": task.get("ticket"),
-            }
+            initial_state=_present(**inside(task, "initial_state", kind=dict) or {}),
+            ticket=task.get("ticket"),
         ),
         benchmark=f"tau2-bench/{where}",
     )
 
 
-def _goal(told: Any) -> str:
+def _goal(told: Any, conversation: Conversation) -> str:
     """What the user wants, in the file's words."""
-    if isinstance(told, str):
+    if isinstance(told, str) and told:
         return told
-    parts = (
-        [told.get(name) for name in ("reason_for_call", "task_instructions")]
-        if isinstance(told, Mapping)
-        else []
-    )
-    return "\n".join(part for part in parts if isinstance(part, str) and part)
+    parts = (inside(told, name, kind=str) for name in ("reason_for_call", "task_instructions"))
+    said = (one.content for one in heard(conversation) if one.source is Source.USER)
+    return "\n".join(filter(None, parts)) or next(filter(None, said), "")
 
 
-def _gold(index: int, action: Mapping[str, Any]) -> ToolCall:
-    name = action.get("name")
-    if not isinstance(name, str):
-        raise ValueError(f"evaluation_criteria.actions[{index}] has no name")
-    return ToolCall.received(
-        f"gold_{index}", name, json.dumps(action.get("arguments") or {}, ensure_ascii=False)
-    )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> Sequence[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+def _present(**values: Any) -> dict[str, Any]:
     """Without what is empty: versions of the format differ in the keys that they leave out."""
     return {name: value for name, value in values.items() if value not in (None, [], {}, "")}

@@ -8,33 +8,27 @@ follows the last turn.
 """
 
 import itertools
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
-from synth.importers.attempt import entry, import_task
+from synth.importers.attempt import as_declared, entry, gold_action, import_task
 from synth.importers.records import (
+    DeclaredTrial,
     Entry,
-    Format,
-    Imported,
     ImportSettings,
     Record,
-    Rejection,
-    each,
+    by_record,
     is_object,
 )
-from synth.importers.trials import DeclaredTrial, numbered
 from synth.schemas.messages import from_messages
 from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall
 
 AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""
-_ROUNDING = 1e-6  # tau-bench itself compares rewards with 1 up to this
+ROUNDING = 1e-6
+"""tau-bench itself compares rewards with 1 up to this."""
 _DOMAIN = re.compile(r"\b(airline|retail)\s+agent\b", re.IGNORECASE)
 # {strategy}-{agent model}-{temperature}_range_..._user-... as tau-bench names its results; "none"
 # where it was not stated
@@ -68,97 +62,63 @@ class _Result(msgspec.Struct):
     trial: Any = None
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
-    """The attempts of one result file; its first records decide whether its trial numbers are
-    any.
-    """
-    stated: dict[str, DeclaredTrial] = {}
-
-    def read(record: Record) -> Entry:
-        result = msgspec.convert(record.value, _Result)
-        messages = result.traj or []
-        conversation = from_messages(messages)
-        model, sampling = _model_and_sampling(record.file)
-        task = _task(result.info.task, conversation.system_prompt)
-        found = entry(
-            record,
-            "tau_bench",
-            conversation,
-            task,
-            passed=settings.passed(result.reward, _ROUNDING),
-            reward=result.reward,
-            model=model,
-            sampling=sampling,
-            no_turns="the agent said nothing: no result, not a failure",
-        )
-        if not isinstance(found, Imported):
-            return found
-        stated[found.trajectory.trajectory_id] = DeclaredTrial(
-            task.task_id, result.trial, result.task_id
-        )
-        if "index" not in messages[0]:
-            return found
-        return replace(
-            found, name=f"{AGENTRX}/{result.task_id}", turn_of_message=_turn_of_message(messages)
-        )
-
-    yield from numbered(each(records, read), stated)
-
-
-def _turn_of_message(messages: Sequence[Mapping[str, Any]]) -> tuple[int | None, ...]:
-    """For every message the turn that it is; None for what the agent did not write."""
-    count = itertools.count()
-    return tuple(
-        next(count) if message.get("role") == "assistant" else None for message in messages
-    )
-
-
 def recognises(value: Any) -> bool:
     """`info.task` beside a `traj`."""
     return is_object(value, "traj", info=dict) and "task" in value["info"]
 
 
-FORMAT = Format(recognises, trajectories)
+def _read(record: Record, settings: ImportSettings) -> Entry:
+    result = msgspec.convert(record.value, _Result)
+    messages = result.traj or []
+    conversation = from_messages(messages)
+    model, sampling = _model_and_sampling(record.file_name)
+    labelled = bool(messages) and "index" in messages[0]
+    turn = itertools.count()
+    return entry(
+        record,
+        "tau_bench",
+        conversation,
+        _task(result.info.task, conversation.system_prompt or ""),
+        passed=settings.passed(result.reward, ROUNDING),
+        reward=result.reward,
+        model=model,
+        sampling=sampling,
+        no_turns="the agent said nothing: no result, not a failure",
+        declared=DeclaredTrial(result.trial, result.task_id),
+        name=f"{AGENTRX}/{result.task_id}" if labelled else None,
+        turn_of_message=tuple(
+            next(turn) if message.get("role") == "assistant" else None for message in messages
+        ),
+    )
 
 
-def _task(task: _Task, system_prompt: str | None) -> Task:
+FORMAT = by_record(recognises, _read, as_declared)
+
+
+def _task(task: _Task, system_prompt: str) -> Task:
     """The instruction is what the user simulator was told; domain by the policy text, `unknown`
     where that names none.
     """
-    named = _DOMAIN.search((system_prompt or "")[:2000])
-    domain = named.group(1).lower() if named else "unknown"
+    named = _DOMAIN.search(system_prompt[:2000])
+    domain = named[1].lower() if named else None
     script: dict[str, Any] = {"user_id": task.user_id, "outputs": task.outputs}
+    gold = [gold_action(at, one.name, one.kwargs) for at, one in enumerate(task.actions or ())]
     return import_task(
-        f"tau_bench/{domain}",
+        f"tau_bench/{domain or 'unknown'}",
         task.instruction,
-        gold=None
-        if task.actions is None
-        else tuple(_gold(i, action) for i, action in enumerate(task.actions)),
+        gold=None if task.actions is None else tuple(gold),
         script={key: value for key, value in script.items() if value},
-        benchmark=f"tau-bench/{domain if named else 'test'}",
+        benchmark=f"tau-bench/{domain or 'test'}",
     )
 
 
-def _gold(index: int, action: _Action) -> ToolCall:
-    return ToolCall.received(
-        f"gold_{index}", action.name, json.dumps(action.kwargs, ensure_ascii=False)
-    )
-
-
-def _model_and_sampling(file: str) -> tuple[str | None, Mapping[str, Any]]:
+def _model_and_sampling(file_name: str) -> tuple[str | None, dict[str, float]]:
     """What a file name claims of the agent's model and temperature; nothing inside the file says
     so.
     """
-    name = file.rsplit("/", 1)[-1]
-    run = _RUN_NAME.search(name)
-    if run is not None:
-        model = run["model"]
-        return (
-            (None, {})
-            if model.endswith("none")
-            else (model, {"temperature": float(run["temperature"])})
-        )
-    domain = _DOMAIN_NAME.match(name)
-    return (domain["model"] if domain else None), {}
+    run, domain = _RUN_NAME.search(file_name), _DOMAIN_NAME.match(file_name)
+    if run is None:
+        return domain and domain["model"], {}
+    if run["model"].endswith("none"):
+        return None, {}
+    return run["model"], {"temperature": float(run["temperature"])}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from synth.importers import inspect_log, mini_swe_agent, swe_agent
 from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection, Replaced
-from synth.importers.sniff import format_of
+from synth.importers.registry import format_of
 from synth.schemas.trajectory import Trajectory
 from tests.synth.importers import (
     test_atif,
