@@ -73,7 +73,7 @@ def agentrx(folder: Path) -> list[Case]:
         for entry in source.entries:
             if isinstance(entry, Imported):
                 known[entry.trajectory.trajectory_id] = entry.trajectory
-                join.saw(entry, source.path.name)
+                join.saw(entry)
             elif isinstance(entry, Labelled):
                 join.keep(entry)
     found = []

@@ -5,7 +5,7 @@ file (tau-bench form with `index`).
 onto an agent's step.
 """
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -40,7 +40,6 @@ class _Labels(msgspec.Struct):
     trajectory_id: int | str
     failures: list[_Failure]
     root_cause: _Root | None = None
-    failure_summary: str | None = None
 
 
 def recognises(value: Any) -> bool:
@@ -48,36 +47,31 @@ def recognises(value: Any) -> bool:
     return is_object(value, "trajectory_id", failures=list)
 
 
-def _labels(record: Record, settings: ImportSettings) -> Entry:
-    read = msgspec.convert(record.value, _Labels)
-
-    def marks(turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
-        return tuple(label for one in read.failures for label in _marks(one, read, turns))
-
-    return Labelled(record, f"{AGENTRX}/{read.trajectory_id}", marks)
+def _read(record: Record, settings: ImportSettings) -> Entry:
+    labels = msgspec.convert(record.value, _Labels)
+    return Labelled(record, f"{AGENTRX}/{labels.trajectory_id}", partial(_marks, labels))
 
 
-def _marks(
-    failure: _Failure, read: _Labels, turns: tuple[int | None, ...]
-) -> Iterator[ImportedLabel]:
-    """One label for a failure, and one more where it is the root. Raises `ValueError` for a step
-    outside the trajectory.
+FORMAT = by_record(recognises, _read)
+
+
+def _marks(labels: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
+    """One label per failure, and one more for that which is the root. Raises `ValueError` for a
+    step outside the trajectory.
     """
-    at, root = failure.step_number - 1, read.root_cause or _Root()
-    if not 0 <= at < len(turns):
-        raise ValueError(
-            f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
-        )
-    blamed = Blamed(
-        message=at,
-        category=failure.failure_category,
-        agent=failure.failed_agent,
-        reason=failure.step_reason,
-    )
-    yield ImportedLabel("agentrx.failure", 1.0, turns[at], blamed)
-    if failure.failure_id == root.failure_id:
-        blamed = msgspec.structs.replace(blamed, reason=root.reason_for_root_cause)
-        yield ImportedLabel("agentrx.root_cause", 1.0, turns[at], blamed)
-
-
-FORMAT = by_record(recognises, _labels)
+    marks = []
+    root = labels.root_cause or _Root()
+    for failure in labels.failures:
+        at = failure.step_number - 1
+        if not 0 <= at < len(turns):
+            raise ValueError(
+                f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
+            )
+        reasons = {"agentrx.failure": failure.step_reason}
+        if failure.failure_id == root.failure_id:
+            reasons["agentrx.root_cause"] = root.reason_for_root_cause
+        for metric, reason in reasons.items():
+            agent, category = failure.failed_agent, failure.failure_category
+            blamed = Blamed(message=at, category=category, agent=agent, reason=reason)
+            marks.append(ImportedLabel(metric, 1.0, turns[at], blamed))
+    return tuple(marks)

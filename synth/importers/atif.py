@@ -13,17 +13,16 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import count_labels, entry, import_task
+from synth.importers.attempt import count_labels, entry
 from synth.importers.conversation import (
     COPIED_MASK,
     ConversationBuilder,
     Count,
-    goal_of,
     text_of,
     tool_call,
     totals,
 )
-from synth.importers.records import Entry, ImportSettings, Record, by_record, each, inside
+from synth.importers.records import Entry, ImportSettings, Object, Record, by_record, each, inside
 from synth.schemas.trajectory import TokenId, Usage
 
 OWN = "synth"
@@ -44,13 +43,13 @@ class _Own(msgspec.Struct):
 class _Agent(msgspec.Struct):
     name: str
     model_name: str | None = None
-    tool_definitions: tuple[dict[str, Any], ...] | None = None
+    tool_definitions: tuple[Object, ...] | None = None
 
 
 class _Call(msgspec.Struct):
     tool_call_id: str
     function_name: str
-    arguments: dict[str, Any]
+    arguments: Object
 
 
 class _Result(msgspec.Struct):
@@ -153,12 +152,9 @@ def _read(record: Record, role: str) -> Entry:
         record,
         "atif",
         conversation,
-        import_task(
-            f"atif/{document.agent.name}{role}",
-            goal_of(conversation),
-            benchmark=own.benchmark,
-            split=own.split,
-        ),
+        env=f"atif/{document.agent.name}{role}",
+        benchmark=own.benchmark,
+        split=own.split,
         marks=count_labels(conversation),
         no_turns="no step of the agent",
         model=document.agent.model_name,
@@ -193,7 +189,7 @@ def _take(chat: ConversationBuilder, step: _Step) -> None:
         chat.result(told, result.source_call_id)
 
 
-def _note(step: _Step) -> dict[str, Any]:
+def _note(step: _Step) -> Object:
     """Usage and token ids of a step; one that is not one inference of this run carries no loss."""
     calls, metrics = step.llm_call_count, step.metrics
     mask = _own(step.extra).mask

@@ -3,15 +3,15 @@ for all formats.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from math import isfinite
 from typing import Any
 
 from msgspec.structs import replace
 
-from synth.importers.conversation import totals
-from synth.importers.records import DeclaredTrial, Entry, Imported, ImportedLabel, Record
+from synth.importers.conversation import goal_of, totals
+from synth.importers.records import Entry, Imported, ImportedLabel, Record
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import trajectory_id
 from synth.schemas.messages import Conversation
@@ -22,6 +22,7 @@ from synth.schemas.trajectory import ToolCall, Trajectory
 End = tuple[Termination, Fault | None]
 OPEN_END: End = (Termination.UNREPORTED, None)
 """A source that does not say how the attempt ended."""
+_PLAIN: Mapping[str, Any] = {}
 SEEN_FIRST = 500
 """Records looked at before it is decided whether a file's trial numbers are any."""
 
@@ -36,11 +37,6 @@ def ends(table: Mapping[str, str]) -> dict[str, End]:
         stands_for = Termination(termination), Fault(fault) if fault else None
         found |= dict.fromkeys(words.split(), stands_for)
     return found
-
-
-def import_task(env: str, goal: str, **more: Any) -> Task:
-    """A task that came with an import."""
-    return Task.identified(env=env, goal=goal, origin=Origin.IMPORT, **more)
 
 
 def gold_action(place: int, name: str, arguments: Any) -> ToolCall:
@@ -60,42 +56,44 @@ def entry(
     record: Record,
     format: str,
     conversation: Conversation,
-    task: Task,
     *,
-    marks: tuple[ImportedLabel, ...] = (),
+    env: str | None = None,
+    goal: str | None = None,
+    benchmark: str | None = None,
+    split: str | None = None,
+    task: Mapping[str, Any] = _PLAIN,
+    marks: Iterable[ImportedLabel] = (),
     no_turns: str | None = "no answer of the model: no result, not a failure",
-    trial: int = 0,
     passed: bool | None = None,
     reward: float | None = None,
     end: End = OPEN_END,
     fault_detail: str | None = None,
-    name: str | None = None,
-    turn_of_message: tuple[int | None, ...] = (),
-    declared: DeclaredTrial | None = None,
+    beside: Mapping[str, Any] = _PLAIN,
     **more: Any,
 ) -> Entry:
-    """An attempt at `task` with its labels, as a format yields it; a rejection where the agent said
-    nothing, unless `no_turns` is None.
+    """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
+    nothing, unless `no_turns` is None. The task's `env` is the format, and its `goal` what the user
+    first asked, where none is given.
 
     `passed` is the source's own verdict, None where it gives none. A fault has no reward, whatever
-    the file says. `name`, `turn_of_message` and `declared` are `Imported`'s, `more` are further fields
-    of the trajectory. Its id is a hash of the format, the
-    file and the place in it: exact duplicates at two places are two. Raises `ValueError` for a
-    reward that is no number.
+    the file says. `task` are further fields of the task, `beside` those of `Imported`, and `more`
+    those of the trajectory. Its id is a hash of the format, the file and the place in it: exact
+    duplicates at two places are two. Raises `ValueError` for a reward that is no number.
     """
     if not conversation.turns and no_turns is not None:
         return record.rejected("no_turns", no_turns)
     if reward is not None and not isfinite(reward):
         raise ValueError("reward is not finite")
+    stamps = {"env": env or format, "benchmark": benchmark, "split": split}
+    goal = goal_of(conversation) if goal is None else goal
+    attempted = Task.identified(goal=goal, origin=Origin.IMPORT, **stamps, **task)
     termination, fault = end
     slot = content_hash(["import", format, record.sha, record.locator])
-    found = Trajectory(
+    trajectory = Trajectory(
         trajectory_id=trajectory_id(slot, 0),
         slot_id=slot,
         attempt=0,
-        task_id=task.task_id,
-        env=task.env,
-        trial=trial,
+        task_id=attempted.task_id,
         synthesizer="import",
         policy="imported",
         outcome=settle(termination, passed, fault),
@@ -109,11 +107,9 @@ def entry(
         # provenance without a path of this machine
         source=f"{format}:{record.sha}:{record.locator}:{record.file}",
         content_hash=record.content,
-        benchmark=task.benchmark,
-        split=task.split,
-        **{"totals": totals(conversation.turns), **more},
+        **{"trial": 0, "totals": totals(conversation.turns), **stamps, **more},
     )
-    return Imported(task, found, marks, name, turn_of_message, declared)
+    return Imported(attempted, trajectory, tuple(marks), **beside)
 
 
 def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry]:

@@ -12,13 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.attempt import OPEN_END, count_labels, entry, import_task
+from synth.importers.attempt import OPEN_END, count_labels, entry
 from synth.importers.claude_code_threads import Line, stretches
 from synth.importers.conversation import (
     UNREAD_MASK,
     ConversationBuilder,
     counted,
-    goal_of,
     joined,
     text_of,
     tool_call,
@@ -28,6 +27,7 @@ from synth.importers.records import (
     Entry,
     Format,
     ImportSettings,
+    Object,
     Record,
     Rejection,
     each,
@@ -116,10 +116,7 @@ def _read(record: Record) -> Entry:
         record,
         "claude_code",
         conversation,
-        import_task(
-            "claude_code/subagent" if lines[0].is_sidechain else "claude_code",
-            goal_of(conversation),
-        ),
+        env="claude_code/subagent" if lines[0].is_sidechain else None,
         marks=count_labels(conversation),
         no_turns="no message of the model in this stretch of the session",
         end=(Termination.FAULT, Fault.MODEL) if broke else OPEN_END,
@@ -135,7 +132,7 @@ def _conversation(records: Iterable[Record]) -> Conversation:
     `ValueError`.
     """
     chat = ConversationBuilder()
-    replies: dict[str, tuple[dict[str, Any], dict[str, Any], list[Any]]] = {}
+    replies: dict[str, tuple[Object, Object, list[Any]]] = {}
     for record in records:
         line, message = record.value, record.value.message
         parts = message.content

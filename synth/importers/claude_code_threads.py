@@ -7,12 +7,13 @@ replies on it and all results of their calls.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import networkx as nx
 
-from synth.importers.records import Record, Rejection, inside, joined_record
+from synth.importers.records import Object, Record, Rejection, inside, joined_record
 
 
 class Message(msgspec.Struct):
@@ -22,7 +23,7 @@ class Message(msgspec.Struct):
     role: str | None = None
     id: str | None = None
     model: str | None = None
-    usage: dict[str, Any] | None = None
+    usage: Object | None = None
 
     def ids(self, kind: str, key: str) -> set[Any]:
         """The ids that its blocks of a kind have."""
@@ -52,11 +53,6 @@ class Line(msgspec.Struct, rename="camel"):
         """Whether the context was compacted here."""
         return self.type == "system" and self.subtype == "compact_boundary"
 
-    @property
-    def strand(self) -> tuple[bool, str | None]:
-        """The main conversation, or which sub-agent's."""
-        return (True, self.agent_id) if self.is_sidechain else (False, None)
-
 
 def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
     """Every stretch of messages of every conversation in a file, as a record of the records of its
@@ -71,86 +67,79 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
             detail = f"uuid {line.uuid} stands in the file before"
             yield record.rejected("repeated_line", detail)
     lines = list(kept.values())
-    parents = _parents([record.value for record in lines])
-    roots: list[int] = []
-    trees: dict[int, list[int]] = {}
-    for index, parent in enumerate(parents):  # parents come before their children
-        roots.append(index if parent is None else roots[parent])
-        trees.setdefault(roots[index], []).append(index)
+    tree = _tree([record.value for record in lines])
     names: Counter[str] = Counter()
-    for root, members in trees.items():
-        if not any(lines[index].value.message for index in members):
+    for members in nx.weakly_connected_components(tree):
+        said = sorted(index for index in members if lines[index].value.message)
+        if not said:
             continue
+        root = min(members)  # parents come before their children
         first = lines[root].value
         alone = first.agent_id or first.uuid or lines[root].locator
         name = f"subagents/{alone}" if first.is_sidechain else "main"
         again = f".{names[name]}" if names[name] else ""
         names[name] += 1
-        taken, abandoned = _branch(members, lines, parents)
-        yield from abandoned
-        for number, stretch in enumerate(_segments([lines[index] for index in taken])):
+        taken = _branch(tree, {index: lines[index].value.message for index in said})
+        tops: dict[int | None, int] = {}
+        for index in sorted(members - taken):
+            above = tops.get(next(tree.predecessors(index), None))
+            if index in said or above is not None:
+                tops[index] = index if above is None else above
+        for top, count in Counter(tops[index] for index in said if index in tops).items():
+            detail = f"{count} messages that the user went back on"
+            yield lines[top].rejected("abandoned_branch", detail)
+        for number, stretch in enumerate(_segments([lines[index] for index in sorted(taken)])):
             yield joined_record(stretch, f"{name}{again}/{number}", stretch)
 
 
-def _parents(lines: Sequence[Line]) -> list[int | None]:
-    """For every line the one that it follows: its parent, or where that is not in the file, the
-    line before it of the same strand.
+def _tree(lines: Sequence[Line]) -> Any:
+    """An edge to every line from the one that it follows: its parent, or where that is not in the
+    file, the line before it of the same strand.
 
     A boundary without a parent follows what was compacted; any other line without one begins a
     conversation.
     """
+    tree: Any = nx.DiGraph()
     places = {line.uuid: index for index, line in enumerate(lines) if line.uuid}
     last: dict[tuple[bool, str | None], int] = {}
-    parents: list[int | None] = []
     for index, line in enumerate(lines):
+        tree.add_node(index)
+        is_side = bool(line.is_sidechain)
+        strand = (is_side, line.agent_id if is_side else None)
         named = line.parent_uuid or line.logical_parent_uuid
-        place = places.get(named, index) if named else index
-        if place < index and lines[place].strand[0] == line.strand[0]:
-            parents.append(place)
-        else:
-            begins = named is None and line.uuid and not line.is_boundary
-            parents.append(None if begins else last.get(line.strand))
-        last[line.strand] = index
-    return parents
+        parent = places.get(named or "", index)
+        if parent >= index or bool(lines[parent].is_sidechain) != is_side:
+            follows = named is not None or line.is_boundary or not line.uuid
+            parent = last.get(strand, index) if follows else index
+        if parent < index:
+            tree.add_edge(parent, index)
+        last[strand] = index
+    return tree
 
 
-def _branch(
-    members: Sequence[int], lines: Sequence[Record], parents: Sequence[int | None]
-) -> tuple[list[int], list[Rejection]]:
-    """The branch that ends in the last message, and one rejection for every other branch."""
-    said = {index: message for index in members if (message := lines[index].value.message)}
-    at: int | None = max(said)
-    taken: set[int] = set()
-    while at is not None:
-        taken.add(at)
-        at = parents[at]
+def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
+    """The branch that ends in the last message, with what belongs to its replies."""
+    end = max(said)
+    taken: set[int] = {end, *nx.ancestors(tree, end)}
     replies = {said[index].id for index in taken & said.keys()} - {None}
     taken |= {index for index, message in said.items() if message.id in replies}
     calls = {name for index in taken & said.keys() for name in said[index].ids("tool_use", "id")}
-    answers = {index: message.ids("tool_result", "tool_use_id") for index, message in said.items()}
-    taken |= {index for index, names in answers.items() if names & calls}
-    tops: dict[int | None, int] = {}
-    for index in members:
-        above = tops.get(parents[index])
-        if index not in taken and (index in said or above is not None):
-            tops[index] = index if above is None else above
-    sizes = Counter(top for index, top in tops.items() if index in said)
-    return sorted(taken), [
-        lines[top].rejected("abandoned_branch", f"{count} messages that the user went back on")
-        for top, count in sizes.items()
-    ]
+    return taken | {
+        index
+        for index, message in said.items()
+        if message.ids("tool_result", "tool_use_id") & calls
+    }
 
 
-def _segments(records: Sequence[Record]) -> Iterator[list[Record]]:
+def _segments(records: Sequence[Record]) -> list[list[Record]]:
     """Stretches of messages between compactions; the summary opens its stretch."""
-    stretch: list[Record] = []
+    found: dict[int, list[Record]] = {}
+    number, answered = 0, False
     for record in records:
         line = record.value
-        answered = line.is_compact_summary and any(one.value.type == "assistant" for one in stretch)
-        if stretch and (line.is_boundary or answered):
-            yield stretch
-            stretch = []
+        if line.is_boundary or (line.is_compact_summary and answered):
+            number, answered = number + 1, False
         if line.message:
-            stretch.append(record)
-    if stretch:
-        yield stretch
+            found.setdefault(number, []).append(record)
+            answered = answered or line.type == "assistant"
+    return list(found.values())

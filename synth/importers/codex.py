@@ -6,16 +6,17 @@ items stand bare after a first line with the session's id. The logs hold no tool
 instructions only in newer versions.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from synth.importers.attempt import count_labels, entry, import_task
-from synth.importers.conversation import COPIED_MASK, goal_of, usage_of
+from synth.importers.attempt import count_labels, entry
+from synth.importers.conversation import COPIED_MASK, usage_of
 from synth.importers.records import (
     WHOLE,
     Entry,
     Format,
     ImportSettings,
+    Object,
     Record,
     Rejection,
     each,
@@ -44,7 +45,7 @@ _HARNESS = (
 
 def recognises(value: Any) -> bool:
     """A line with type and payload, or one of the older form."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     if value.get("type") in _TYPES:
         return is_object(value, payload=dict)
@@ -62,7 +63,7 @@ class _Stretch:
         self.rolled_back = 0
         self.counts: Any = None
 
-    def take_event(self, event: Mapping[str, Any]) -> None:
+    def take_event(self, event: Object) -> None:
         """Events repeat the items for the screen; only token counts and rollbacks say something
         new.
         """
@@ -93,18 +94,18 @@ class _Session:
         self.file: str | None = None
         self.instructions: str | None = None
         self.models: list[str] = []
-        self.sampling: dict[str, Any] = {}
+        self.sampling: Object = {}
         self.env = "codex"
         self.stretches = [_Stretch()]
 
     def take(self, record: Record) -> Rejection | None:
         """Reads a line; a rejection where it cannot be used."""
         self.file, line, now = record.file, record.value, self.stretches[-1]
-        if not isinstance(line, Mapping):
+        if not isinstance(line, dict):
             raise ValueError("a line that is no object")
         kind = line.get("type")
         payload = line.get("payload") if kind in _TYPES else line
-        if not isinstance(payload, Mapping):
+        if not isinstance(payload, dict):
             raise ValueError(f"a line of type {kind!r} without payload")
         if kind == "session_meta":  # the first counts: forked sessions repeat their ancestors'
             stated = inside(payload, "base_instructions", "text", kind=str)
@@ -128,7 +129,7 @@ class _Session:
             now.records.append(record)
         return None
 
-    def _compact(self, record: Record, payload: Mapping[str, Any]) -> Rejection | None:
+    def _compact(self, record: Record, payload: Object) -> Rejection | None:
         """What comes next sees the history that replaced the old one; older versions store the
         summary alone.
         """
@@ -159,7 +160,7 @@ class _Session:
             record,
             "codex",
             conversation,
-            import_task(self.env, goal_of(conversation)),
+            env=self.env,
             marks=count_labels(conversation, rolled_back_messages=stretch.rolled_back),
             no_turns="no answer of the model in this stretch of the session",
             model=", ".join(self.models) or None,

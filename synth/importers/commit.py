@@ -3,7 +3,7 @@ is there already stays as it is.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
@@ -36,20 +36,43 @@ _SHARD_TURNS = 20_000
 _MEGABYTE = 1_000_000
 
 
-class _Rows:
-    """Attempts of one shard while they are gathered."""
+class _Gathered:
+    """What one file gave while it is read, or what whole files gave that are not committed yet."""
 
     def __init__(self) -> None:
-        self.entries: list[Imported] = []
-        self._turns = 0
+        self.tally = ImportTally()
+        self.labels = LabelJoin()
+        self.rows: list[Imported] = []
+        self.turns = 0
+        self.shards: list[ShardLine] = []
 
-    def add(self, *entries: Imported) -> None:
-        self.entries += entries
-        self._turns += sum(len(entry.trajectory.turns) for entry in entries)
+    def take(self, entry: Entry, slots: Container[str]) -> None:
+        """Counts an entry, and keeps what is new: no attempt at one of these slots is."""
+        if isinstance(entry, Rejection):
+            self.tally.reject(entry)
+        elif isinstance(entry, Replaced):
+            self.tally.replaced.append(entry)
+        elif isinstance(entry, Labelled):
+            self.labels.keep(entry)
+        else:
+            self.labels.saw(entry)
+            present = entry.trajectory.slot_id in slots
+            self.tally.add(entry, present=present)
+            if not present:
+                self.rows.append(entry)
+                self.turns += len(entry.trajectory.turns)
+
+    def add(self, file: "_Gathered") -> None:
+        """Takes over what a file gave that is whole."""
+        self.tally.take(file.tally)
+        self.labels.add(file.labels)
+        self.rows += file.rows
+        self.turns += file.turns
+        self.shards += file.shards
 
     @property
     def full(self) -> bool:
-        return len(self.entries) >= SHARD or self._turns >= _SHARD_TURNS
+        return len(self.rows) >= SHARD or self.turns >= _SHARD_TURNS
 
 
 class Import:
@@ -63,11 +86,10 @@ class Import:
         self._bytes = 0.0
         self._told = 0
         self._wrote = False
-        self._labels = LabelJoin()
-        self._rows = _Rows()
+        self._whole = _Gathered()
         self._files: list[ImportedFile] = []
         self.ledger = Ledger(run, may_be_empty=True)
-        self.tally = ImportTally()
+        self.tally = self._whole.tally
 
     def refuse(self, rejection: Rejection) -> None:
         """A file that cannot be opened, or a folder."""
@@ -75,70 +97,40 @@ class Import:
         self.tally.reject(rejection)
 
     def take(self, opened: Opened) -> None:
-        """Reads a file and commits it, alone if it is larger than a shard, else together with
-        others.
-        """
-        file, before, on_disk = opened.file, self._bytes, _size(opened.path) or opened.file.size
-        tally, own, written = ImportTally(), _Rows(), list[ShardLine]()
+        """Reads a file; it is committed with others once there is a shard of them."""
+        file, own = opened.file, _Gathered()
+        before, on_disk = self._bytes, _size(opened.path) or opened.file.size
         self._bytes += on_disk
         try:
             for entry in opened.entries:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
-                    discard(self.ledger, written)
-                    self._labels.forget(file.name)
+                    discard(self.ledger, own.shards)
                     self.refuse(entry)
                     return
-                self._read(entry, file.name, tally, own)
-                self._tell(before + on_disk * file.read / max(1, file.size))
+                own.take(entry, self.ledger.state.slots)
+                now = int((before + on_disk * file.read / max(1, file.size)) / _MEGABYTE)
+                if now > self._told:
+                    self._progress.step(now - self._told)
+                    self._told = now
                 if own.full:
-                    written += self._written(own, tally)
-                    own = _Rows()
+                    self._write(own)
         except BaseException:
-            discard(self.ledger, written)
+            discard(self.ledger, own.shards)
             raise
-        note = ImportedFile(
-            file.name, file.sha, file.size, tally.total(["trajectories"]), dict(tally.reasons)
-        )
-        if written:
-            written += self._written(own, tally)
-            commit_files(self.ledger, [note], written)
-        self.tally.take(tally)
-        if written:
-            return
-        self._rows.add(*own.entries)
-        if note.trajectories:
-            self._files.append(note)
+        count = own.tally.total(["trajectories"])
+        note = ImportedFile(file.name, file.sha, file.size, count, dict(own.tally.reasons))
+        self._files += [note] if count else []
+        self._whole.add(own)
         # a copy of a run, grown, may come next: it must find what is there
-        if self._rows.full or isinstance(file, StoredRun):
-            self._flush()
-
-    def _read(self, entry: Entry, file: str, tally: ImportTally, own: _Rows) -> None:
-        if isinstance(entry, Rejection):
-            tally.reject(entry)
-        elif isinstance(entry, Labelled):
-            self._labels.keep(entry)
-        elif isinstance(entry, Replaced):
-            tally.replaced.append(entry)
-        else:
-            self._labels.saw(entry, file)
-            present = entry.trajectory.slot_id in self.ledger.state.slots
-            tally.add(entry, present=present)
-            if not present:
-                own.add(entry)
-
-    def _tell(self, read: float) -> None:
-        """Progress in megabytes of the sources."""
-        now = int(read / _MEGABYTE)
-        if now > self._told:
-            self._progress.step(now - self._told)
-            self._told = now
+        if own.shards or self._whole.full or isinstance(file, StoredRun):
+            self._commit()
 
     def finish(self) -> None:
         """Commits what is left, and the labels of files of their own."""
-        self._flush()
+        self._commit()
         if self._wrote and not self.ledger.state.lines:
             self.ledger.storage.prune()
-        for found in self._labels.joined():
+        for found in self._whole.labels.joined():
             if isinstance(found, Rejection):
                 self.tally.reject(found)
                 continue
@@ -151,33 +143,32 @@ class Import:
             if not self._dry_run:
                 self.ledger.commit(ref, scores=rows, name=f"labels:{place}")
 
-    def _flush(self) -> None:
-        rows, files = self._rows, self._files
-        self._rows, self._files = _Rows(), []
-        if shards := self._written(rows, self.tally):
+    def _commit(self) -> None:
+        """One line of the manifest for all files that are whole, and everything in them."""
+        self._write(self._whole)
+        files, shards = self._files, self._whole.shards
+        self._files, self._whole.shards = [], []
+        if shards:
             commit_files(self.ledger, files, shards)
 
-    def _written(self, rows: _Rows, tally: ImportTally) -> list[ShardLine]:
+    def _write(self, gathered: _Gathered) -> None:
         """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
-        if not rows.entries or self._dry_run:
-            return []
+        rows, gathered.rows, gathered.turns = gathered.rows, [], 0
+        if not rows or self._dry_run:
+            return
         self._wrote = True
-        given = [entry.trajectory for entry in rows.entries]
-        tasks = {entry.task.task_id: entry.task for entry in rows.entries}
-        marks = [
-            score
-            for entry in rows.entries
-            for score in scores(entry.trajectory.trajectory_id, entry.marks)
-        ]
+        given = [entry.trajectory for entry in rows]
+        tasks = {entry.task.task_id: entry.task for entry in rows}
+        marks = [score for one in rows for score in scores(one.trajectory.trajectory_id, one.marks)]
         ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in given]))
         line, kept, ended = self.ledger.write_shard(
             ref, given, list(tasks.values()), {"scores": marks}
         )
+        gathered.shards.append(line)
         for before, now in zip(given, kept, strict=True):
             if any(now is other for other in ended):
-                tally.end(before, now)
+                gathered.tally.end(before, now)
                 self._progress.say(ended_line(now))
-        return [line]
 
 
 def import_into(

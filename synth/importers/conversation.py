@@ -5,7 +5,7 @@ may rest on what the row does not show.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import or_
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
+from synth.importers.records import Object
 from synth.schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
 from synth.schemas.trajectory import Observation, Source, Turn, Usage
 
@@ -37,8 +38,8 @@ class ConversationBuilder:
     """
 
     def __init__(self, system_prompt: str | None = None) -> None:
-        self.messages: list[dict[str, Any]] = []
-        self.notes: list[dict[str, Any]] = []
+        self.messages: list[Object] = []
+        self.notes: list[Object] = []
         if system_prompt is not None:
             self.say("system", system_prompt)
 
@@ -71,7 +72,7 @@ class ConversationBuilder:
         thought: str | None = None,
         calls: Sequence[Any] = (),
         **note: Any,
-    ) -> dict[str, Any]:
+    ) -> Object:
         """Adds an answer of the model, with further fields of its turn (`usage`, `mask`, `raw`,
         `agent` ...); the message, and the note, may still be changed.
         """
@@ -108,7 +109,7 @@ def _any_unseen(observations: Sequence[Observation]) -> bool:
     return any(_UNSEEN.search(observation.content) for observation in observations)
 
 
-def tool_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+def tool_call(call_id: Any, name: Any, arguments: Any) -> Object:
     """A call in OpenAI's form."""
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
@@ -130,7 +131,7 @@ def text_of(content: Any) -> str:
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, Mapping):
+    if not isinstance(part, dict):
         raise ValueError(f"content part is {type(part).__name__}, no object")
     kind = part.get("type")
     text = part.get("refusal" if kind == "refusal" else "text")
@@ -146,7 +147,7 @@ def joined(*texts: str | None) -> str | None:
 
 def counted(usage: Any, *names: str) -> int:
     """A count of tokens under the first of the names that has one; 0 where none has."""
-    counts = (usage.get(name) for name in names) if isinstance(usage, Mapping) else ()
+    counts = (usage.get(name) for name in names) if isinstance(usage, dict) else ()
     return next((count for count in counts if type(count) is int and 0 <= count <= _MOST), 0)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.records import WHOLE, Rejection, one_line
+from synth.importers.records import WHOLE, Record, Rejection
 
 MAX_UNPACKED = 1 << 30
 MAX_RATIO = 200
@@ -27,6 +27,7 @@ DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 """What reading bytes that are not as they should be comes to."""
 _HELD = 16 << 20  # files up to this size are unpacked once and kept
 _CHUNK = 1 << 20
+_TAR_AT, _TAR = 257, b"ustar"
 
 
 def _zstd(path: Path) -> Any:
@@ -35,7 +36,7 @@ def _zstd(path: Path) -> Any:
     return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
 
 
-_PACKED: Mapping[bytes, Callable[[Path], Any] | str] = {
+_OPENERS: Mapping[bytes, Callable[[Path], Any] | str] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
@@ -44,89 +45,68 @@ _PACKED: Mapping[bytes, Callable[[Path], Any] | str] = {
     b"PK\x05\x06": "zip",
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"\x04\x22\x4d\x18": "lz4",
+    b"": partial(open, mode="rb"),
 }
 """By the first bytes of a file: what opens it, or the name of an archive that nothing here does."""
-_TAR_AT, _TAR = 257, b"ustar"
+
+
+Known = Mapping[int, Set[str]]
+"""Files that were imported before: hashes by size."""
 
 
 class Unpacked(msgspec.Struct):
     """A file whose content is whole: its hash and size, and where in it earlier imports of the same
-    log ended (`former`: offset, hash). `read`: bytes given out so far.
+    log ended (`former`: offset, hash). `read`: how much of it was given out so far.
     """
 
-    path: Path
     name: str
     sha: str
     size: int
-    former: tuple[tuple[int, str], ...] = ()
-    held: bytes | None = None
+    former: tuple[tuple[int, str], ...]
+    stream: Callable[[], Any]
     read: int = 0
 
     def open(self) -> io.BufferedReader:
-        """The content, as long as it was when it was hashed: what a live log has gained since
+        """The content. A live log may have gained some since it was hashed: what is beyond `size`
         belongs to the next import.
         """
-        self.read = 0
-        return io.BufferedReader(_Content(self), _CHUNK)
+        return io.BufferedReader(self.stream(), _CHUNK)
 
-    def sha_at(self, end: int) -> str:
-        """The hash under which a line that ends at this offset was first imported."""
-        return next((sha for offset, sha in self.former if end <= offset), self.sha)
-
-
-class _Content(io.RawIOBase):
-    """The first `size` bytes of a file, counted as they are read."""
-
-    def __init__(self, file: Unpacked) -> None:
-        self._file, self._left = file, file.size
-        self._stream = _opener(file.path)(file.path) if file.held is None else io.BytesIO(file.held)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fills the buffer, unless the end comes first."""
-        chunk = self._stream.read(min(len(buffer), self._left))
-        buffer[: len(chunk)] = chunk
-        self._left -= len(chunk)
-        self._file.read += len(chunk)
-        return len(chunk)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+    def record(self, locator: str, end: int | None = None) -> Record:
+        """What stands at a place, still without its value; a line that ends at the offset `end` has
+        the hash under which it was first imported.
+        """
+        first = (sha for offset, sha in self.former if end is not None and end <= offset)
+        return Record(self.name, next(first, self.sha), locator, None)
 
 
 def unpacked(
-    path: Path, name: str, known: Mapping[int, Set[str]], *, max_bytes: int = MAX_UNPACKED
+    path: Path, name: str, known: Known, *, max_bytes: int = MAX_UNPACKED
 ) -> Unpacked | Rejection:
     """Reads all of a file. `known` are the files imported before, hashes by size: those that this
     one begins with are found.
     """
-    refused = partial(Rejection, name, WHOLE)
+    whole = Record(name, "", WHOLE, None)
     try:
         if not path.is_file():
-            return refused("not_a_file", "" if path.exists() else "a broken link")
-        opener = _opener(path)
+            return whole.rejected("not_a_file", "" if path.exists() else "a broken link")
+        with path.open("rb") as raw:
+            magic = raw.read(6)
+        opener = next(how for first, how in _OPENERS.items() if magic.startswith(first))
         if isinstance(opener, str):
-            return refused("unsupported_compression", f"{opener}: unpack it first")
+            return whole.rejected("unsupported_compression", f"{opener}: unpack it first")
         limit = max(max_bytes, MAX_RATIO * path.stat().st_size)
-        stream = opener(path)
     except OSError as error:
-        return refused("unreadable", one_line(error.strerror or str(error)))
-    with closing(stream):
-        try:
-            return _hashed(stream, path, refused, known, limit)
-        except DAMAGE as error:
-            return refused("damaged_file", one_line(str(error)))
+        return whole.rejected("unreadable", error.strerror or str(error))
+    try:
+        with closing(opener(path)) as stream:
+            return _hashed(stream, partial(opener, path), whole, known, limit)
+    except DAMAGE as error:
+        return whole.rejected("damaged_file", str(error))
 
 
 def _hashed(
-    stream: Any,
-    path: Path,
-    refused: "partial[Rejection]",
-    known: Mapping[int, Set[str]],
-    limit: int,
+    stream: Any, again: Callable[[], Any], whole: Record, known: Known, limit: int
 ) -> Unpacked | Rejection:
     hashed, held, size = blake2b(digest_size=16), bytearray(), 0
     former: list[tuple[int, str]] = []
@@ -137,22 +117,13 @@ def _hashed(
         if size <= _HELD:
             held += chunk
         if held.startswith(_TAR, _TAR_AT):
-            return refused("unsupported_compression", "tar: unpack it first")
+            return whole.rejected("unsupported_compression", "tar: unpack it first")
         if size > limit:
-            return refused(
-                "file_too_large",
-                f"a packed file that unpacks to more than {limit} bytes: unpack it first",
-            )
+            told = f"a packed file that unpacks to more than {limit} bytes: unpack it first"
+            return whole.rejected("file_too_large", told)
         if ends and size == ends[-1]:
             ends.pop()
-            former += [(size, sha)] if (sha := hashed.hexdigest()) in known[size] else []
-    kept = bytes(held) if size <= _HELD else None
-    return Unpacked(path, refused.args[0], hashed.hexdigest(), size, tuple(former), kept)
-
-
-def _opener(path: Path) -> Any:
-    """What opens a file, or the name of what nothing here opens. Raises `OSError`."""
-    with path.open("rb") as raw:
-        magic = raw.read(6)
-    plain = partial(open, mode="rb")
-    return next((how for first, how in _PACKED.items() if magic.startswith(first)), plain)
+            if hashed.hexdigest() in known[size]:
+                former.append((size, hashed.hexdigest()))
+    kept = partial(io.BytesIO, bytes(held)) if size <= _HELD else again
+    return Unpacked(whole.file, hashed.hexdigest(), size, tuple(former), kept)

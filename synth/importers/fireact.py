@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import OPEN_END, entry, import_task
+from synth.importers.attempt import OPEN_END, entry
 from synth.importers.conversation import ConversationBuilder, tool_call
 from synth.importers.records import (
     Entry,
     Found,
     ImportedLabel,
     ImportSettings,
+    Object,
     Record,
     by_record,
     each,
@@ -46,7 +47,7 @@ SEVERAL_ACTIONS = "text_after_action"
 
 
 class _Episode(msgspec.Struct):
-    traj: list[dict[str, Any]] | str
+    traj: list[Object] | str
     reward: bool | float | None = None
     f1: float | None = None
     gt: Any = None
@@ -80,13 +81,11 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         record,
         "fireact",
         conversation,
-        import_task(
-            f"fireact/{dataset}",
-            conversation.opening[0].content.strip(),
-            script={} if episode.gt is None else {"answer": episode.gt},
-            benchmark=f"{dataset}/{named['split']}" if named else "fireact/unknown",
-        ),
-        marks=() if episode.f1 is None else (ImportedLabel("f1", episode.f1),),
+        env=f"fireact/{dataset}",
+        goal=conversation.opening[0].content.strip(),
+        benchmark=f"{dataset}/{named['split']}" if named else "fireact/unknown",
+        task={"script": {} if episode.gt is None else {"answer": episode.gt}},
+        marks=[] if episode.f1 is None else [ImportedLabel("f1", episode.f1)],
         no_turns="the model wrote nothing",
         passed=settings.passed(reward),
         reward=reward,
@@ -96,7 +95,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     )
 
 
-def _conversation(traj: list[dict[str, Any]] | str) -> Conversation:
+def _conversation(traj: list[Object] | str) -> Conversation:
     """Question and turns of either shape. Raises `ValueError`."""
     if isinstance(traj, str):
         parts = _ALPACA.match(traj)

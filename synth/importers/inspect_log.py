@@ -11,14 +11,15 @@ from typing import Annotated, Any
 
 import msgspec
 
-from synth.importers.attempt import End, count_labels, ends, entry, import_task
-from synth.importers.conversation import counted, goal_of, totals
-from synth.importers.inspect_messages import COUNTS, Objects, recorded, with_attachments
+from synth.importers.attempt import End, count_labels, ends, entry
+from synth.importers.conversation import counted, totals
+from synth.importers.inspect_messages import COUNTS, recorded, with_attachments
 from synth.importers.records import (
     Entry,
     Found,
     ImportedLabel,
     ImportSettings,
+    Object,
     Record,
     by_record,
     each,
@@ -26,9 +27,7 @@ from synth.importers.records import (
     is_object,
     one_line,
 )
-from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
-from synth.schemas.task import Task
 from synth.schemas.trajectory import Usage
 
 _ROUNDING = 1e-6
@@ -61,24 +60,24 @@ class _Sample(msgspec.Struct):
     epoch: Annotated[int, msgspec.Meta(le=1 << 31)]
     input: Any = None
     target: Any = None
-    messages: Objects = []
-    events: Objects = []
-    events_data: dict[str, Any] | None = None
-    output: dict[str, Any] | None = None
-    scores: dict[str, dict[str, Any]] | None = None
-    model_usage: dict[str, dict[str, Any]] | None = None
+    messages: list[Object] = []
+    events: list[Object] = []
+    events_data: Object | None = None
+    output: Object | None = None
+    scores: dict[str, Object] | None = None
+    model_usage: dict[str, Object] | None = None
     attachments: dict[str, str] | None = None
-    error: dict[str, Any] | None = None
+    error: Object | None = None
     error_retries: list[Any] | None = None
-    limit: dict[str, Any] | None = None
-    invalidation: dict[str, Any] | None = None
+    limit: Object | None = None
+    invalidation: Object | None = None
 
 
 class _Eval(msgspec.Struct, frozen=True):
     task: str = "unknown"
     model: str | None = None
-    task_args: dict[str, Any] = {}
-    model_generate_config: dict[str, Any] = {}
+    task_args: Object = {}
+    model_generate_config: Object = {}
 
 
 class _Log(msgspec.Struct):
@@ -138,13 +137,19 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     if conversation.turns and conversation.turns[0].usage is None:
         models = (sample.model_usage or {}).values()
         used = Usage(*(sum(counted(usage, name) for usage in models) for name in COUNTS))
-    config = about.model_generate_config
+    name, config = about.task.rpartition("/")[2], about.model_generate_config
+    named = [about.task_args.get(key) for key in ("split", "subset")]
+    split = next((one for one in named if isinstance(one, str)), "unknown")
     end, why = _ended(sample)
     return entry(
         record,
         "inspect",
         conversation,
-        _task(sample, about, conversation),
+        env=f"inspect/{name}",
+        goal=sample.input if isinstance(sample.input, str) else None,
+        benchmark="inspect/unknown" if name == "unknown" else f"{name}/{split}",
+        # what a scorer compares with: the agent is never shown it
+        task={"script": {"target": sample.target} if sample.target else {}},
         marks=(*labels, *counts),
         no_turns=f"no answer of the model: {why if sample.error else 'no error either'}",
         trial=max(0, sample.epoch - 1),
@@ -156,19 +161,6 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
         tools=tools,
         sampling={key: value for key, value in config.items() if value is not None},
         totals=used,
-    )
-
-
-def _task(sample: _Sample, about: _Eval, conversation: Conversation) -> Task:
-    """The target is what a scorer compares with: the agent is never shown it."""
-    name = about.task.rpartition("/")[2]
-    named = [about.task_args.get(key) for key in ("split", "subset")]
-    split = next((one for one in named if isinstance(one, str)), "unknown")
-    return import_task(
-        f"inspect/{name}",
-        sample.input if isinstance(sample.input, str) else goal_of(conversation),
-        script={"target": sample.target} if sample.target else {},
-        benchmark=f"{name}/{split}" if about.task != "unknown" else "inspect/unknown",
     )
 
 

@@ -16,7 +16,7 @@ from synth.importers.conversation import (
     tool_call,
     usage_of,
 )
-from synth.importers.records import inside
+from synth.importers.records import Object, inside
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, ToolSchema
 
@@ -24,8 +24,6 @@ _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read")
 DATASET_MASK = "dataset_input"
 """Mask of assistant messages that came with the sample's input: the model did not write them."""
-
-Objects = list[dict[str, Any]]
 
 
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
@@ -48,7 +46,7 @@ def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
 
 
 def recorded(
-    messages: Objects, events: Objects, pooled: Mapping[str, Any] | None
+    messages: list[Object], events: list[Object], pooled: Object | None
 ) -> tuple[Conversation, tuple[ToolSchema, ...], int]:
     """What a sample holds of the conversation: its messages (where it has none, because it broke
     early, those of its last model call), the tools as the calls that gave its answers last showed
@@ -76,7 +74,7 @@ def recorded(
             continue
         call = by_answer.get(str(message.get("id")), {})
         _take(chat, message, inside(call, "output", "usage", kind=dict))
-        for tool in msgspec.convert(call.get("tools") or [], Objects):
+        for tool in msgspec.convert(call.get("tools") or [], list[Object]):
             function = {
                 key: tool[key] for key in ("name", "description", "parameters") if key in tool
             }
@@ -84,12 +82,12 @@ def recorded(
     return chat.conversation(), tuple(shown.values()), from_events
 
 
-def _input(call: Mapping[str, Any], pooled: Mapping[str, Any]) -> Objects:
+def _input(call: Object, pooled: Object) -> list[Object]:
     """What a call sent: written out, or as ranges (start, end) of a pool that all calls share."""
     ranges = call.get("input_refs")
     if call.get("input") or not ranges:
-        return msgspec.convert(call.get("input") or [], Objects)
-    pool = msgspec.convert(pooled.get("messages"), Objects)
+        return msgspec.convert(call.get("input") or [], list[Object])
+    pool = msgspec.convert(pooled.get("messages"), list[Object])
     spans = msgspec.convert(ranges, list[tuple[int, int]])
     sent = [message for start, end in spans for message in pool[start:end]]
     if len(sent) != sum(end - start for start, end in spans):
@@ -97,7 +95,7 @@ def _input(call: Mapping[str, Any], pooled: Mapping[str, Any]) -> Objects:
     return sent
 
 
-def _hear(chat: ConversationBuilder, message: Mapping[str, Any]) -> None:
+def _hear(chat: ConversationBuilder, message: Object) -> None:
     text = text_of(message.get("content"))
     if message.get("role") != "tool":
         chat.say(message.get("role"), text)
@@ -111,7 +109,7 @@ def _hear(chat: ConversationBuilder, message: Mapping[str, Any]) -> None:
     )
 
 
-def _take(chat: ConversationBuilder, message: Mapping[str, Any], used: Any) -> None:
+def _take(chat: ConversationBuilder, message: Object, used: Any) -> None:
     """Adds an answer, with the tokens of its model call; blocks that are no text stay in `raw`."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []

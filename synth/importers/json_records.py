@@ -7,7 +7,6 @@ whose text is broken is a rejection of the whole file.
 
 import codecs
 import io
-import re
 from collections.abc import Iterator
 from itertools import count
 
@@ -17,7 +16,6 @@ from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is
 
 _LINES_TRIED = 20
 _SPACE = " \t\r\n"
-_BLANK = re.compile(f"[{_SPACE}]*")
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _DECODER = codecs.getincrementaldecoder("utf-8")
 _CHUNK = 1 << 20
@@ -25,8 +23,7 @@ _CHUNK = 1 << 20
 
 def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
     """Every record of a file, or why it is none."""
-    limit = settings.max_record_bytes
-    whole = Record(file.name, file.sha, WHOLE, None)
+    limit, whole = settings.max_record_bytes, file.record(WHOLE)
     with file.open() as stream:
         number, at = _start(stream)
         head = stream.peek(_CHUNK)
@@ -40,7 +37,7 @@ def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejec
         elif _is_lines(text, ends=at + len(head) >= file.size):
             yield from _lines(stream, file, number, at, limit)
         elif text.startswith("["):
-            yield from _array(_Window(stream), file, whole, limit)
+            yield from _array(_Window(stream), file, limit)
         else:
             yield _document(stream, whole, limit)
 
@@ -65,16 +62,14 @@ def _is_lines(head: str, *, ends: bool) -> bool:
     is itself a chat; and where the first line is broken, but another one that opens at the margin
     is whole.
     """
-    first, newline, rest = head.partition("\n")
+    first, *rest = head.split("\n", _LINES_TRIED)
     is_chat = first.startswith("[") and _is_message(value_at(first[1:].lstrip(_SPACE))[0])
-    if not newline and not ends:  # a first line longer than the head
-        return first.startswith("{") or is_chat
+    follows = any(line.strip() for line in rest)
     if first.strip(_SPACE) in ("{", "["):
         return False
-    if _is_whole(first):
-        return first.startswith("{") or is_chat or bool(rest.strip(_SPACE))
-    others = [line for line in rest.split("\n") if line.strip()][: _LINES_TRIED - 1]
-    return any(line.startswith(("{", "[")) and _is_whole(line) for line in others)
+    if _is_whole(first) or not (rest or ends):  # or a first line longer than the head
+        return first.startswith("{") or is_chat or follows
+    return any(line.startswith(("{", "[")) and _is_whole(line) for line in rest)
 
 
 def _is_whole(line: str) -> bool:
@@ -90,10 +85,10 @@ def _is_message(value: object) -> bool:
 def _lines(
     stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int
 ) -> Iterator[Record | Rejection]:
-    while line := stream.readline(limit + 1):
-        sha = file.sha_at(at + len(line.rstrip(b"\r\n")))
-        record = Record(file.name, sha, f"line{number}", None)
-        at += len(line)
+    # what a live log has gained since it was hashed is left for the next import
+    while line := stream.readline(min(limit + 1, file.size - at)):
+        record = file.record(f"line{number}", at + len(line.rstrip(b"\r\n")))
+        at, number = at + len(line), number + 1
         if len(line) > limit and not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
                 line = stream.readline(_CHUNK)
@@ -101,7 +96,7 @@ def _lines(
             yield record.rejected("record_too_large", f"more than {limit} bytes")
         elif text := line.decode("utf-8", "surrogateescape").strip(_SPACE):
             yield _only(text, record)
-        number += 1
+        file.read = at
 
 
 def _document(stream: io.BufferedReader, whole: Record, limit: int) -> Record | Rejection:
@@ -124,82 +119,72 @@ class _Window:
     """The text of a stream from the element under way on, which begins `at` a place in it."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream = stream
-        self._decoder = _DECODER("surrogateescape")
-        self._dropped = 0
+        self._stream, self._decoder = stream, _DECODER("surrogateescape")
+        self._ended = False
         self.text, self.at = "", 0
-        self.ended = False
-
-    @property
-    def place(self) -> int:
-        """Where the element begins in the file, in characters."""
-        return self._dropped + self.at
-
-    def more(self) -> None:
-        """Forgets what stands before the element, and takes in at least as much text as is left:
-        long values are tried a few times only.
-        """
-        self._dropped, self.text, self.at = self.place, self.text[self.at :], 0
-        chunk = self._stream.read(max(_CHUNK, len(self.text)))
-        self.ended = not chunk
-        self.text += self._decoder.decode(chunk, final=self.ended)
+        self.dropped = 0
 
     def sign(self, skip: int = 0) -> str:
         """Goes on to the next character that is no white space; none at the end of the text."""
         self.at += skip
+        while (sign := self.text[self.at : self.at + 1]) in _SPACE and (sign or not self._ended):
+            if sign:
+                self.at += 1
+            else:
+                self._more()
+        return sign
+
+    def element(self, record: Record, limit: int) -> tuple[Record | Rejection, int | None]:
+        """The element that begins here, with its end; the stream is read on until it is whole."""
         while True:
-            self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
-            if self.at < len(self.text) or self.ended:
-                return self.text[self.at : self.at + 1]
-            self.more()
+            found, end = record_at(self.text, self.at, record)
+            # what ends with the text may go on after it, as a number does
+            is_whole = end is not None and end < len(self.text)
+            hopeless = isinstance(found, Rejection) and found.reason in NEVER_WHOLE
+            if self._ended or is_whole or hopeless:
+                return found, end
+            if len(self.text) - self.at > limit:
+                return record.rejected("record_too_large", f"more than {limit} bytes"), None
+            self._more()
+
+    def _more(self) -> None:
+        """Forgets what stands before the element, and takes in at least as much text as is left:
+        long values are tried a few times only.
+        """
+        self.dropped += self.at
+        self.text, self.at = self.text[self.at :], 0
+        chunk = self._stream.read(max(_CHUNK, len(self.text)))
+        self._ended = not chunk
+        self.text += self._decoder.decode(chunk, final=self._ended)
 
 
-def _array(
-    window: _Window, file: Unpacked, whole: Record, limit: int
-) -> Iterator[Record | Rejection]:
+def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
     """The elements of an array, one at a time."""
+    whole = file.record(WHOLE)
     window.sign()
     if window.sign(skip=1) == "]":
         yield whole.rejected("empty", "an array without records")
         return
     for index in count():
-        found, end = _element(window, Record(file.name, file.sha, str(index), None), limit)
+        found, end = window.element(file.record(str(index)), limit)
+        file.read = window.dropped + window.at
         if index == 0 and isinstance(found, Record) and _is_message(found.value):
             with file.open() as again:
                 _start(again)
                 yield _document(again, whole, limit)
             return
         if end is None:
-            place = f"in the array's element {index}, at character {window.place}"
+            place = f"in the array's element {index}, at character {file.read}"
             if isinstance(found, Rejection):
                 yield whole.rejected(found.reason, f"{place}: {found.detail}")
             return
         yield found
         sign = window.sign(skip=end - window.at)
-        if sign not in (",", "]"):
-            yield _broken(window, whole, "neither , nor ]")
+        wrong = "" if sign in (",", "]") else "neither , nor ]"
+        if not wrong and window.sign(skip=1) and sign == "]":
+            wrong = "text after the array"
+        if wrong:
+            place = f"at character {window.dropped + window.at}"
+            yield whole.rejected(why(window.text[window.at :]), f"{wrong} {place}")
+        if wrong or sign == "]":
             return
-        after = window.sign(skip=1)
-        if sign == "]":
-            if after:
-                yield _broken(window, whole, "text after the array")
-            return
-
-
-def _broken(window: _Window, whole: Record, what: str) -> Rejection:
-    reason = why(window.text[window.at :])
-    return whole.rejected(reason, f"{what} at character {window.place}")
-
-
-def _element(window: _Window, record: Record, limit: int) -> tuple[Record | Rejection, int | None]:
-    """The element at the window's place with its end; the window is read on until it is whole."""
-    while True:
-        found, end = record_at(window.text, window.at, record)
-        # what ends with the text may go on after it, as a number does
-        is_whole = end is not None and end < len(window.text)
-        hopeless = isinstance(found, Rejection) and found.reason in NEVER_WHOLE
-        if window.ended or is_whole or hopeless:
-            return found, end
-        if len(window.text) - window.at > limit:
-            return record.rejected("record_too_large", f"more than {limit} bytes"), None
-        window.more()

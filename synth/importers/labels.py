@@ -13,24 +13,24 @@ class LabelJoin:
     """
 
     def __init__(self) -> None:
-        self._named: dict[str, list[tuple[str, str, tuple[int | None, ...]]]] = defaultdict(list)
+        self._named: dict[str, list[tuple[str, tuple[int | None, ...]]]] = defaultdict(list)
         self._labels: list[Labelled] = []
 
-    def saw(self, entry: Imported, file: str) -> None:
+    def saw(self, entry: Imported) -> None:
         """Remembers what a trajectory is called by its labels, if it is."""
         if entry.name is not None:
-            known = (file, entry.trajectory.trajectory_id, entry.turn_of_message)
+            known = (entry.trajectory.trajectory_id, entry.turn_of_message)
             self._named[entry.name].append(known)
 
     def keep(self, label: Labelled) -> None:
         """Remembers labels until all files are read."""
         self._labels.append(label)
 
-    def forget(self, file: str) -> None:
-        """Takes back what a file gave."""
-        self._labels = [label for label in self._labels if label.record.file != file]
-        for name, found in self._named.items():
-            self._named[name] = [known for known in found if known[0] != file]
+    def add(self, file: "LabelJoin") -> None:
+        """Takes over what a file gave that is whole."""
+        self._labels += file._labels
+        for name, found in file._named.items():
+            self._named[name] += found
 
     def joined(self) -> Iterator[tuple[Labelled, tuple[Score, ...]] | Rejection]:
         """Scores of every label that names exactly one trajectory; the others are rejections."""
@@ -43,7 +43,7 @@ class LabelJoin:
                     "together with their trajectories",
                 )
                 continue
-            ((_, identity, turns),) = found
+            ((identity, turns),) = found
             try:
                 yield label, scores(identity, label.marks(turns))
             except ValueError as error:

@@ -1,14 +1,13 @@
 """Foreign files and folders -> tasks and trajectories, or the reason why not."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from synth.importers.decompression import DAMAGE, Unpacked, unpacked
+from synth.importers.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.folders import files
 from synth.importers.json_records import records
 from synth.importers.records import (
@@ -27,7 +26,7 @@ from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
 from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
-_NOTHING: Mapping[int, Set[str]] = {}
+_NOTHING: Known = {}
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -45,14 +44,13 @@ def opened(
     *,
     format: str | Format = "auto",
     settings: ImportSettings | None = None,
-    known: Mapping[int, Set[str]] = _NOTHING,
+    known: Known = _NOTHING,
 ) -> Iterator[Opened | Rejection]:
     """Every file of the sources in sorted order; memory is bounded by one record. `format`: a name,
     or an importer of others.
 
-    `known` are the files imported before, hashes by size. A file with the content of an earlier one
-    is a rejection. Raises `ConfigError` at once where a source does not exist or no importer has
-    the format's name.
+    `known` are the files imported before. A file with the content of an earlier one is a rejection.
+    Raises `ConfigError` at once where a source does not exist or no importer has the format's name.
     """
     named = format.replace("-", "_") if isinstance(format, str) else format
     if isinstance(named, str) and named != "auto" and named not in IMPORTERS:
@@ -66,10 +64,7 @@ def opened(
 
 
 def _opened(
-    sources: Sequence[Path],
-    format: str | Format,
-    settings: ImportSettings,
-    known: Mapping[int, Set[str]],
+    sources: Sequence[Path], format: str | Format, settings: ImportSettings, known: Known
 ) -> Iterator[Opened | Rejection]:
     first_with: dict[str, str] = {}
     for found in chain.from_iterable(map(files, sources)):
@@ -77,12 +72,14 @@ def _opened(
             yield found
             continue
         path, name = found
-        is_run = path.is_dir()
-        if is_run and format not in ("auto", NAME):
+        file: Unpacked | StoredRun | Rejection
+        if not path.is_dir():
+            file = unpacked(path, name, known)
+        elif format in ("auto", NAME):
+            file = stored_run(path, name)
+        else:
             detail = f"a run of synth; `--format {NAME}` or auto reads it"
-            yield Rejection(name, WHOLE, "unknown_format", detail)
-            continue
-        file = stored_run(path, name) if is_run else unpacked(path, name, known)
+            file = Rejection(name, WHOLE, "unknown_format", detail)
         if isinstance(file, Rejection):
             yield file
         elif file.size and file.sha in first_with:
@@ -90,30 +87,10 @@ def _opened(
             yield Rejection(name, WHOLE, "duplicate_file", detail)
         else:
             first_with[file.sha] = name
-            yield Opened(
-                path,
-                file,
-                trials(path, file)
-                if isinstance(file, StoredRun)
-                else _entries(file, format, settings),
-            )
-
-
-def imported(
-    sources: Sequence[Path], *, format: str = "auto", settings: ImportSettings | None = None
-) -> Iterator[Entry]:
-    """Everything in the sources, file by file; memory is bounded by one file's trajectories. A
-    refused file gives its rejection alone.
-    """
-    return chain.from_iterable(map(_whole, opened(sources, format=format, settings=settings)))
-
-
-def _whole(found: Opened | Rejection) -> list[Entry]:
-    entries: list[Entry] = [found] if isinstance(found, Rejection) else list(found.entries)
-    for one in entries:
-        if isinstance(one, Rejection) and one.locator == WHOLE:
-            return [one]
-    return entries
+            if isinstance(file, StoredRun):
+                yield Opened(path, file, trials(path, file))
+            else:
+                yield Opened(path, file, _entries(file, format, settings))
 
 
 def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> Iterator[Entry]:
@@ -122,20 +99,27 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
 
     Last comes how many of them had characters that no text can hold, where any had.
     """
-    whole = Record(file.name, file.sha, WHOLE, None)
-    replaced: Counter[str] = Counter()
-    found = _noting(records(file, settings), replaced)
-    unknown: list[Record] = []
+    whole, replaced = file.record(WHOLE), Replaced(file.name, "", 0)
+
+    def noted() -> Iterator[Record | Rejection]:
+        for record in records(file, settings):
+            if isinstance(record, Record) and record.replaced:
+                replaced.locator = replaced.locator or record.locator
+                replaced.records += 1
+            yield record
+
+    found, unknown = noted(), list[Record]()
     try:
         for record in found:
             if isinstance(record, Rejection):
                 yield record
                 continue
             unknown.append(record)
-            reader = _reader(format, record.value)
+            reader = format_of(record.value) if format == "auto" else format
             if reader is not None:
+                reader = importer(reader) if isinstance(reader, str) else reader
                 yield from reader.read(chain(unknown, found), settings)
-                yield from (Replaced(file.name, first, count) for first, count in replaced.items())
+                yield from [replaced] if replaced.records else []
                 return
             if len(unknown) == _SNIFFED:
                 break
@@ -149,26 +133,9 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
 
 
-def _noting(
-    found: Iterator[Record | Rejection], replaced: Counter[str]
-) -> Iterator[Record | Rejection]:
-    """The same records; those in which U+FFFD stands for something else are counted under the place
-    of the first one.
-    """
-    for record in found:
-        if isinstance(record, Record) and record.replaced:
-            replaced[next(iter(replaced), record.locator)] += 1
-        yield record
-
-
-def _reader(format: str | Format, value: Any) -> Format | None:
-    name = format_of(value) if format == "auto" else format
-    return importer(name) if isinstance(name, str) else name
-
-
 def _shape(value: Any) -> str:
     """A record's outline, for the message that nobody reads it: its first keys, or its type."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return "object with " + ", ".join(repr(key) for key in list(value)[:8])
     if isinstance(value, list):
         return "array of " + (_shape(value[0]) if value else "nothing")

@@ -5,15 +5,22 @@ messages; agents on the Responses API have whole response objects among their me
 the agent is the harness; only interruptions are a person's.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.attempt import OPEN_END, count_labels, ends, entry, import_task
-from synth.importers.conversation import Count, counted, goal_of, text_of, totals, usage_of
-from synth.importers.records import Entry, ImportSettings, Record, by_record, inside, is_object
+from synth.importers.attempt import OPEN_END, count_labels, ends, entry
+from synth.importers.conversation import Count, counted, text_of, totals, usage_of
+from synth.importers.records import (
+    Entry,
+    ImportSettings,
+    Object,
+    Record,
+    by_record,
+    inside,
+    is_object,
+)
 from synth.importers.response_items import ResponseItems
 from synth.importers.swe_benchmark import swe_benchmark
 from synth.schemas.messages import Conversation
@@ -39,9 +46,9 @@ all is a run that was killed.
 
 
 class _Config(msgspec.Struct, frozen=True):
-    model: dict[str, Any] = {}
-    environment: dict[str, Any] = {}
-    agent: dict[str, Any] = {}
+    model: Object = {}
+    environment: Object = {}
+    agent: Object = {}
 
 
 class _Stats(msgspec.Struct, frozen=True):
@@ -56,7 +63,7 @@ class _About(msgspec.Struct, frozen=True):
 
 
 class _Run(msgspec.Struct):
-    messages: list[dict[str, Any]]
+    messages: list[Object]
     info: _About = _About()
     instance_id: str | None = None
 
@@ -84,7 +91,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         record,
         "mini_swe_agent",
         conversation,
-        import_task("mini_swe_agent", goal_of(conversation), benchmark=benchmark),
+        benchmark=benchmark,
         marks=count_labels(conversation),
         end=end,
         fault_detail=status,
@@ -97,7 +104,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
 FORMAT = by_record(recognises, _read)
 
 
-def _conversation(messages: list[dict[str, Any]], *, submitted: bool) -> Conversation:
+def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
     items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
     chat = items.chat
     for message in messages:
@@ -133,7 +140,7 @@ def _conversation(messages: list[dict[str, Any]], *, submitted: bool) -> Convers
     return chat.conversation()
 
 
-def _usage(used: Mapping[str, Any] | None, cost: Any) -> Usage | None:
+def _usage(used: Object | None, cost: Any) -> Usage | None:
     """Tokens as the provider reported them, cost as the agent did."""
     if not used and cost is None:
         return None

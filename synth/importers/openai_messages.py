@@ -7,15 +7,22 @@ false, `masked_turns`) are masked.
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.attempt import entry, import_task, in_order
+from synth.importers.attempt import entry, in_order
 from synth.importers.conversation import heard
-from synth.importers.records import Entry, ImportSettings, Record, by_record, is_object
+from synth.importers.records import (
+    Entry,
+    ImportSettings,
+    Object,
+    Record,
+    by_record,
+    inside,
+    is_object,
+)
 from synth.schemas.canonical import content_hash
 from synth.schemas.messages import from_messages
 from synth.schemas.trajectory import Source
@@ -33,8 +40,8 @@ class _Masked(msgspec.Struct):
 
 
 class _Chat(msgspec.Struct):
-    messages: list[dict[str, Any]]
-    tools: list[dict[str, Any]] | str | None = None
+    messages: list[Object]
+    tools: list[Object] | str | None = None
     reward: float | None = None
     success: bool | None = None
     outcome: str | None = None
@@ -48,7 +55,7 @@ def recognises(value: Any) -> bool:
     """Chat messages whose calls are nested under `function`; flat calls and `requestor` are other
     formats' (tau2).
     """
-    messages = value.get("messages") if isinstance(value, Mapping) else value
+    messages = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(messages, list) or not messages:
         return False
     for message in messages:
@@ -57,7 +64,7 @@ def recognises(value: Any) -> bool:
         calls = message.get("tool_calls") or []
         if not isinstance(calls, list):
             return False
-        if any(isinstance(call, Mapping) and "function" not in call for call in calls):
+        if any(isinstance(call, dict) and "function" not in call for call in calls):
             return False
     return True
 
@@ -86,18 +93,15 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         record,
         "openai_messages",
         replace(conversation, turns=tuple(turns)),
-        import_task(
-            "openai_messages",
-            next(filter(None, said), prompt),
-            env_config={"system_prompt": content_hash(prompt)},
-            benchmark=chat.benchmark,
-            split=chat.split if isinstance(chat.split, str) and chat.split else None,
-        ),
+        goal=next(filter(None, said), prompt),
+        benchmark=chat.benchmark,
+        split=inside(chat.split, kind=str) or None,
+        task={"env_config": {"system_prompt": content_hash(prompt)}},
         passed=passed,
         reward=chat.reward,
         model=chat.model,
         tools=msgspec.convert(
-            json.loads(tools) if isinstance(tools, str) else tools, tuple[dict[str, Any], ...]
+            json.loads(tools) if isinstance(tools, str) else tools, tuple[Object, ...]
         ),
         no_turns="no assistant message",
     )

@@ -2,7 +2,7 @@
 attempts, labels, formats.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,8 @@ WHOLE = "file"
 damaged file leaves nothing behind.
 """
 
+Object = dict[str, Any]
+"""A JSON object."""
 UNEXPECTED = (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What reading a value of another shape than a format's comes to."""
 
@@ -76,7 +78,7 @@ def joined_record(records: Sequence[Record], place: str, value: Any) -> Record:
     return Record(last.file, last.sha, place, value, content)
 
 
-class Replaced(msgspec.Struct, frozen=True):
+class Replaced(msgspec.Struct):
     """How many records of a file had lone surrogates, for which U+FFFD stands now, and the first of
     them.
     """
@@ -220,7 +222,7 @@ def is_object(value: Any, *keys: str, **kinds: type) -> bool:
     others.
     """
     return (
-        isinstance(value, Mapping)
+        isinstance(value, dict)
         and all(key in value for key in keys)
         and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
     )

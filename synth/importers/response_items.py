@@ -3,7 +3,7 @@ world is one assistant message.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from synth.importers.conversation import (
@@ -13,7 +13,7 @@ from synth.importers.conversation import (
     text_of,
     tool_call,
 )
-from synth.importers.records import inside
+from synth.importers.records import Object, inside
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
@@ -41,14 +41,14 @@ class ResponseItems:
     def __init__(self, is_harness: Callable[[str], bool]) -> None:
         self.chat = ConversationBuilder()
         self._is_harness = is_harness
-        self._answer: dict[str, Any] | None = None
+        self._answer: Object | None = None
         self._opaque: list[Any] = []
 
     def add(self, item: Any) -> bool:
         """Takes one item; False where its kind is not known. Raises `ValueError` for one that is
         malformed.
         """
-        if not isinstance(item, Mapping):
+        if not isinstance(item, dict):
             raise ValueError(f"response item is {type(item).__name__}, no object")
         kind = item.get("type", "message" if "role" in item else None)
         if not isinstance(kind, str):
@@ -61,7 +61,7 @@ class ResponseItems:
             self.end()
             told: Any = item.get("output")
             failed = inside(told, "success") is False
-            output = told.get("content") if isinstance(told, Mapping) else told
+            output = told.get("content") if isinstance(told, dict) else told
             self.chat.result(text_of(output), item.get("call_id"), error=failed)
         elif kind == "message" and role != "assistant":
             self.end()
@@ -83,7 +83,7 @@ class ResponseItems:
         """What the model gives next belongs to another call."""
         self._answer = None
 
-    def _write(self, item: Mapping[str, Any], kind: str) -> None:
+    def _write(self, item: Object, kind: str) -> None:
         """Adds what the model gave to its answer under way."""
         told = item.get("content") or None if kind == "reasoning" else item.get("content")
         text = text_of(told) if kind in ("message", "reasoning") else ""

@@ -14,13 +14,14 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import OPEN_END, count_labels, ends, entry, import_task
-from synth.importers.conversation import ConversationBuilder, Count, goal_of, joined, text_of
+from synth.importers.attempt import OPEN_END, count_labels, ends, entry
+from synth.importers.conversation import ConversationBuilder, Count, joined, text_of
 from synth.importers.records import (
     Entry,
     Found,
     ImportedLabel,
     ImportSettings,
+    Object,
     Record,
     by_record,
     each,
@@ -58,9 +59,9 @@ class _Message(msgspec.Struct):
     is_demo: bool | None = None
     thought: str | None = None
     action: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[Object] | None = None
     tool_call_ids: list[str] | None = None
-    thinking_blocks: list[dict[str, Any]] | None = None
+    thinking_blocks: list[Object] | None = None
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -153,11 +154,8 @@ def _read(record: Record, trial: int) -> Entry:
         record,
         "swe_agent",
         conversation,
-        import_task(
-            "swe_agent",
-            text or goal_of(conversation),
-            benchmark=swe_benchmark(problem, image, conversation.turns),
-        ),
+        goal=text or None,
+        benchmark=swe_benchmark(problem, image, conversation.turns),
         marks=(*times, *counts),
         no_turns="no message of the agent's own: no result, not a failure",
         trial=trial,

@@ -19,6 +19,7 @@ from synth.importers.records import (
     Found,
     ImportedLabel,
     ImportSettings,
+    Object,
     Record,
     by_record,
     each,
@@ -78,23 +79,23 @@ class _Simulation(msgspec.Struct):
     seed: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None = None
     termination_reason: str | None = None
     reward_info: _RewardInfo | None = None
-    task: dict[str, Any] | None = None
-    run_info: dict[str, Any] = {}
+    task: Object | None = None
+    run_info: Object = {}
     policy: str | None = None
 
 
 class _Info(msgspec.Struct, frozen=True):
     """What a document says of the run."""
 
-    agent_info: dict[str, Any] | None = None
-    environment_info: dict[str, Any] | None = None
+    agent_info: Object | None = None
+    environment_info: Object | None = None
 
 
 class _Results(msgspec.Struct):
     """Of a document: what all its simulations share."""
 
     simulations: list[Any]
-    tasks: list[dict[str, Any]] | None = None
+    tasks: list[Object] | None = None
     info: _Info | None = None
 
 
@@ -125,7 +126,7 @@ FORMAT = by_record(recognises, _simulations, as_declared)
 
 
 def _simulation(
-    record: Record, run: _Info, tasks: Mapping[str, Mapping[str, Any]], settings: ImportSettings
+    record: Record, run: _Info, tasks: Mapping[str, Object], settings: ImportSettings
 ) -> Entry:
     simulation = msgspec.convert(record.value, _Simulation)
     agent, world = run.agent_info, run.environment_info
@@ -149,12 +150,12 @@ def _simulation(
         record,
         "tau2",
         conversation,
-        tau2_task(
+        **tau2_task(
             simulation.task or tasks.get(str(simulation.task_id)) or {},
             inside(world, "domain_name", kind=str),
             conversation,
         ),
-        marks=tuple(labels),
+        marks=labels,
         # an attempt that broke before the agent's first word is a fault, not nothing
         no_turns=None if fault else "the agent said nothing: no result, not a failure",
         passed=passed,
@@ -169,7 +170,7 @@ def _simulation(
             tool for tool in inside(world, "tool_defs", kind=list) or () if isinstance(tool, dict)
         ),
         check_result=None if termination in LIMITS or fault else _checked(info, passed),
-        declared=DeclaredTrial(simulation.trial, simulation.task_id),
+        beside={"declared": DeclaredTrial(simulation.trial, simulation.task_id)},
     )
 
 

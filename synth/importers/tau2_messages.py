@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.conversation import ConversationBuilder, tool_call, usage_of
-from synth.importers.records import ImportedLabel
+from synth.importers.records import ImportedLabel, Object
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import Usage
 
@@ -47,7 +47,7 @@ def dialogue(
     out of its sight: a user's message with calls goes to its tools. Raises `ValueError`.
     """
     chat, labels = ConversationBuilder(policy), list[ImportedLabel]()
-    asked: list[dict[str, Any]] = []
+    asked: list[Object] = []
     flat = [
         one
         for message in messages
@@ -86,7 +86,7 @@ def _usage(message: Message) -> Usage:
     return usage_of(message.usage, "prompt_tokens", "completion_tokens", "", message.cost)
 
 
-def _answer(asked: Sequence[dict[str, Any]], message: Message) -> None:
+def _answer(asked: Sequence[Object], message: Message) -> None:
     """Puts a tool's result beside the user's call that it answers."""
     for call in reversed(asked):
         if call["id"] == message.id and "result" not in call:

@@ -2,21 +2,19 @@
 what is checked.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from synth.importers.attempt import gold_action, import_task
+from synth.importers.attempt import gold_action
 from synth.importers.conversation import heard
-from synth.importers.records import inside
+from synth.importers.records import Object, inside
 from synth.schemas.messages import Conversation
-from synth.schemas.task import Task
 from synth.schemas.trajectory import Source
 
 _CHECKED = ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
 
 
-def tau2_task(task: Mapping[str, Any], domain: str | None, conversation: Conversation) -> Task:
-    """The task of an attempt; what the user first said stands in where the file holds no task.
+def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> Object:
+    """What `entry` is told of the task of an attempt; what the user first said stands in where the file holds no task.
 
     A task is what its user is told, not its number: numbers are reused, and one number has had two
     texts. Gold are the agent's actions only; those that the user is expected to take are part of
@@ -31,22 +29,22 @@ def tau2_task(task: Mapping[str, Any], domain: str | None, conversation: Convers
         if not isinstance(one.get("name"), str):
             raise ValueError(f"evaluation_criteria.actions[{at}] has no name")
     gold = tuple(gold_action(at, one["name"], one.get("arguments") or {}) for at, one in of_agent)
-    return import_task(
-        f"tau2/{where}",
-        _goal(told, conversation),
-        gold=None if expected is None else gold,
-        script=_present(
-            persona=inside(task, "user_scenario", "persona"),
-            instructions=told,
-            user_actions=[one for one in actions if one.get("requestor") == "user"],
-            **{name: inside(task, "evaluation_criteria", name) for name in _CHECKED},
-        ),
-        env_config=_present(
-            initial_state=_present(**inside(task, "initial_state", kind=dict) or {}),
-            ticket=task.get("ticket"),
-        ),
-        benchmark=f"tau2-bench/{where}",
-    )
+    script = {name: inside(task, "evaluation_criteria", name) for name in _CHECKED}
+    by_user = [one for one in actions if one.get("requestor") == "user"]
+    persona = inside(task, "user_scenario", "persona")
+    state = _present(inside(task, "initial_state", kind=dict) or {})
+    return {
+        "env": f"tau2/{where}",
+        "goal": _goal(told, conversation),
+        "benchmark": f"tau2-bench/{where}",
+        "task": {
+            "gold": None if expected is None else gold,
+            "script": _present(
+                {"persona": persona, "instructions": told, "user_actions": by_user, **script}
+            ),
+            "env_config": _present({"initial_state": state, "ticket": task.get("ticket")}),
+        },
+    }
 
 
 def _goal(told: Any, conversation: Conversation) -> str:
@@ -58,6 +56,6 @@ def _goal(told: Any, conversation: Conversation) -> str:
     return "\n".join(filter(None, parts)) or next(filter(None, said), "")
 
 
-def _present(**values: Any) -> dict[str, Any]:
+def _present(values: Object) -> Object:
     """Without what is empty: versions of the format differ in the keys that they leave out."""
     return {name: value for name, value in values.items() if value not in (None, [], {}, "")}

@@ -13,17 +13,17 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import as_declared, entry, gold_action, import_task
+from synth.importers.attempt import as_declared, entry, gold_action
 from synth.importers.records import (
     DeclaredTrial,
     Entry,
     ImportSettings,
+    Object,
     Record,
     by_record,
     is_object,
 )
 from synth.schemas.messages import from_messages
-from synth.schemas.task import Task
 
 AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""
@@ -40,7 +40,7 @@ _DOMAIN_NAME = re.compile(r"^(?P<model>[A-Za-z0-9.-]+?)-(?:airline|retail)\b")
 
 class _Action(msgspec.Struct):
     name: str
-    kwargs: dict[str, Any] = {}
+    kwargs: Object = {}
 
 
 class _Task(msgspec.Struct):
@@ -56,7 +56,7 @@ class _Info(msgspec.Struct):
 
 class _Result(msgspec.Struct):
     info: _Info
-    traj: list[dict[str, Any]] | None = None
+    traj: list[Object] | None = None
     reward: float | None = None
     task_id: Any = None
     trial: Any = None
@@ -69,47 +69,42 @@ def recognises(value: Any) -> bool:
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
     result = msgspec.convert(record.value, _Result)
-    messages = result.traj or []
+    task, messages = result.info.task, result.traj or []
     conversation = from_messages(messages)
+    # the instruction is what the user simulator was told; the policy text names the domain
+    named = _DOMAIN.search((conversation.system_prompt or "")[:2000])
+    domain = named[1].lower() if named else None
+    script: Object = {"user_id": task.user_id, "outputs": task.outputs}
+    gold = tuple(gold_action(at, one.name, one.kwargs) for at, one in enumerate(task.actions or ()))
     model, sampling = _model_and_sampling(record.file_name)
-    labelled = bool(messages) and "index" in messages[0]
-    turn = itertools.count()
+    beside: Object = {"declared": DeclaredTrial(result.trial, result.task_id)}
+    if messages and "index" in messages[0]:
+        turn = itertools.count()
+        beside["name"] = f"{AGENTRX}/{result.task_id}"
+        beside["turn_of_message"] = tuple(
+            next(turn) if message.get("role") == "assistant" else None for message in messages
+        )
     return entry(
         record,
         "tau_bench",
         conversation,
-        _task(result.info.task, conversation.system_prompt or ""),
+        env=f"tau_bench/{domain or 'unknown'}",
+        goal=task.instruction,
+        benchmark=f"tau-bench/{domain or 'test'}",
+        task={
+            "gold": None if task.actions is None else gold,
+            "script": {key: value for key, value in script.items() if value},
+        },
         passed=settings.passed(result.reward, ROUNDING),
         reward=result.reward,
         model=model,
         sampling=sampling,
         no_turns="the agent said nothing: no result, not a failure",
-        declared=DeclaredTrial(result.trial, result.task_id),
-        name=f"{AGENTRX}/{result.task_id}" if labelled else None,
-        turn_of_message=tuple(
-            next(turn) if message.get("role") == "assistant" else None for message in messages
-        ),
+        beside=beside,
     )
 
 
 FORMAT = by_record(recognises, _read, as_declared)
-
-
-def _task(task: _Task, system_prompt: str) -> Task:
-    """The instruction is what the user simulator was told; domain by the policy text, `unknown`
-    where that names none.
-    """
-    named = _DOMAIN.search(system_prompt[:2000])
-    domain = named[1].lower() if named else None
-    script: dict[str, Any] = {"user_id": task.user_id, "outputs": task.outputs}
-    gold = [gold_action(at, one.name, one.kwargs) for at, one in enumerate(task.actions or ())]
-    return import_task(
-        f"tau_bench/{domain or 'unknown'}",
-        task.instruction,
-        gold=None if task.actions is None else tuple(gold),
-        script={key: value for key, value in script.items() if value},
-        benchmark=f"tau-bench/{domain or 'test'}",
-    )
 
 
 def _model_and_sampling(file_name: str) -> tuple[str | None, dict[str, float]]:

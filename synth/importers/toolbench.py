@@ -12,9 +12,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.attempt import entry, import_task
+from synth.importers.attempt import entry
 from synth.importers.conversation import ConversationBuilder, tool_call
-from synth.importers.records import Entry, Imported, ImportSettings, Record, by_record, is_object
+from synth.importers.records import (
+    Entry,
+    Imported,
+    ImportSettings,
+    Object,
+    Record,
+    by_record,
+    is_object,
+)
 from synth.schemas.messages import Conversation, from_messages
 from synth.schemas.outcome import Termination
 
@@ -39,8 +47,8 @@ class _Tree(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     query: str
-    function: list[dict[str, Any]] = []
-    train_messages: list[list[dict[str, Any]]] = []
+    function: list[Object] = []
+    train_messages: list[list[Object]] = []
 
 
 class _Search(msgspec.Struct):
@@ -64,7 +72,6 @@ def _read(record: Record, settings: ImportSettings) -> list[Entry]:
     asked = [{"role": "user", "content": answer.query}]
     prompt = from_messages(answer.train_messages[0][:2] if answer.train_messages else asked)
     opening = prompt.opening or from_messages(asked).opening
-    task = import_task("toolbench", answer.query, benchmark="toolbench/unknown")
     found: list[Entry] = []
     before: list[_Node] = []
     parent: str | None = None
@@ -81,7 +88,8 @@ def _read(record: Record, settings: ImportSettings) -> list[Entry]:
             record.part(f"path/{index}", [record.content, index]) if index else record,
             "toolbench",
             replace(said, system_prompt=prompt.system_prompt, opening=opening),
-            task,
+            goal=answer.query,
+            benchmark="toolbench/unknown",
             trial=index,
             passed=passed,
             end=(termination, None),

@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import entry, import_task
+from synth.importers.attempt import entry
 from synth.importers.records import (
     Blamed,
     Entry,
     ImportedLabel,
     ImportSettings,
+    Object,
     Record,
     by_record,
     is_object,
@@ -46,7 +47,7 @@ class _Run(msgspec.Struct):
     mistake_reason: str | None = None
     is_correct: bool | None = None
     is_corrected: bool | None = None
-    system_prompt: dict[str, Any] | str | None = None
+    system_prompt: Object | str | None = None
     level: Any = None
     ground_truth: Any = None
     groundtruth: Any = None
@@ -65,29 +66,28 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     step, count = int(run.mistake_step), len(run.history)
     if not 0 <= step < count:
         raise ValueError(f"mistake_step {step} of {count} messages")
-    answer = run.ground_truth if run.ground_truth is not None else run.groundtruth
-    has_names = any(message.name for message in run.history)
-    task = import_task(
-        "who_and_when",
-        run.question,
-        env_config={"system_prompts": run.system_prompt}
-        if run.system_prompt and isinstance(run.system_prompt, dict)
-        else {},
-        script={} if answer is None else {"answer": answer},
-        difficulty={} if run.level is None else {"level": run.level},
-        benchmark=f"who-and-when/{'algorithm-generated' if has_names else 'hand-crafted'}",
-    )
-    solved = run.is_correct if run.is_correct is not None else run.is_corrected
-    blamed = Blamed(
-        message=step,
-        agent=run.mistake_agent,
-        speaker=run.history[step].speaker,
-        reason=run.mistake_reason,
-    )
+    speaker = run.history[step].speaker
     turn = sum(message.speaker is not None for message in run.history[:step])
-    at = None if blamed.speaker is None else turn
-    mistake = ImportedLabel("who_and_when.mistake", 1.0, at, blamed)
-    return entry(record, "who_and_when", conversation, task, marks=(mistake,), passed=bool(solved))
+    agent, reason = run.mistake_agent, run.mistake_reason
+    blamed = Blamed(message=step, agent=agent, speaker=speaker, reason=reason)
+    at = None if speaker is None else turn
+    answer = run.ground_truth if run.ground_truth is not None else run.groundtruth
+    prompts = run.system_prompt if isinstance(run.system_prompt, dict) else {}
+    generated = any(message.name for message in run.history)
+    return entry(
+        record,
+        "who_and_when",
+        conversation,
+        goal=run.question,
+        benchmark=f"who-and-when/{'algorithm-generated' if generated else 'hand-crafted'}",
+        task={
+            "env_config": {"system_prompts": prompts} if prompts else {},
+            "script": {} if answer is None else {"answer": answer},
+            "difficulty": {} if run.level is None else {"level": run.level},
+        },
+        marks=[ImportedLabel("who_and_when.mistake", 1.0, at, blamed)],
+        passed=bool(run.is_correct if run.is_correct is not None else run.is_corrected),
+    )
 
 
 FORMAT = by_record(recognises, _read)

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.importers import inspect_log, mini_swe_agent, swe_agent
-from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection, Replaced
 from synth.importers.registry import format_of
 from synth.schemas.trajectory import Trajectory
@@ -27,6 +26,7 @@ from tests.synth.importers import (
     test_mini_swe_agent,
     test_swe_agent,
 )
+from tests.synth.importers.imports import imported
 
 ANSWERS = [
     {"role": "assistant", "content": None, "tool_calls": [test_mini_swe_agent.call("a")]},

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from synth.importers.load import Opened, imported, opened
+from synth.importers.load import Opened, opened
 from synth.importers.records import Imported
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import SampledBy, Source, Usage
-from tests.synth.importers.imports import read_lines
+from tests.synth.importers.imports import imported, read_lines
 
 
 def line(

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.importers.decompression import Unpacked, unpacked
-from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.schemas.errors import ConfigError
+from tests.synth.importers.imports import imported
 
 CHAT = {
     "messages": [

@@ -9,9 +9,9 @@ import pytest
 
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.schemas.trajectory import Turn
+from tests.synth.importers.imports import imported
 
 
 def load(
