@@ -18,7 +18,7 @@ from synth.importers.conversation import (
     COPIED_MASK,
     ConversationBuilder,
     Count,
-    text_of,
+    counted,
     tool_call,
     totals,
 )
@@ -88,17 +88,10 @@ class _Step(msgspec.Struct):
     extra: Any = None
 
 
-class _FinalMetrics(msgspec.Struct):
-    total_prompt_tokens: Count | None = None
-    total_completion_tokens: Count | None = None
-    total_cached_tokens: Count | None = None
-    total_cost_usd: float | None = None
-
-
 class _Document(msgspec.Struct):
     agent: _Agent
     steps: list[_Step]
-    final_metrics: _FinalMetrics | None = None
+    final_metrics: Object | None = None
     extra: Any = None
 
 
@@ -109,7 +102,7 @@ def recognises(value: Any) -> bool:
 
 def _documents(record: Record, settings: ImportSettings) -> Iterator[Entry]:
     """A document, followed by the sub-agents that it embeds."""
-    version = inside(record.value, "schema_version", kind=str)
+    version = inside(record.value, "schema_version", str)
     if version is not None and not _VERSION.fullmatch(version):
         yield record.rejected("unsupported_version", f"{version}: ATIF-v1.0 to v1.x are read")
         return
@@ -117,7 +110,7 @@ def _documents(record: Record, settings: ImportSettings) -> Iterator[Entry]:
     while waiting:
         part, role = waiting.pop()
         yield from each([part], partial(_read, role=role))
-        embedded = inside(part.value, "subagent_trajectories", kind=list) or []
+        embedded = inside(part.value, "subagent_trajectories", list) or []
         parts = [(one, "/subagent") for one in part.parts("subagent_trajectories", embedded)]
         waiting += reversed(parts)
 
@@ -130,23 +123,19 @@ def _read(record: Record, role: str) -> Entry:
     chat = ConversationBuilder()
     for place, step in enumerate(document.steps, start=1):
         if step.step_id != place:
-            raise ValueError(
-                f"step {place} has step_id {step.step_id}: steps are numbered from 1 without gaps"
-            )
+            told = f"step {place} has step_id {step.step_id}"
+            raise ValueError(f"{told}: steps are numbered from 1 without gaps")
         if step.source not in ("user", "system", "agent"):
-            raise ValueError(
-                f"step {place} has source {step.source!r}: none of system, user, agent"
-            )
+            told = f"step {place} has source {step.source!r}"
+            raise ValueError(f"{told}: none of system, user, agent")
         _take(chat, step)
     conversation = chat.conversation()
     used, final = totals(conversation.turns), document.final_metrics
-    if used == Usage() and final is not None:  # no step has metrics
-        used = Usage(
-            final.total_prompt_tokens or 0,
-            final.total_completion_tokens or 0,
-            final.total_cached_tokens or 0,
-            cost_usd=final.total_cost_usd,
+    if used == Usage():  # no step has metrics
+        prompt, completion, cached = (
+            counted(final, f"total_{name}_tokens") for name in ("prompt", "completion", "cached")
         )
+        used = Usage(prompt, completion, cached, 0, inside(final, "total_cost_usd", float))
     own = _own(document.extra)
     return entry(
         record,
@@ -167,21 +156,20 @@ def _take(chat: ConversationBuilder, step: _Step) -> None:
     """Adds what was said, then the results of its calls (without an id: of the calls that are left,
     in order); those of no call are the environment's.
     """
-    text, calls = text_of(step.message), step.tool_calls or []
+    calls = [
+        tool_call(call.tool_call_id, call.function_name, call.arguments)
+        for call in step.tool_calls or ()
+    ]
     if step.source == "agent":
-        chat.answer(
-            text or None,
-            thought=step.reasoning_content,
-            calls=[tool_call(one.tool_call_id, one.function_name, one.arguments) for one in calls],
-            **_note(step),
-        )
+        thought, note = step.reasoning_content, _note(step)
+        chat.answer(step.message or None, thought=thought, calls=calls, **note)
     else:
-        chat.say(step.source, text)
+        chat.say(step.source, step.message)
     results = step.observation.results if step.observation else []
     left = len(calls) - sum(result.source_call_id is not None for result in results)
     for result in results:
         handed_over = result.content is None and result.subagent_trajectory_ref is not None
-        told = text_of([{"type": "subagent_trajectory"}] if handed_over else result.content)
+        told = [{"type": "subagent_trajectory"}] if handed_over else result.content
         if result.source_call_id is None and left <= 0:
             chat.harness(told)
             continue
@@ -191,25 +179,29 @@ def _take(chat: ConversationBuilder, step: _Step) -> None:
 
 def _note(step: _Step) -> Object:
     """Usage and token ids of a step; one that is not one inference of this run carries no loss."""
-    calls, metrics = step.llm_call_count, step.metrics
-    mask = _own(step.extra).mask
     if step.is_copied_context:
         return {"mask": COPIED_MASK}
+    calls, metrics = step.llm_call_count, step.metrics
+    mask = _own(step.extra).mask
     if calls not in (None, 1):
         mask = "several_model_calls" if calls else "no_model_call"
     if metrics is None:
         return {"mask": mask}
-    usage = Usage(
-        metrics.prompt_tokens or 0,
-        metrics.completion_tokens or 0,
-        metrics.cached_tokens or 0,
-        1 if calls is None else calls,
-        metrics.cost if metrics.cost_usd is None else metrics.cost_usd,
-    )
-    ids = ("prompt_token_ids", "completion_token_ids", "logprobs")
-    return {"usage": usage, "mask": mask} | {name: getattr(metrics, name) for name in ids}
+    return {
+        "mask": mask,
+        "usage": Usage(
+            metrics.prompt_tokens or 0,
+            metrics.completion_tokens or 0,
+            metrics.cached_tokens or 0,
+            1 if calls is None else calls,
+            metrics.cost if metrics.cost_usd is None else metrics.cost_usd,
+        ),
+        "prompt_token_ids": metrics.prompt_token_ids,
+        "completion_token_ids": metrics.completion_token_ids,
+        "logprobs": metrics.logprobs,
+    }
 
 
 def _own(extra: Any) -> _Own:
     """What synth wrote in an `extra`; nothing in those of other writers."""
-    return msgspec.convert(inside(extra, OWN, kind=dict) or {}, _Own)
+    return msgspec.convert(inside(extra, OWN, dict) or {}, _Own)

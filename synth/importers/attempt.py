@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.importers.conversation import goal_of, totals
-from synth.importers.records import Entry, Imported, ImportedLabel, Record
+from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import trajectory_id
 from synth.schemas.messages import Conversation
@@ -27,12 +27,10 @@ SEEN_FIRST = 500
 """Records looked at before it is decided whether a file's trial numbers are any."""
 
 
-def ends(table: Mapping[str, str]) -> dict[str, End]:
-    """The end that each of a source's own words stands for; `table` lists the words below our
-    termination, below `fault <kind>` for a fault.
-    """
+def ends(format: str) -> dict[str, End]:
+    """The end that each of a source's own words stands for, as `words.toml` has them."""
     found: dict[str, End] = {}
-    for end, words in table.items():
+    for end, words in WORDS[format]["ends"].items():
         termination, _, fault = end.partition(" ")
         stands_for = Termination(termination), Fault(fault) if fault else None
         found |= dict.fromkeys(words.split(), stands_for)

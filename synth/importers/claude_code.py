@@ -5,7 +5,6 @@ conversations begun anew in the same file are trajectories of their own; branche
 back on are rejections. The logs hold neither the system prompt nor the tools.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from synth.importers.conversation import (
 )
 from synth.importers.records import (
     WHOLE,
+    WORDS,
     Entry,
     Format,
     ImportSettings,
@@ -40,28 +40,9 @@ from synth.schemas.outcome import Fault, Termination
 from synth.schemas.trajectory import SampledBy, Usage
 
 _SPEAKS = ("user", "assistant")
-_PROGRAM_LINES = (
-    "summary file-history-snapshot queue-operation progress attachment system turn_end "
-    "custom-title ai-title agent-name agent-color tag pr-link last-prompt mode permission-mode "
-    "worktree-state content-replacement saved_hook_context hook task-summary"
-)
-_SILENT = frozenset(_PROGRAM_LINES.split())
-"""Types of lines that record the program, not the conversation."""
-_BEFORE = {
-    "summary": "leafUuid",
-    "file-history-snapshot": "messageId",
-    "queue-operation": "sessionId",
-}
-"""Lines that may stand before the first message, and a key that each of them has."""
+_SILENT = frozenset(WORDS["claude_code"]["silent"].split())
 _SYNTHETIC = "<synthetic>"
-_HARNESS = (
-    "[Request interrupted by user",
-    "<command-name>",
-    "<local-command-",
-    "<bash-",
-    "<system-reminder>",
-    "<task-notification>",
-)
+_HARNESS = tuple(WORDS["claude_code"]["harness"])
 _SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -71,7 +52,7 @@ def recognises(value: Any) -> bool:
         return False
     if value["type"] in (*_SPEAKS, "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
-    return _BEFORE.get(value["type"]) in value
+    return WORDS["claude_code"]["before"].get(value["type"]) in value
 
 
 def trajectories(
@@ -132,7 +113,7 @@ def _conversation(records: Iterable[Record]) -> Conversation:
     `ValueError`.
     """
     chat = ConversationBuilder()
-    replies: dict[str, tuple[Object, Object, list[Any]]] = {}
+    replies: dict[str, tuple[Object, Object]] = {}
     for record in records:
         line, message = record.value, record.value.message
         parts = message.content
@@ -143,8 +124,8 @@ def _conversation(records: Iterable[Record]) -> Conversation:
             continue
         name = message.id or record.locator
         if name not in replies:
-            replies[name] = (chat.answer(), chat.notes[-1], [])
-        answer, note, kept = replies[name]
+            replies[name] = (chat.answer(), chat.notes[-1])
+        answer, note = replies[name]
         for part in parts:
             kind = inside(part, "type")
             if kind == "text":
@@ -153,8 +134,7 @@ def _conversation(records: Iterable[Record]) -> Conversation:
                 call = tool_call(part.get("id"), part.get("name"), part.get("input"))
                 answer["tool_calls"].append(call)
             else:
-                kept.append(part)
-                note["raw"] = json.dumps(kept, ensure_ascii=False)
+                note.setdefault("raw", []).append(part)
             if kind == "thinking":
                 thought = str(part.get("thinking") or "")
                 answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
@@ -173,7 +153,7 @@ def _hear(chat: ConversationBuilder, line: Line, parts: Iterable[Any]) -> None:
     for part in parts:
         if inside(part, "type") == "tool_result":
             failed = part.get("is_error") is True
-            chat.result(text_of(part.get("content")), part.get("tool_use_id"), error=failed)
+            chat.result(part.get("content"), part.get("tool_use_id"), error=failed)
             continue
         text = text_of([part])
         if line.is_meta or line.is_compact_summary or text.lstrip().startswith(_HARNESS):

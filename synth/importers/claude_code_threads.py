@@ -27,7 +27,7 @@ class Message(msgspec.Struct):
 
     def ids(self, kind: str, key: str) -> set[Any]:
         """The ids that its blocks of a kind have."""
-        parts = inside(self.content, kind=list) or ()
+        parts = self.content if isinstance(self.content, list) else []
         return {part[key] for part in parts if inside(part, "type") == kind and key in part}
 
 

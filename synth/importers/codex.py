@@ -13,6 +13,7 @@ from synth.importers.attempt import count_labels, entry
 from synth.importers.conversation import COPIED_MASK, usage_of
 from synth.importers.records import (
     WHOLE,
+    WORDS,
     Entry,
     Format,
     ImportSettings,
@@ -26,28 +27,16 @@ from synth.importers.records import (
 )
 from synth.importers.response_items import ResponseItems
 
-_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_LINES = WORDS["codex"]["lines"]
+_HARNESS = tuple(WORDS["codex"]["harness"])
 _COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens")
-_HARNESS = (
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<turn_aborted>",
-    "<user_shell_command>",
-    "<skill>",
-    "<permissions instructions>",
-    "<subagent_notification>",
-    "<personality_spec>",
-    "<collaboration_mode>",
-    "<ENVIRONMENT_CONTEXT>",
-)
 
 
 def recognises(value: Any) -> bool:
     """A line with type and payload, or one of the older form."""
     if not isinstance(value, dict):
         return False
-    if value.get("type") in _TYPES:
+    if value.get("type") in _LINES:
         return is_object(value, payload=dict)
     return value.get("record_type") == "state" or (
         {"id", "timestamp", "instructions"} <= value.keys() and "type" not in value
@@ -68,7 +57,7 @@ class _Stretch:
         new.
         """
         chat, counts = self.items.chat, event.get("info")
-        used = inside(counts, "last_token_usage", kind=dict)
+        used = inside(counts, "last_token_usage", dict)
         if event.get("type") == "token_count" and used is not None and counts != self.counts:
             self.counts = counts
             if chat.notes:
@@ -104,13 +93,13 @@ class _Session:
         if not isinstance(line, dict):
             raise ValueError("a line that is no object")
         kind = line.get("type")
-        payload = line.get("payload") if kind in _TYPES else line
+        payload = line.get("payload") if kind in _LINES else line
         if not isinstance(payload, dict):
             raise ValueError(f"a line of type {kind!r} without payload")
         if kind == "session_meta":  # the first counts: forked sessions repeat their ancestors'
-            stated = inside(payload, "base_instructions", "text", kind=str)
+            stated = inside(payload, "base_instructions.text", str)
             self.instructions = self.instructions or stated
-            if "subagent" in (inside(payload, "source", kind=dict) or ()):
+            if "subagent" in (inside(payload, "source", dict) or ()):
                 self.env = "codex/subagent"
         elif kind == "turn_context":
             model, effort = payload.get("model"), payload.get("effort")

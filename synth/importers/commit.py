@@ -8,7 +8,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
-from synth.importers.labels import LabelJoin, scores
+from synth.importers.labels import Named, joined, scores
 from synth.importers.load import Opened, opened
 from synth.importers.records import (
     WHOLE,
@@ -29,6 +29,7 @@ from synth.ledger.state import IMPORT
 from synth.ledger.storable import ended_line
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
+from synth.schemas.trajectory import Trajectory
 
 SHARD = 500
 _SHARD_TURNS = 20_000
@@ -41,34 +42,40 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.tally = ImportTally()
-        self.labels = LabelJoin()
+        self.named: list[Named] = []
+        self.labels: list[Labelled] = []
         self.rows: list[Imported] = []
-        self.turns = 0
         self.shards: list[ShardLine] = []
+        self.turns = self.count = 0
 
     def take(self, entry: Entry, slots: Container[str]) -> None:
-        """Counts an entry, and keeps what is new: no attempt at one of these slots is."""
+        """Keeps what is new, and counts the rest: no attempt at one of these slots is new."""
         if isinstance(entry, Rejection):
             self.tally.reject(entry)
         elif isinstance(entry, Replaced):
             self.tally.replaced.append(entry)
         elif isinstance(entry, Labelled):
-            self.labels.keep(entry)
+            self.labels.append(entry)
         else:
-            self.labels.saw(entry)
-            present = entry.trajectory.slot_id in slots
-            self.tally.add(entry, present=present)
-            if not present:
-                self.rows.append(entry)
-                self.turns += len(entry.trajectory.turns)
+            trajectory = entry.trajectory
+            if entry.name is not None:
+                named = Named(entry.name, trajectory.trajectory_id, entry.turn_of_message)
+                self.named.append(named)
+            if trajectory.slot_id in slots:
+                self.tally.of_format(entry)["present"] += 1
+                return
+            self.rows.append(entry)
+            self.turns += len(trajectory.turns)
+            self.count += 1
 
     def add(self, file: "_Gathered") -> None:
         """Takes over what a file gave that is whole."""
         self.tally.take(file.tally)
-        self.labels.add(file.labels)
+        self.named += file.named
+        self.labels += file.labels
         self.rows += file.rows
-        self.turns += file.turns
         self.shards += file.shards
+        self.turns += file.turns
 
     @property
     def full(self) -> bool:
@@ -117,9 +124,10 @@ class Import:
         except BaseException:
             discard(self.ledger, own.shards)
             raise
-        count = own.tally.total(["trajectories"])
-        note = ImportedFile(file.name, file.sha, file.size, count, dict(own.tally.reasons))
-        self._files += [note] if count else []
+        reasons = dict(own.tally.reasons)
+        if own.count:
+            note = ImportedFile(file.name, file.sha, file.size, own.count, reasons)
+            self._files.append(note)
         self._whole.add(own)
         # a copy of a run, grown, may come next: it must find what is there
         if own.shards or self._whole.full or isinstance(file, StoredRun):
@@ -130,7 +138,7 @@ class Import:
         self._commit()
         if self._wrote and not self.ledger.state.lines:
             self.ledger.storage.prune()
-        for found in self._whole.labels.joined():
+        for found in joined(self._whole.named, self._whole.labels):
             if isinstance(found, Rejection):
                 self.tally.reject(found)
                 continue
@@ -154,21 +162,23 @@ class Import:
     def _write(self, gathered: _Gathered) -> None:
         """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
         rows, gathered.rows, gathered.turns = gathered.rows, [], 0
-        if not rows or self._dry_run:
-            return
-        self._wrote = True
         given = [entry.trajectory for entry in rows]
-        tasks = {entry.task.task_id: entry.task for entry in rows}
-        marks = [score for one in rows for score in scores(one.trajectory.trajectory_id, one.marks)]
-        ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in given]))
-        line, kept, ended = self.ledger.write_shard(
-            ref, given, list(tasks.values()), {"scores": marks}
-        )
-        gathered.shards.append(line)
-        for before, now in zip(given, kept, strict=True):
-            if any(now is other for other in ended):
-                gathered.tally.end(before, now)
-                self._progress.say(ended_line(now))
+        held: Sequence[Trajectory] = given
+        if rows and not self._dry_run:
+            self._wrote = True
+            tasks = {entry.task.task_id: entry.task for entry in rows}
+            marks = [
+                score for one in rows for score in scores(one.trajectory.trajectory_id, one.marks)
+            ]
+            ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in given]))
+            line, held, ended = self.ledger.write_shard(
+                ref, given, list(tasks.values()), {"scores": marks}
+            )
+            gathered.shards.append(line)
+            for trajectory in ended:
+                self._progress.say(ended_line(trajectory))
+        for entry, trajectory in zip(rows, held, strict=True):
+            gathered.tally.add(entry, trajectory)
 
 
 def import_into(

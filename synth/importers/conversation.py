@@ -4,6 +4,7 @@ Content that is not text leaves a note in its place, and the turns after it are 
 may rest on what the row does not show.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from itertools import accumulate
@@ -33,8 +34,8 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
 
 class ConversationBuilder:
-    """Gathers messages in OpenAI's form; `notes` holds for each answer of the model the fields of
-    its turn that no chat message has.
+    """Gathers messages in OpenAI's form, whose content is text or a list of parts; `notes` holds
+    for each answer of the model the fields of its turn that no chat message has.
     """
 
     def __init__(self, system_prompt: str | None = None) -> None:
@@ -45,13 +46,14 @@ class ConversationBuilder:
 
     def say(self, role: Any, content: Any, /, **more: Any) -> None:
         """Adds a message; `more` are further keys of it."""
-        self.messages.append({**more, "role": role, "content": content})
+        text = None if content is None else text_of(content)
+        self.messages.append({**more, "role": role, "content": text})
         if role == "assistant":
             self.notes.append({})
 
-    def harness(self, text: str) -> None:
+    def harness(self, content: Any) -> None:
         """Adds a message in the user's role that the harness wrote, not a person."""
-        self.say("user", text, name=ENVIRONMENT_NAME)
+        self.say("user", content, name=ENVIRONMENT_NAME)
 
     def result(self, content: Any, call_id: Any = None, **more: Any) -> None:
         """Adds the result of a tool; one without an id answers the calls in their order."""
@@ -67,14 +69,14 @@ class ConversationBuilder:
 
     def answer(
         self,
-        content: str | None = None,
+        content: Any = None,
         *,
         thought: str | None = None,
         calls: Sequence[Any] = (),
         **note: Any,
     ) -> Object:
-        """Adds an answer of the model, with further fields of its turn (`usage`, `mask`, `raw`,
-        `agent` ...); the message, and the note, may still be changed.
+        """Adds an answer of the model, with further fields of its turn (`usage`, `mask`, `agent`
+        ..., and what is `raw` as text or JSON); the message, and the note, may still be changed.
         """
         self.say("assistant", content, reasoning_content=thought, tool_calls=list(calls))
         self.notes[-1].update(note)
@@ -91,11 +93,12 @@ class ConversationBuilder:
     def conversation(self) -> Conversation:
         """The conversation, with the n-th note on the n-th answer. Raises `ValueError`."""
         read = from_messages(self.messages)
-        stated = [
-            {name: value for name, value in note.items() if value is not None}
-            for note in self.notes
-        ]
-        turns = [replace(turn, **note) for turn, note in zip(read.turns, stated, strict=True)]
+        turns = []
+        for turn, note in zip(read.turns, self.notes, strict=True):
+            stated = {name: value for name, value in note.items() if value is not None}
+            if not isinstance(stated.get("raw", ""), str):
+                stated["raw"] = json.dumps(stated["raw"], ensure_ascii=False)
+            turns.append(replace(turn, **stated))
         heard = [read.opening, *(turn.observations for turn in turns)]
         blind = accumulate(map(_any_unseen, heard), or_)  # before each turn: was anything unseen?
         masked = (

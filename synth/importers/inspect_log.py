@@ -15,6 +15,7 @@ from synth.importers.attempt import End, count_labels, ends, entry
 from synth.importers.conversation import counted, totals
 from synth.importers.inspect_messages import COUNTS, recorded, with_attachments
 from synth.importers.records import (
+    WORDS,
     Entry,
     Found,
     ImportedLabel,
@@ -32,27 +33,8 @@ from synth.schemas.trajectory import Usage
 
 _ROUNDING = 1e-6
 
-LIMITS = ends(
-    {
-        "context_limit": "context",
-        "time_limit": "time working",
-        "turn_limit": "message turn custom",
-        "token_limit": "token cost",
-        "fault infrastructure": "operator",
-    }
-)
+LIMITS = ends("inspect")
 """What a sample's `limit.type` is here; one that is not listed is a rejection."""
-_VALUES = {
-    "C": 1.0,
-    "P": 0.5,
-    "I": 0.0,
-    "N": 0.0,
-    "yes": 1.0,
-    "true": 1.0,
-    "no": 0.0,
-    "false": 0.0,
-}
-"""What Inspect's own `value_to_float` makes of words."""
 
 
 class _Sample(msgspec.Struct):
@@ -157,7 +139,7 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
         reward=reward,
         end=end,
         fault_detail=one_line(why),
-        model=about.model or inside(sample.output, "model", kind=str),
+        model=about.model or inside(sample.output, "model", str),
         tools=tools,
         sampling={key: value for key, value in config.items() if value is not None},
         totals=used,
@@ -185,7 +167,8 @@ def _number(value: Any) -> float | None:
     score rather than 0.
     """
     if isinstance(value, str):
-        value = _VALUES.get(value, _VALUES.get(value.lower(), value))
+        known = WORDS["inspect"]["values"]
+        value = known.get(value, known.get(value.lower(), value))
     try:
         number = float(value) if isinstance(value, int | float | str) else None
     except (ValueError, OverflowError):

@@ -2,7 +2,6 @@
 shown.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,7 +57,7 @@ def recorded(
         if call.get("event") == "model"
         and call.get("role") is None
         and not call.get("pending")
-        and (answer := inside(call, "output", "choices", 0, "message", kind=dict)) is not None
+        and (answer := inside(call, "output.choices.0.message", dict)) is not None
     ]
     from_events = 0
     if not messages and calls:
@@ -73,7 +72,7 @@ def recorded(
             _hear(chat, message)
             continue
         call = by_answer.get(str(message.get("id")), {})
-        _take(chat, message, inside(call, "output", "usage", kind=dict))
+        _take(chat, message, inside(call, "output.usage", dict))
         for tool in msgspec.convert(call.get("tools") or [], list[Object]):
             function = {
                 key: tool[key] for key in ("name", "description", "parameters") if key in tool
@@ -124,12 +123,12 @@ def _take(chat: ConversationBuilder, message: Object, used: Any) -> None:
         calls.append(tool_call(call.get("id"), call["function"], call.get("arguments")))
         mask = "parse_error" if call.get("parse_error") else mask
     given = message.get("source") == "input"
-    cost = inside(used, "total_cost", kind=float)
+    cost = inside(used, "total_cost", float)
     chat.answer(
-        text_of([part for part in parts if part not in blocks] if parts else content) or None,
+        ([part for part in parts if part not in blocks] if parts else content) or None,
         thought=joined(*open_thoughts),
         calls=calls,
-        raw=json.dumps(blocks, ensure_ascii=False) if blocks else None,
+        raw=blocks or None,
         mask=DATASET_MASK if given else mask,
         sampled_by=SampledBy.CANNED if given else None,
         usage=None if used is None else usage_of(used, *COUNTS, cost=cost),

@@ -27,19 +27,7 @@ from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.trajectory import Usage
 
-ENDED = ends(
-    {
-        "agent_stop": "Submitted",
-        "turn_limit": "LimitsExceeded",
-        "time_limit": "TimeExceeded",
-        "context_limit": "ContextWindowExceeded ContextWindowExceededError",
-        "stuck": "RepeatedFormatError",
-        "unreported": "UserInterruption",
-        "fault model": "APIError APIConnectionError AuthenticationError BadRequestError "
-        "InternalServerError NotFoundError PermissionDeniedError RateLimitError "
-        "ServiceUnavailableError Timeout",
-    }
-)
+ENDED = ends("mini_swe_agent")
 """What an `exit_status` is here. Other statuses are names of exceptions that broke the run; none at
 all is a run that was killed.
 """
@@ -82,7 +70,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     status = run.info.exit_status
     conversation = _conversation(run.messages, submitted=status == "Submitted")
     end = ENDED.get(status, (Termination.FAULT, Fault.INFRASTRUCTURE)) if status else OPEN_END
-    steps = inside(config.agent, "step_limit", kind=int) or 0
+    steps = inside(config.agent, "step_limit", int) or 0
     if status == "LimitsExceeded" and not 0 < steps <= stats.api_calls:
         end = Termination.TOKEN_LIMIT, None  # the other limit is on cost
     used, image = totals(conversation.turns), config.environment.get("image")
@@ -95,8 +83,8 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         marks=count_labels(conversation),
         end=end,
         fault_detail=status,
-        model=inside(config.model, "model_name", kind=str),
-        sampling=inside(config.model, "model_kwargs", kind=dict) or {},
+        model=inside(config.model, "model_name", str),
+        sampling=inside(config.model, "model_kwargs", dict) or {},
         totals=replace(used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost),
     )
 
@@ -108,43 +96,36 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
     items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
     chat = items.chat
     for message in messages:
-        role, response = message.get("role"), inside(message, "extra", "response")
-        if role is None and "type" in message and message.get("object") != "response":
+        role, response = message.get("role"), inside(message, "extra.response")
+        if message.get("object") == "response":
+            role, response = "response", message
+        elif role is None and "type" in message:
             items.add(message)
             continue
         items.end()
-        if message.get("object") == "response":
-            role, response = "assistant", message
-            output = message.get("output")
-            if not isinstance(output, list):
-                raise ValueError("a response without output")
-            for item in output:
-                if not items.add(item):
-                    raise ValueError(f"response item of unknown type {item.get('type')!r}")
-        else:
-            text = text_of(message.get("content"))
-            if role == "assistant":
-                chat.say(role, text or None, **message)
-            elif role == "tool":
-                chat.say(role, text, **message)
-            elif role != "exit":
-                asked = "interrupt_type" in (inside(message, "extra", kind=dict) or ())
-                (chat.say if asked else items.heard)(role, text)
-            elif submitted and text:
-                # the harness notes its last word as a message: what was submitted answers the last
-                # action, all else was shown to nobody
-                chat.after_answer(text)
-        used = _usage(inside(response, "usage", kind=dict), inside(message, "extra", "cost"))
-        if role == "assistant" and used is not None and chat.notes:
+        text = text_of(message.get("content")) if role != "response" else ""
+        if role == "response":
+            unknown = [item.get("type") for item in message["output"] if not items.add(item)]
+            if unknown:
+                raise ValueError(f"response item of unknown type {unknown[0]!r}")
+        elif role in ("assistant", "tool"):
+            chat.say(role, text or None, **message)
+        elif role != "exit":
+            is_person = is_object(message.get("extra"), "interrupt_type")
+            (chat.say if is_person else items.heard)(role, text)
+        elif submitted and text:
+            # the harness notes its last word as a message: what was submitted answers the last
+            # action, all else was shown to nobody
+            chat.after_answer(text)
+        used = _usage(inside(response, "usage", dict), inside(message, "extra.cost"))
+        if role in ("assistant", "response") and used is not None and chat.notes:
             chat.notes[-1]["usage"] = used
     return chat.conversation()
 
 
 def _usage(used: Object | None, cost: Any) -> Usage | None:
     """Tokens as the provider reported them, cost as the agent did."""
-    if not used and cost is None:
-        return None
     details = inside(used, "prompt_tokens_details") or inside(used, "input_tokens_details")
+    counts = {**(used or {}), "cached": counted(details, "cached_tokens")}
     sent, given = "prompt_tokens input_tokens", "completion_tokens output_tokens"
-    cached = {"cached": counted(details, "cached_tokens")}
-    return usage_of({**(used or {}), **cached}, sent, given, "cached", cost)
+    return usage_of(counts, sent, given, "cached", cost) if used or cost is not None else None

@@ -95,7 +95,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         replace(conversation, turns=tuple(turns)),
         goal=next(filter(None, said), prompt),
         benchmark=chat.benchmark,
-        split=inside(chat.split, kind=str) or None,
+        split=inside(value, "split", str) or None,
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         passed=passed,
         reward=chat.reward,

@@ -2,7 +2,9 @@
 attempts, labels, formats.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -19,6 +21,8 @@ damaged file leaves nothing behind.
 
 Object = dict[str, Any]
 """A JSON object."""
+WORDS: Object = tomllib.loads((files("synth.importers") / "words.toml").read_text("utf-8"))
+"""The words of the sources, by format, as `words.toml` lists them."""
 UNEXPECTED = (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What reading a value of another shape than a format's comes to."""
 
@@ -228,11 +232,13 @@ def is_object(value: Any, *keys: str, **kinds: type) -> bool:
     )
 
 
-def inside(value: Any, *path: str | int, kind: type = object) -> Any:
-    """What stands at a path in a JSON value; None where nothing of that kind does."""
-    for key in path:
+def inside(value: Any, path: str, kind: type = object) -> Any:
+    """What stands at a path such as `choices.0.message` in a JSON value; None where nothing of that
+    kind does.
+    """
+    for key in path.split("."):
         try:
-            value = value[key]
-        except (TypeError, LookupError):
+            value = value[int(key) if isinstance(value, list) else key]
+        except (TypeError, ValueError, LookupError):
             return None
     return value if isinstance(value, kind) else None

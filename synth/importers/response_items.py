@@ -2,7 +2,6 @@
 world is one assistant message.
 """
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,21 +12,9 @@ from synth.importers.conversation import (
     text_of,
     tool_call,
 )
-from synth.importers.records import Object, inside
+from synth.importers.records import WORDS, Object, inside
 
-_OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
-_OPAQUE = (
-    "reasoning",
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "image_generation_call",
-    "mcp_call",
-    "computer_call",
-)
-_UNSEEN = ("compaction", "compaction_summary", "item_reference")
-"""The model read them, and nobody else can."""
+_KINDS = WORDS["response_items"]
 
 
 class ResponseItems:
@@ -42,7 +29,6 @@ class ResponseItems:
         self.chat = ConversationBuilder()
         self._is_harness = is_harness
         self._answer: Object | None = None
-        self._opaque: list[Any] = []
 
     def add(self, item: Any) -> bool:
         """Takes one item; False where its kind is not known. Raises `ValueError` for one that is
@@ -54,19 +40,19 @@ class ResponseItems:
         if not isinstance(kind, str):
             raise ValueError("a response item without a type")
         role = item.get("role")
-        if kind in _UNSEEN:
+        if kind in _KINDS["unseen"]:
             self.end()
-            self.chat.harness(text_of([item]))
-        elif kind in _OUTPUTS:  # text, parts, or (in older logs) `{content, success}`
+            self.chat.harness([item])
+        elif kind in _KINDS["outputs"]:  # text, parts, or (in older logs) `{content, success}`
             self.end()
             told: Any = item.get("output")
             failed = inside(told, "success") is False
             output = told.get("content") if isinstance(told, dict) else told
-            self.chat.result(text_of(output), item.get("call_id"), error=failed)
+            self.chat.result(output, item.get("call_id"), error=failed)
         elif kind == "message" and role != "assistant":
             self.end()
             self.heard(role, text_of(item.get("content")))
-        elif kind == "message" or kind in _CALLS or kind in _OPAQUE:
+        elif kind == "message" or kind in _KINDS["calls"] + _KINDS["opaque"]:
             self._write(item, kind)
         else:
             return kind == "ghost_snapshot"
@@ -88,12 +74,12 @@ class ResponseItems:
         told = item.get("content") or None if kind == "reasoning" else item.get("content")
         text = text_of(told) if kind in ("message", "reasoning") else ""
         if self._answer is None:
-            self._answer, self._opaque = self.chat.answer(), []
+            self._answer = self.chat.answer()
         answer, note = self._answer, self.chat.notes[-1]
         if kind == "message":
             before = answer["content"]
             answer["content"] = text if before is None else f"{before}\n{text}"
-        elif kind in _CALLS:
+        elif kind in _KINDS["calls"]:
             name, arguments = item.get("name"), item.get("arguments")
             if kind == "local_shell_call":
                 name, arguments = "local_shell", item.get("action")
@@ -102,8 +88,7 @@ class ResponseItems:
             call = tool_call(item.get("call_id") or item.get("id"), name, arguments)
             answer["tool_calls"].append(call)
         else:
-            self._opaque.append(item)
-            note["raw"] = json.dumps(self._opaque, ensure_ascii=False)
+            note.setdefault("raw", []).append(item)
             answer["reasoning_content"] = joined(answer["reasoning_content"], text)
             if kind != "reasoning":
                 note["mask"] = UNREAD_MASK

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
-from synth.importers.conversation import ConversationBuilder, Count, joined, text_of
+from synth.importers.conversation import ConversationBuilder, Count, joined
 from synth.importers.records import (
     Entry,
     Found,
@@ -35,18 +35,7 @@ from synth.schemas.trajectory import Authorship, Usage
 _PRIMARY = ("main", "primary")
 _SUBMITTED_AFTER = re.compile(r"^submitted \((?P<why>[a-z_]+)\)$")
 
-ENDED = ends(
-    {
-        "agent_stop": "submitted exit_command exit_forfeit",
-        "token_limit": "exit_cost",
-        "context_limit": "exit_context",
-        "time_limit": "exit_total_execution_time exit_command_timeout",
-        "stuck": "exit_format",
-        "fault model": "exit_api",
-        "fault environment": "exit_environment_error",
-        "fault infrastructure": "exit_error early_exit",
-    }
-)
+ENDED = ends("swe_agent")
 """What an `exit_status` is here; `submitted (x)` is what x is, and one that is not listed leaves
 open how the run ended.
 """
@@ -54,7 +43,7 @@ open how the run ended.
 
 class _Message(msgspec.Struct):
     role: str
-    content: Any = None
+    content: str | list[Any] | None = None
     agent: str | None = None
     is_demo: bool | None = None
     thought: str | None = None
@@ -133,11 +122,10 @@ def _read(record: Record, trial: int) -> Entry:
     config = run.replay_config
     if isinstance(config, str) and config:
         config = json.loads(config)
-    model = inside(config, "agent", "model", kind=dict) or {}
-    name = inside(model, "name", kind=str)
-    problem = inside(config, "problem_statement", "id", kind=str) or run.instance_id
-    text = inside(config, "problem_statement", "text", kind=str)
-    image = inside(config, "env", "deployment", "image")
+    name = inside(config, "agent.model.name", str)
+    problem = inside(config, "problem_statement.id", str) or run.instance_id
+    text = inside(config, "problem_statement.text", str)
+    image = inside(config, "env.deployment.image")
     status = run.info.exit_status or ""
     after = _SUBMITTED_AFTER.match(status)
     times = (
@@ -165,7 +153,7 @@ def _read(record: Record, trial: int) -> Entry:
         sampling={
             key: value
             for key in ("temperature", "top_p")
-            if isinstance(value := model.get(key), int | float)
+            if isinstance(value := inside(config, f"agent.model.{key}"), int | float)
         },
         authorship=Authorship.HUMAN if name in ("human", "human_thought") else Authorship.MODEL,
         totals=Usage(*used),
@@ -179,17 +167,16 @@ def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
     chat = ConversationBuilder()
     heard = False
     for message in said:
-        content = text_of(message.content)
+        content = message.content or ""
         if message.role == "assistant":
             blocks = message.thinking_blocks or []
             thoughts = (str(block["thinking"]) for block in blocks if block.get("thinking"))
-            raw = json.dumps({"thinking_blocks": blocks}, ensure_ascii=False) if blocks else None
             chat.answer(
                 content,
                 thought=joined(*thoughts),
                 calls=message.tool_calls or (),
                 agent=None if message.agent in _PRIMARY else message.agent,
-                raw=raw,
+                raw={"thinking_blocks": blocks} if blocks else None,
             )
         elif message.role == "tool":
             for call_id in message.tool_call_ids or (None,):

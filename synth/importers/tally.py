@@ -26,30 +26,15 @@ class ImportTally:
     """Of each file with lone surrogates."""
     files: int = 0
 
-    def add(self, entry: Imported, *, present: bool) -> None:
-        """Counts a trajectory that comes in, or is in the ledger already."""
-        trajectory = entry.trajectory
-        counts = self._of(trajectory)
-        if present:
-            counts["present"] += 1
-            return
-        turns = trajectory.turns
-        calls = sum(len(turn.tool_calls) for turn in turns)
-        counts.update(trajectories=1, turns=len(turns), tool_calls=calls)
-        counts[trajectory.outcome.value] += 1
+    def add(self, entry: Imported, held: Trajectory) -> None:
+        """Counts a trajectory that comes in, as it could be held."""
+        calls = sum(len(turn.tool_calls) for turn in held.turns)
+        counts = self.of_format(entry)
+        counts.update(trajectories=1, turns=len(held.turns), tool_calls=calls)
+        counts[held.outcome.value] += 1
         self.marks += len(entry.marks)
-        if trajectory.benchmark is not None:
-            self.benchmarks.add(trajectory.benchmark)
-
-    def end(self, before: Trajectory, ended: Trajectory) -> None:
-        """Counts a trajectory that came in, but could not be held as it was, under its new
-        outcome.
-        """
-        cut = before.turns[len(ended.turns) :]
-        calls = sum(len(turn.tool_calls) for turn in cut)
-        counts = self._of(before)
-        counts.subtract({"turns": len(cut), "tool_calls": calls, before.outcome.value: 1})
-        counts[ended.outcome.value] += 1
+        if held.benchmark is not None:
+            self.benchmarks.add(held.benchmark)
 
     def reject(self, rejection: Rejection) -> None:
         """Counts what does not come in."""
@@ -72,6 +57,6 @@ class ImportTally:
         """Sum of some counts over all formats."""
         return sum(counts[name] for counts in self.formats.values() for name in names)
 
-    def _of(self, trajectory: Trajectory) -> Counter[str]:
+    def of_format(self, entry: Imported) -> Counter[str]:
         """The counts of the format that an imported trajectory was in."""
-        return self.formats[(trajectory.source or "unknown").split(":", 1)[0]]
+        return self.formats[(entry.trajectory.source or "unknown").partition(":")[0]]

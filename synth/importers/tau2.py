@@ -14,6 +14,7 @@ import msgspec
 
 from synth.importers.attempt import OPEN_END, as_declared, ends, entry
 from synth.importers.records import (
+    WORDS,
     DeclaredTrial,
     Entry,
     Found,
@@ -34,40 +35,20 @@ from synth.schemas.outcome import LIMITS
 ROUNDING = 1e-6
 _MODEL = re.compile(r"llm_agent_(?P<model>.+?)_user_simulator")
 
-ENDED = ends(
-    {
-        "done": "user_stop",
-        "agent_stop": "agent_stop",
-        "turn_limit": "max_steps",
-        "time_limit": "timeout",
-        "stuck": "too_many_errors",
-        "context_limit": "context_window_exceeded",
-        "fault model": "agent_error",
-        "fault user_simulator": "user_error",
-        "fault infrastructure": "infrastructure_error unexpected_error",
-    }
-)
+ENDED = ends("tau2")
 """What a `termination_reason` is here. One that is not listed leaves the outcome unknown, whatever
 the reward says.
 """
 
-_PARTS = {
-    "action": ("action_checks", "action_match"),
-    "communicate": ("communicate_checks", "met"),
-    "env_assertion": ("env_assertions", "met"),
-    "nl_assertion": ("nl_assertions", "met"),
-}
-"""Parts of a verdict: the list of their checks, and what says in one that it was met."""
-
 
 class _RewardInfo(msgspec.Struct, frozen=True):
     reward: float | None = None
-    db_check: Any = None
-    action_checks: Any = None
-    communicate_checks: Any = None
-    env_assertions: Any = None
-    nl_assertions: Any = None
-    reward_basis: Any = None
+    db_check: Object | None = None
+    action_checks: list[Any] | None = None
+    communicate_checks: list[Any] | None = None
+    env_assertions: list[Any] | None = None
+    nl_assertions: list[Any] | None = None
+    reward_basis: list[Any] | None = None
 
 
 class _Simulation(msgspec.Struct):
@@ -130,11 +111,9 @@ def _simulation(
 ) -> Entry:
     simulation = msgspec.convert(record.value, _Simulation)
     agent, world = run.agent_info, run.environment_info
-    reason = simulation.termination_reason or inside(
-        simulation.run_info, "termination_reason", kind=str
-    )
+    reason = simulation.termination_reason or inside(simulation.run_info, "termination_reason", str)
     end = termination, fault = ENDED.get(reason or "", OPEN_END)
-    policy = simulation.policy or inside(world, "policy", kind=str) or None
+    policy = simulation.policy or inside(world, "policy", str) or None
     conversation, labels = dialogue(simulation.messages, policy)
     info = simulation.reward_info or _RewardInfo()
     believed = not reason or reason in ENDED
@@ -152,7 +131,7 @@ def _simulation(
         conversation,
         **tau2_task(
             simulation.task or tasks.get(str(simulation.task_id)) or {},
-            inside(world, "domain_name", kind=str),
+            inside(world, "domain_name", str),
             conversation,
         ),
         marks=labels,
@@ -163,11 +142,11 @@ def _simulation(
         end=end,
         fault_detail=f"termination_reason {reason}",
         # where nothing inside names the model, what the file's name claims
-        model=inside(agent, "llm", kind=str) or (named and named["model"]),
-        sampling=inside(agent, "llm_args", kind=dict) or {},
+        model=inside(agent, "llm", str) or (named and named["model"]),
+        sampling=inside(agent, "llm_args", dict) or {},
         seed=simulation.seed or 0,
         tools=tuple(
-            tool for tool in inside(world, "tool_defs", kind=list) or () if isinstance(tool, dict)
+            tool for tool in inside(world, "tool_defs", list) or () if isinstance(tool, dict)
         ),
         check_result=None if termination in LIMITS or fault else _checked(info, passed),
         beside={"declared": DeclaredTrial(simulation.trial, simulation.task_id)},
@@ -180,14 +159,14 @@ def _checked(info: _RewardInfo, passed: bool | None) -> CheckResult | None:
     """
     if passed is None:
         return None
-    db = inside(info.db_check, "db_match", kind=bool)
+    db = inside(info.db_check, "db_match", bool)
     parts = [] if db is None else [SubVerdict("db", db)]
-    for name, (key, flag) in _PARTS.items():
-        checks = inside(getattr(info, key), kind=list) or []
+    for name, (key, flag) in WORDS["tau2"]["parts"].items():
+        checks = getattr(info, key) or []
         met = [check.get(flag) is True for check in checks if isinstance(check, dict)]
         missed = tuple(f"{name} {place}" for place, good in enumerate(met) if not good)
         if met:
             parts.append(SubVerdict(name, not missed, missed))
-    basis = inside(info.reward_basis, kind=list)
+    basis = info.reward_basis
     version = "" if basis is None else "basis " + "+".join(map(str, basis))
     return CheckResult(passed, tuple(parts), version=version)

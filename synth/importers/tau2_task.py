@@ -20,19 +20,19 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
     texts. Gold are the agent's actions only; those that the user is expected to take are part of
     the script. Raises `ValueError` for an action without a name.
     """
-    told = inside(task, "user_scenario", "instructions")
-    where = domain or inside(told, "domain", kind=str) or "unknown"
-    expected = inside(task, "evaluation_criteria", "actions")
-    actions = [one for one in inside(expected, kind=list) or () if isinstance(one, dict)]
+    told = inside(task, "user_scenario.instructions")
+    where = domain or inside(told, "domain", str) or "unknown"
+    expected = inside(task, "evaluation_criteria.actions")
+    actions = [one for one in expected or () if isinstance(one, dict)]
     of_agent = [(at, one) for at, one in enumerate(actions) if one.get("requestor") != "user"]
     for at, one in of_agent:
         if not isinstance(one.get("name"), str):
             raise ValueError(f"evaluation_criteria.actions[{at}] has no name")
     gold = tuple(gold_action(at, one["name"], one.get("arguments") or {}) for at, one in of_agent)
-    script = {name: inside(task, "evaluation_criteria", name) for name in _CHECKED}
+    script = {name: inside(task, f"evaluation_criteria.{name}") for name in _CHECKED}
     by_user = [one for one in actions if one.get("requestor") == "user"]
-    persona = inside(task, "user_scenario", "persona")
-    state = _present(inside(task, "initial_state", kind=dict) or {})
+    persona = inside(task, "user_scenario.persona")
+    state = _present(inside(task, "initial_state", dict) or {})
     return {
         "env": f"tau2/{where}",
         "goal": _goal(told, conversation),
@@ -51,7 +51,7 @@ def _goal(told: Any, conversation: Conversation) -> str:
     """What the user wants, in the file's words."""
     if isinstance(told, str) and told:
         return told
-    parts = (inside(told, name, kind=str) for name in ("reason_for_call", "task_instructions"))
+    parts = (inside(told, name, str) for name in ("reason_for_call", "task_instructions"))
     said = (one.content for one in heard(conversation) if one.source is Source.USER)
     return "\n".join(filter(None, parts)) or next(filter(None, said), "")
 
