@@ -113,7 +113,7 @@ def _conversation(records: Iterable[Record]) -> Conversation:
     `ValueError`.
     """
     chat = ConversationBuilder()
-    replies: dict[str, tuple[Object, Object]] = {}
+    replies: dict[str, Object] = {}
     for record in records:
         line, message = record.value, record.value.message
         parts = message.content
@@ -124,8 +124,8 @@ def _conversation(records: Iterable[Record]) -> Conversation:
             continue
         name = message.id or record.locator
         if name not in replies:
-            replies[name] = (chat.answer(), chat.notes[-1])
-        answer, note = replies[name]
+            replies[name] = chat.answer()
+        answer, note = replies[name], replies[name]["note"]
         for part in parts:
             kind = inside(part, "type")
             if kind == "text":

@@ -72,7 +72,9 @@ class _Stretch:
                 if message["role"] == "user" and "name" not in message
             ]
             if rounds > 0 and asked:
-                self.rolled_back += chat.cut(asked[-min(rounds, len(asked))])
+                cut = asked[-min(rounds, len(asked))]
+                self.rolled_back += len(chat.messages[cut:])
+                del chat.messages[cut:]
             self.items.end()
 
 
@@ -143,7 +145,7 @@ class _Session:
         stretch: _Stretch = record.value
         chat = stretch.items.chat
         if self.instructions is not None:
-            chat.messages.insert(0, {"role": "system", "content": self.instructions})
+            chat.messages.insert(0, {"role": "system", "content": self.instructions, "note": {}})
         conversation = chat.conversation()
         return entry(
             record,

@@ -34,22 +34,25 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
 
 class ConversationBuilder:
-    """Gathers messages in OpenAI's form, whose content is text or a list of parts; `notes` holds
-    for each answer of the model the fields of its turn that no chat message has.
+    """Gathers messages in OpenAI's form, whose content is text or a list of parts. The `note` of a
+    message holds what its turn has and no chat message.
     """
 
     def __init__(self, system_prompt: str | None = None) -> None:
         self.messages: list[Object] = []
-        self.notes: list[Object] = []
         if system_prompt is not None:
             self.say("system", system_prompt)
 
-    def say(self, role: Any, content: Any, /, **more: Any) -> None:
-        """Adds a message; `more` are further keys of it."""
+    @property
+    def notes(self) -> list[Object]:
+        """Those of the answers of the model."""
+        return [one["note"] for one in self.messages if one["role"] == "assistant"]
+
+    def say(self, role: Any, content: Any, /, **more: Any) -> Object:
+        """Adds a message, with further keys; it may still be changed."""
         text = None if content is None else text_of(content)
-        self.messages.append({**more, "role": role, "content": text})
-        if role == "assistant":
-            self.notes.append({})
+        self.messages.append({"note": {}} | more | {"role": role, "content": text})
+        return self.messages[-1]
 
     def harness(self, content: Any) -> None:
         """Adds a message in the user's role that the harness wrote, not a person."""
@@ -61,8 +64,7 @@ class ConversationBuilder:
 
     def after_answer(self, text: str) -> None:
         """Adds what answered the last message: a result where it has calls, else the harness."""
-        last = self.messages[-1] if self.messages else {}
-        if last.get("tool_calls"):
+        if self.messages and self.messages[-1].get("tool_calls"):
             self.result(text)
         else:
             self.harness(text)
@@ -76,19 +78,10 @@ class ConversationBuilder:
         **note: Any,
     ) -> Object:
         """Adds an answer of the model, with further fields of its turn (`usage`, `mask`, `agent`
-        ..., and what is `raw` as text or JSON); the message, and the note, may still be changed.
+        ..., and what is `raw` as text or JSON).
         """
-        self.say("assistant", content, reasoning_content=thought, tool_calls=list(calls))
-        self.notes[-1].update(note)
-        return self.messages[-1]
-
-    def cut(self, place: int) -> int:
-        """Forgets the messages from a place on; how many these were."""
-        gone = self.messages[place:]
-        del self.messages[place:]
-        answers = sum(message["role"] == "assistant" for message in self.messages)
-        del self.notes[answers:]
-        return len(gone)
+        about = {"reasoning_content": thought, "tool_calls": list(calls), "note": note}
+        return self.say("assistant", content, **about)
 
     def conversation(self) -> Conversation:
         """The conversation, with the n-th note on the n-th answer. Raises `ValueError`."""
@@ -100,16 +93,12 @@ class ConversationBuilder:
                 stated["raw"] = json.dumps(stated["raw"], ensure_ascii=False)
             turns.append(replace(turn, **stated))
         heard = [read.opening, *(turn.observations for turn in turns)]
-        blind = accumulate(map(_any_unseen, heard), or_)  # before each turn: was anything unseen?
-        masked = (
-            replace(turn, mask=UNSEEN_MASK) if unseen and turn.mask is None else turn
-            for turn, unseen in zip(turns, blind, strict=False)
-        )
-        return replace(read, turns=tuple(masked))
-
-
-def _any_unseen(observations: Sequence[Observation]) -> bool:
-    return any(_UNSEEN.search(observation.content) for observation in observations)
+        unseen = (any(_UNSEEN.search(one.content) for one in told) for told in heard)
+        # before each turn: was anything unseen?
+        for index, blind in enumerate(accumulate(unseen, or_)):
+            if blind and index < len(turns) and turns[index].mask is None:
+                turns[index] = replace(turns[index], mask=UNSEEN_MASK)
+        return replace(read, turns=tuple(turns))
 
 
 def tool_call(call_id: Any, name: Any, arguments: Any) -> Object:

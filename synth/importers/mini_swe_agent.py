@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
-from synth.importers.conversation import Count, counted, text_of, totals, usage_of
+from synth.importers.conversation import counted, text_of, totals, usage_of
 from synth.importers.records import (
     Entry,
     ImportSettings,
@@ -22,7 +22,7 @@ from synth.importers.records import (
     is_object,
 )
 from synth.importers.response_items import ResponseItems
-from synth.importers.swe_benchmark import swe_benchmark
+from synth.importers.swe_runs import Info, Stats, swe_benchmark
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.trajectory import Usage
@@ -33,26 +33,9 @@ all is a run that was killed.
 """
 
 
-class _Config(msgspec.Struct, frozen=True):
-    model: Object = {}
-    environment: Object = {}
-    agent: Object = {}
-
-
-class _Stats(msgspec.Struct, frozen=True):
-    instance_cost: float | None = None
-    api_calls: Count = 0
-
-
-class _About(msgspec.Struct, frozen=True):
-    config: _Config | None = None
-    model_stats: _Stats | None = None
-    exit_status: str | None = None
-
-
 class _Run(msgspec.Struct):
     messages: list[Object]
-    info: _About = _About()
+    info: Info = Info()
     instance_id: str | None = None
 
 
@@ -66,25 +49,24 @@ def recognises(value: Any) -> bool:
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
     run = msgspec.convert(record.value, _Run)
-    config, stats = run.info.config or _Config(), run.info.model_stats or _Stats()
-    status = run.info.exit_status
+    config, status = run.info.config, run.info.exit_status
+    stats = run.info.model_stats or Stats()
     conversation = _conversation(run.messages, submitted=status == "Submitted")
     end = ENDED.get(status, (Termination.FAULT, Fault.INFRASTRUCTURE)) if status else OPEN_END
-    steps = inside(config.agent, "step_limit", int) or 0
+    steps = inside(config, "agent.step_limit", int) or 0
     if status == "LimitsExceeded" and not 0 < steps <= stats.api_calls:
         end = Termination.TOKEN_LIMIT, None  # the other limit is on cost
-    used, image = totals(conversation.turns), config.environment.get("image")
-    benchmark = swe_benchmark(run.instance_id, image, conversation.turns)
+    used, image = totals(conversation.turns), inside(config, "environment.image")
     return entry(
         record,
         "mini_swe_agent",
         conversation,
-        benchmark=benchmark,
+        benchmark=swe_benchmark(run.instance_id, image, conversation.turns),
         marks=count_labels(conversation),
         end=end,
         fault_detail=status,
-        model=inside(config.model, "model_name", str),
-        sampling=inside(config.model, "model_kwargs", dict) or {},
+        model=inside(config, "model.model_name", str),
+        sampling=inside(config, "model.model_kwargs", dict) or {},
         totals=replace(used, calls=stats.api_calls or used.calls, cost_usd=stats.instance_cost),
     )
 
@@ -109,7 +91,7 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
             if unknown:
                 raise ValueError(f"response item of unknown type {unknown[0]!r}")
         elif role in ("assistant", "tool"):
-            chat.say(role, text or None, **message)
+            chat.say(role, text or None, **message | {"note": {}})
         elif role != "exit":
             is_person = is_object(message.get("extra"), "interrupt_type")
             (chat.say if is_person else items.heard)(role, text)

@@ -75,7 +75,7 @@ class ResponseItems:
         text = text_of(told) if kind in ("message", "reasoning") else ""
         if self._answer is None:
             self._answer = self.chat.answer()
-        answer, note = self._answer, self.chat.notes[-1]
+        answer, note = self._answer, self._answer["note"]
         if kind == "message":
             before = answer["content"]
             answer["content"] = text if before is None else f"{before}\n{text}"

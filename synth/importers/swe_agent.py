@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
-from synth.importers.conversation import ConversationBuilder, Count, joined
+from synth.importers.conversation import ConversationBuilder, joined
 from synth.importers.records import (
     Entry,
     Found,
@@ -28,7 +28,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.swe_benchmark import swe_benchmark
+from synth.importers.swe_runs import Info, Stats, swe_benchmark
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import Authorship, Usage
 
@@ -60,22 +60,10 @@ class _Step(msgspec.Struct, frozen=True):
     execution_time: float | None = None
 
 
-class _Stats(msgspec.Struct, frozen=True):
-    instance_cost: float | None = None
-    tokens_sent: Count = 0
-    tokens_received: Count = 0
-    api_calls: Count = 0
-
-
-class _About(msgspec.Struct, frozen=True):
-    exit_status: str | None = None
-    model_stats: _Stats | None = None
-
-
 class _Run(msgspec.Struct):
     history: list[_Message]
     trajectory: list[_Step] | None = None
-    info: _About = _About()
+    info: Info = Info()
     replay_config: Any = None
     instance_id: str | None = None
 
@@ -116,7 +104,7 @@ def _read(record: Record, trial: int) -> Entry:
     said = [message for message in run.history if not message.is_demo]
     steps = _steps_of(said, run.trajectory or [])
     conversation = _conversation(said, steps[-1] if steps else None)
-    stats = run.info.model_stats or _Stats()
+    stats = run.info.model_stats or Stats()
     used = (stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost)
     # as an object or as the JSON text of one; whatever else it is says nothing
     config = run.replay_config

@@ -6,7 +6,6 @@ without having been scored.
 """
 
 import re
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -65,21 +64,6 @@ class _Simulation(msgspec.Struct):
     policy: str | None = None
 
 
-class _Info(msgspec.Struct, frozen=True):
-    """What a document says of the run."""
-
-    agent_info: Object | None = None
-    environment_info: Object | None = None
-
-
-class _Results(msgspec.Struct):
-    """Of a document: what all its simulations share."""
-
-    simulations: list[Any]
-    tasks: list[Object] | None = None
-    info: _Info | None = None
-
-
 def recognises(value: Any) -> bool:
     """A list of simulations beside `tasks` or `info`; or one simulation, with messages and how it
     ended.
@@ -92,28 +76,26 @@ def recognises(value: Any) -> bool:
 
 
 def _simulations(record: Record, settings: ImportSettings) -> Found:
-    read = partial(_simulation, settings=settings)
-    if not is_object(record.value, "simulations"):
-        return read(record, _Info(), {})
-    results = msgspec.convert(record.value, _Results)
-    if not results.simulations:
+    results = record.value
+    if not is_object(results, simulations=list):
+        return _simulation(record, {}, {}, settings)
+    if not results["simulations"]:
         return record.rejected("empty", "no simulations")
-    tasks = {str(task.get("id")): task for task in results.tasks or ()}
-    parts = record.parts("simulations", results.simulations)
-    return each(parts, partial(read, run=results.info or _Info(), tasks=tasks))
+    tasks = {str(task.get("id")): task for task in results.get("tasks") or ()}
+    read = partial(_simulation, run=results.get("info") or {}, tasks=tasks, settings=settings)
+    return each(record.parts("simulations", results["simulations"]), read)
 
 
 FORMAT = by_record(recognises, _simulations, as_declared)
 
 
 def _simulation(
-    record: Record, run: _Info, tasks: Mapping[str, Object], settings: ImportSettings
+    record: Record, run: Object, tasks: dict[str, Object], settings: ImportSettings
 ) -> Entry:
     simulation = msgspec.convert(record.value, _Simulation)
-    agent, world = run.agent_info, run.environment_info
     reason = simulation.termination_reason or inside(simulation.run_info, "termination_reason", str)
     end = termination, fault = ENDED.get(reason or "", OPEN_END)
-    policy = simulation.policy or inside(world, "policy", str) or None
+    policy = simulation.policy or inside(run, "environment_info.policy", str) or None
     conversation, labels = dialogue(simulation.messages, policy)
     info = simulation.reward_info or _RewardInfo()
     believed = not reason or reason in ENDED
@@ -124,6 +106,7 @@ def _simulation(
     if not believed:
         detail = {"termination_reason": reason}
         labels.append(ImportedLabel("unknown_termination", 1.0, None, detail))
+    tools = inside(run, "environment_info.tool_defs", list) or ()
     named = _MODEL.search(record.file_name)
     return entry(
         record,
@@ -131,7 +114,7 @@ def _simulation(
         conversation,
         **tau2_task(
             simulation.task or tasks.get(str(simulation.task_id)) or {},
-            inside(world, "domain_name", str),
+            inside(run, "environment_info.domain_name", str),
             conversation,
         ),
         marks=labels,
@@ -142,12 +125,10 @@ def _simulation(
         end=end,
         fault_detail=f"termination_reason {reason}",
         # where nothing inside names the model, what the file's name claims
-        model=inside(agent, "llm", str) or (named and named["model"]),
-        sampling=inside(agent, "llm_args", dict) or {},
+        model=inside(run, "agent_info.llm", str) or (named and named["model"]),
+        sampling=inside(run, "agent_info.llm_args", dict) or {},
         seed=simulation.seed or 0,
-        tools=tuple(
-            tool for tool in inside(world, "tool_defs", list) or () if isinstance(tool, dict)
-        ),
+        tools=tuple(tool for tool in tools if isinstance(tool, dict)),
         check_result=None if termination in LIMITS or fault else _checked(info, passed),
         beside={"declared": DeclaredTrial(simulation.trial, simulation.task_id)},
     )

@@ -1,11 +1,14 @@
-"""Which public benchmark a run of a coding agent belongs to, by what it says of itself: instance,
-image, working directories.
+"""What SWE-agent and mini-SWE-agent say of a run alike, and the public benchmark that it belongs
+to.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+from synth.importers.conversation import Count
 from synth.importers.records import WORDS
 from synth.schemas.trajectory import Turn
 
@@ -13,9 +16,26 @@ _TURNS_ASKED = 5  # the working directory stands under every answer of the shell
 _INSTANCE = re.compile(r"(?P<repository>[\w.-]+__[\w.-]+)-\d+")
 
 
+class Stats(msgspec.Struct, frozen=True):
+    """What a run used, as the agent counted it; USD and tokens."""
+
+    instance_cost: float | None = None
+    tokens_sent: Count = 0
+    tokens_received: Count = 0
+    api_calls: Count = 0
+
+
+class Info(msgspec.Struct, frozen=True):
+    """How a run ended, what it used, and under which settings."""
+
+    exit_status: str | None = None
+    model_stats: Stats | None = None
+    config: Any = None
+
+
 def swe_benchmark(instance: str | None, image: Any, turns: Sequence[Turn]) -> str | None:
     """`swe-bench/test`, `/dev` or `/unknown`, or another benchmark's name and split; None where
-    nothing points to one.
+    nothing points to one: the instance, the container's image, or a working directory.
 
     What the shell answered first is searched for working directories: other work on a repository of
     SWE-bench (`/django__django`) counts as the benchmark too, so that nothing of it slips into
