@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.importers.conversation import goal_of, totals
-from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record
+from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
 from synth.schemas.canonical import content_hash
 from synth.schemas.identity import trajectory_id
 from synth.schemas.messages import Conversation
@@ -62,36 +62,55 @@ def entry(
     task: Mapping[str, Any] = _PLAIN,
     marks: Iterable[ImportedLabel] = (),
     no_turns: str | None = "no answer of the model: no result, not a failure",
+    beside: Mapping[str, Any] = _PLAIN,
+    **about: Any,
+) -> Entry:
+    """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
+    nothing, unless `no_turns` is None.
+
+    The task's `env` is the format, and its `goal` what the user first asked, where none is given;
+    `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told.
+    """
+    if not conversation.turns and no_turns is not None:
+        return record.rejected("no_turns", no_turns)
+    stated: dict[str, Any] = {"benchmark": benchmark, "split": split, **task}
+    stated["goal"] = goal_of(conversation) if goal is None else goal
+    attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
+    trajectory = _attempt(record, format, conversation, attempted, **about)
+    declared = inside(record.value, "trial"), inside(record.value, "task_id")
+    return Imported(attempted, trajectory, tuple(marks), declared=declared, **beside)
+
+
+def _attempt(
+    record: Record,
+    format: str,
+    conversation: Conversation,
+    task: Task,
+    *,
     passed: bool | None = None,
     reward: float | None = None,
     end: End = OPEN_END,
     fault_detail: str | None = None,
-    beside: Mapping[str, Any] = _PLAIN,
     **more: Any,
-) -> Entry:
-    """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
-    nothing, unless `no_turns` is None. The task's `env` is the format, and its `goal` what the user
-    first asked, where none is given.
+) -> Trajectory:
+    """The trajectory of an attempt; `more` are further fields of it.
 
     `passed` is the source's own verdict, None where it gives none. A fault has no reward, whatever
-    the file says. `task` are further fields of the task, `beside` those of `Imported`, and `more`
-    those of the trajectory. Its id is a hash of the format, the file and the place in it: exact
-    duplicates at two places are two. Raises `ValueError` for a reward that is no number.
+    the file says. The id is a hash of the format, the file and the place in it: exact duplicates at
+    two places are two. Raises `ValueError` for a reward that is no number.
     """
-    if not conversation.turns and no_turns is not None:
-        return record.rejected("no_turns", no_turns)
     if reward is not None and not isfinite(reward):
         raise ValueError("reward is not finite")
-    stamps = {"env": env or format, "benchmark": benchmark, "split": split}
-    goal = goal_of(conversation) if goal is None else goal
-    attempted = Task.identified(goal=goal, origin=Origin.IMPORT, **stamps, **task)
     termination, fault = end
     slot = content_hash(["import", format, record.sha, record.locator])
-    trajectory = Trajectory(
+    return Trajectory(
         trajectory_id=trajectory_id(slot, 0),
         slot_id=slot,
         attempt=0,
-        task_id=attempted.task_id,
+        task_id=task.task_id,
+        env=task.env,
+        benchmark=task.benchmark,
+        split=task.split,
         synthesizer="import",
         policy="imported",
         outcome=settle(termination, passed, fault),
@@ -105,9 +124,8 @@ def entry(
         # provenance without a path of this machine
         source=f"{format}:{record.sha}:{record.locator}:{record.file}",
         content_hash=record.content,
-        **{"trial": 0, "totals": totals(conversation.turns), **stamps, **more},
+        **{"trial": 0, "totals": totals(conversation.turns), **more},
     )
-    return Imported(attempted, trajectory, tuple(marks), **beside)
 
 
 def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry]:
@@ -118,7 +136,7 @@ def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry
     for one in entries:
         if isinstance(one, Imported):
             taken = given.setdefault(one.task.task_id, set())
-            stated: Any = one.declared.number if believed and one.declared else None
+            stated: Any = one.declared[0] if believed else None
             trial: int = stated if _is_number(stated) and stated not in taken else len(taken)
             while trial in taken:
                 trial += 1
@@ -132,21 +150,13 @@ def as_declared(entries: Iterator[Entry]) -> Iterator[Entry]:
     first attempts at a task apart, and are not the names of the tasks.
     """
     first = list(islice(entries, SEEN_FIRST))
-    attempts = [
-        (one.task.task_id, one.declared)
-        for one in first
-        if isinstance(one, Imported) and one.declared
-    ]
-    declared = [trial for _, trial in attempts]
-    are_numbers = all(_is_number(trial.number) for trial in declared)
-    are_names = any(trial.number for trial in declared) and all(
-        trial.number == trial.task for trial in declared
-    )
-    tell_apart = are_numbers and len(attempts) == len(
-        {(task, trial.number) for task, trial in attempts}
-    )
+    attempts = [(one.task.task_id, *one.declared) for one in first if isinstance(one, Imported)]
+    are_numbers = all(_is_number(number) for _, number, _ in attempts)
+    are_names = all(number == name for _, number, name in attempts)
+    are_names = are_names and any(number for _, number, _ in attempts)
+    tell_apart = are_numbers and len({one[:2] for one in attempts}) == len(attempts)
     return in_order(chain(first, entries), believed=tell_apart and not are_names)
 
 
 def _is_number(trial: Any) -> bool:
-    return isinstance(trial, int) and not isinstance(trial, bool) and 0 <= trial < 1 << 31
+    return type(trial) is int and 0 <= trial < 1 << 31

@@ -109,8 +109,7 @@ def _read(record: Record) -> Entry:
 
 def _conversation(records: Iterable[Record]) -> Conversation:
     """The lines as a conversation: the lines of one reply (one `message.id`) are one message, in
-    the place of its first line. Thinking blocks stay in `raw` with their signatures. Raises
-    `ValueError`.
+    the place of its first line. Raises `ValueError`.
     """
     chat = ConversationBuilder()
     replies: dict[str, Object] = {}
@@ -119,33 +118,41 @@ def _conversation(records: Iterable[Record]) -> Conversation:
         parts = message.content
         if not isinstance(parts, list):
             parts = [{"type": "text", "text": text_of(parts)}]
+        name = message.id or record.locator
         if line.type == "user":
             _hear(chat, line, parts)
             continue
-        name = message.id or record.locator
         if name not in replies:
             replies[name] = chat.answer()
-        answer, note = replies[name], replies[name]["note"]
-        for part in parts:
-            kind = inside(part, "type")
-            if kind == "text":
-                answer["content"] = joined(answer["content"], text_of([part]))
-            elif kind == "tool_use":
-                call = tool_call(part.get("id"), part.get("name"), part.get("input"))
-                answer["tool_calls"].append(call)
-            else:
-                note.setdefault("raw", []).append(part)
-            if kind == "thinking":
-                thought = str(part.get("thinking") or "")
-                answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
-            elif kind not in ("text", "tool_use", "redacted_thinking"):
-                note["mask"] = UNREAD_MASK
+        note = _write(replies[name], parts)
         if message.usage is not None:  # every line of a reply repeats its tokens: the last counts
-            used = [counted(message.usage, name) for name in (*_SENT, "output_tokens")]
-            note["usage"] = Usage(sum(used[:3]), used[3], used[2], 1)
+            sent = [counted(message.usage, kind) for kind in _SENT]
+            given = counted(message.usage, "output_tokens")
+            note["usage"] = Usage(sum(sent), given, sent[-1], 1)
         if message.model == _SYNTHETIC or line.is_api_error_message:
             note.update(mask="written_by_harness", sampled_by=SampledBy.CANNED)
     return chat.conversation()
+
+
+def _write(answer: Object, parts: Iterable[Any]) -> Object:
+    """Adds blocks to a reply, and gives its note; thinking blocks stay in `raw` with their
+    signatures.
+    """
+    note: Object = answer["note"]
+    for part in parts:
+        kind = inside(part, "type")
+        if kind == "text":
+            answer["content"] = joined(answer["content"], text_of([part]))
+        elif kind == "tool_use":
+            call = tool_call(part.get("id"), part.get("name"), part.get("input"))
+            answer["tool_calls"].append(call)
+        else:
+            note.setdefault("raw", []).append(part)
+            thought = str(inside(part, "thinking") or "") if kind == "thinking" else None
+            answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
+            if kind not in ("thinking", "redacted_thinking"):
+                note["mask"] = UNREAD_MASK
+    return note
 
 
 def _hear(chat: ConversationBuilder, line: Line, parts: Iterable[Any]) -> None:

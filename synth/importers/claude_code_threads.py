@@ -80,12 +80,7 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
         again = f".{names[name]}" if names[name] else ""
         names[name] += 1
         taken = _branch(tree, {index: lines[index].value.message for index in said})
-        tops: dict[int | None, int] = {}
-        for index in sorted(members - taken):
-            above = tops.get(next(tree.predecessors(index), None))
-            if index in said or above is not None:
-                tops[index] = index if above is None else above
-        for top, count in Counter(tops[index] for index in said if index in tops).items():
+        for top, count in _abandoned(tree, said, members - taken).items():
             detail = f"{count} messages that the user went back on"
             yield lines[top].rejected("abandoned_branch", detail)
         for number, stretch in enumerate(_segments([lines[index] for index in sorted(taken)])):
@@ -129,6 +124,16 @@ def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
         for index, message in said.items()
         if message.ids("tool_result", "tool_use_id") & calls
     }
+
+
+def _abandoned(tree: Any, said: Sequence[int], left: set[int]) -> Counter[int]:
+    """How many messages each branch has that was not kept, by the first of them."""
+    tops: dict[int | None, int] = {}
+    for index in sorted(left):
+        above = tops.get(next(tree.predecessors(index), None))
+        if index in said or above is not None:
+            tops[index] = index if above is None else above
+    return Counter(tops[index] for index in said if index in tops)
 
 
 def _segments(records: Sequence[Record]) -> list[list[Record]]:

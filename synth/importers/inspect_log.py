@@ -5,6 +5,7 @@ A sample counts by itself: cancelled and broken logs hold samples that were fini
 are put back before anything is read.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from math import isfinite
 from typing import Annotated, Any
@@ -29,7 +30,7 @@ from synth.importers.records import (
     one_line,
 )
 from synth.schemas.outcome import Fault, Termination
-from synth.schemas.trajectory import Usage
+from synth.schemas.trajectory import Turn, Usage
 
 _ROUNDING = 1e-6
 
@@ -102,26 +103,12 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     conversation, tools, from_events = recorded(
         sample.messages, sample.events, sample.events_data or {}
     )
-    scores = {name: score.get("value") for name, score in (sample.scores or {}).items()}
-    labels = [
-        ImportedLabel(f"inspect/{name}", _number(value), detail={"value": value})
-        for name, value in scores.items()
-    ]
-    # where scorers disagree, nobody says which one counts
-    values = {label.value for label in labels}
-    reward = values.pop() if len(values) == 1 else None
-    counts = count_labels(
-        conversation,
-        error_retries=len(sample.error_retries or ()),
-        messages_from_events=from_events,
-    )
-    used = totals(conversation.turns)
-    if conversation.turns and conversation.turns[0].usage is None:
-        models = (sample.model_usage or {}).values()
-        used = Usage(*(sum(counted(usage, name) for usage in models) for name in COUNTS))
+    scores, reward = _scores(sample)
+    retries = len(sample.error_retries or ())
+    counts = {"error_retries": retries, "messages_from_events": from_events}
     name, config = about.task.rpartition("/")[2], about.model_generate_config
-    named = [about.task_args.get(key) for key in ("split", "subset")]
-    split = next((one for one in named if isinstance(one, str)), "unknown")
+    splits = (inside(about.task_args, key, str) for key in ("split", "subset"))
+    split = next(filter(None, splits), "unknown")
     end, why = _ended(sample)
     return entry(
         record,
@@ -129,10 +116,10 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
         conversation,
         env=f"inspect/{name}",
         goal=sample.input if isinstance(sample.input, str) else None,
-        benchmark="inspect/unknown" if name == "unknown" else f"{name}/{split}",
+        benchmark="inspect/unknown" if about.task == "unknown" else f"{name}/{split}",
         # what a scorer compares with: the agent is never shown it
         task={"script": {"target": sample.target} if sample.target else {}},
-        marks=(*labels, *counts),
+        marks=(*scores, *count_labels(conversation, **counts)),
         no_turns=f"no answer of the model: {why if sample.error else 'no error either'}",
         trial=max(0, sample.epoch - 1),
         passed=settings.passed(reward, _ROUNDING),
@@ -142,8 +129,30 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
         model=about.model or inside(sample.output, "model", str),
         tools=tools,
         sampling={key: value for key, value in config.items() if value is not None},
-        totals=used,
+        totals=_used(sample, conversation.turns),
     )
+
+
+def _scores(sample: _Sample) -> tuple[list[ImportedLabel], float | None]:
+    """A label for each scorer, and the score on which all agree; None where one gives no number, or
+    two differ: then nobody says which one counts.
+    """
+    labels = []
+    for name, score in (sample.scores or {}).items():
+        value = score.get("value")
+        labels.append(ImportedLabel(f"inspect/{name}", _number(value), detail={"value": value}))
+    values = {label.value for label in labels}
+    return labels, values.pop() if len(values) == 1 else None
+
+
+def _used(sample: _Sample, turns: Sequence[Turn]) -> Usage:
+    """What the answers used; where they do not say, tokens of all models of the sample, whose calls
+    are not counted there.
+    """
+    if any(turn.usage is not None for turn in turns[:1]):
+        return totals(turns)
+    models = (sample.model_usage or {}).values()
+    return Usage(*(sum(counted(usage, name) for usage in models) for name in COUNTS))
 
 
 def _ended(sample: _Sample) -> tuple[End, str]:

@@ -15,12 +15,14 @@ from synth.importers.conversation import (
     tool_call,
     usage_of,
 )
-from synth.importers.records import Object, inside
+from synth.importers.records import Object, inside, is_object
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import SampledBy, ToolSchema
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read")
+_ANSWER = "output.choices.0.message"
+_TOOL = ("name", "description", "parameters")
 DATASET_MASK = "dataset_input"
 """Mask of assistant messages that came with the sample's input: the model did not write them."""
 
@@ -45,40 +47,36 @@ def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
 
 
 def recorded(
-    messages: list[Object], events: list[Object], pooled: Object | None
+    messages: list[Object], events: list[Object], pooled: Object
 ) -> tuple[Conversation, tuple[ToolSchema, ...], int]:
     """What a sample holds of the conversation: its messages (where it has none, because it broke
     early, those of its last model call), the tools as the calls that gave its answers last showed
     them, and how many messages come from a call. Raises `ValueError`.
     """
-    calls = [
-        (call, answer)
-        for call in events
-        if call.get("event") == "model"
-        and call.get("role") is None
-        and not call.get("pending")
-        and (answer := inside(call, "output.choices.0.message", dict)) is not None
-    ]
+    calls = [event for event in events if _is_answered(event)]
     from_events = 0
     if not messages and calls:
-        call, answer = calls[-1]
-        messages = [*_input(call, pooled or {}), answer]
+        messages = [*_input(calls[-1], pooled), inside(calls[-1], _ANSWER)]
         from_events = len(messages)
-    by_answer = {str(answer["id"]): call for call, answer in calls if answer.get("id")}
+    by_answer = {str(inside(call, f"{_ANSWER}.id") or None): call for call in calls}
     chat = ConversationBuilder()
     shown: dict[str, ToolSchema] = {}
     for message in messages:
         if message.get("role") != "assistant":
             _hear(chat, message)
             continue
-        call = by_answer.get(str(message.get("id")), {})
+        call = by_answer.get(str(message.get("id")), {}) if message.get("id") else {}
         _take(chat, message, inside(call, "output.usage", dict))
         for tool in msgspec.convert(call.get("tools") or [], list[Object]):
-            function = {
-                key: tool[key] for key in ("name", "description", "parameters") if key in tool
-            }
+            function = {key: tool[key] for key in _TOOL if key in tool}
             shown[str(tool.get("name"))] = {"type": "function", "function": function}
     return chat.conversation(), tuple(shown.values()), from_events
+
+
+def _is_answered(event: Object) -> bool:
+    """Whether an event is a call of the agent's own model that was answered."""
+    is_own = event.get("event") == "model" and event.get("role") is None
+    return is_own and not event.get("pending") and is_object(inside(event, _ANSWER))
 
 
 def _input(call: Object, pooled: Object) -> list[Object]:
@@ -108,21 +106,20 @@ def _hear(chat: ConversationBuilder, message: Object) -> None:
     )
 
 
-def _take(chat: ConversationBuilder, message: Object, used: Any) -> None:
+def _take(chat: ConversationBuilder, message: Object, used: Object | None) -> None:
     """Adds an answer, with the tokens of its model call; blocks that are no text stay in `raw`."""
-    content = message.get("content")
+    content, given = message.get("content"), message.get("source") == "input"
     parts = content if isinstance(content, list) else []
     blocks = [part for part in parts if isinstance(part, dict) and part.get("type") != "text"]
     thoughts = [block for block in blocks if block.get("type") == "reasoning"]
     open_thoughts = (str(one.get("reasoning") or "") for one in thoughts if not one.get("redacted"))
-    calls = []
     mask = None if len(thoughts) == len(blocks) else UNREAD_MASK
+    calls = []
     for call in message.get("tool_calls") or []:
-        if not isinstance(call, dict) or not isinstance(call.get("function"), str):
+        if not is_object(call, function=str):
             raise ValueError("a tool call without the name of its function")
         calls.append(tool_call(call.get("id"), call["function"], call.get("arguments")))
         mask = "parse_error" if call.get("parse_error") else mask
-    given = message.get("source") == "input"
     cost = inside(used, "total_cost", float)
     chat.answer(
         ([part for part in parts if part not in blocks] if parts else content) or None,

@@ -24,7 +24,7 @@ from synth.importers.records import (
     is_object,
 )
 from synth.schemas.canonical import content_hash
-from synth.schemas.messages import from_messages
+from synth.schemas.messages import Conversation, from_messages
 from synth.schemas.trajectory import Source
 
 _LOSS = {"weight": "zero_weight", "training": "not_trained"}
@@ -72,37 +72,23 @@ def recognises(value: Any) -> bool:
 def _read(record: Record, settings: ImportSettings) -> Entry:
     value = record.value if isinstance(record.value, dict) else {"messages": record.value}
     chat = msgspec.convert(value, _Chat)
-    conversation = from_messages(chat.messages)
-    turns = list(conversation.turns)
-    for at, mask in _masks(chat).items():
-        if not 0 <= at < len(turns):
-            raise ValueError(
-                f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
-            )
-        turns[at] = replace(turns[at], mask=turns[at].mask or mask)
-    passed = settings.passed(chat.reward) if chat.success is None else chat.success
-    if chat.outcome is not None:  # what the record claims last counts first
-        if chat.outcome not in _OUTCOMES:
-            raise ValueError(f"outcome {chat.outcome!r} is none of {', '.join(_OUTCOMES)}")
-        passed = _OUTCOMES[chat.outcome]
+    conversation = _masked(from_messages(chat.messages), chat)
     # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
     said = (one.content for one in heard(conversation) if one.source is not Source.TOOL)
-    tools = chat.tools or []
+    tools = json.loads(chat.tools) if chat.tools and isinstance(chat.tools, str) else chat.tools
     return entry(
         record,
         "openai_messages",
-        replace(conversation, turns=tuple(turns)),
+        conversation,
         goal=next(filter(None, said), prompt),
         benchmark=chat.benchmark,
         split=inside(value, "split", str) or None,
         task={"env_config": {"system_prompt": content_hash(prompt)}},
-        passed=passed,
+        passed=_passed(chat, settings),
         reward=chat.reward,
         model=chat.model,
-        tools=msgspec.convert(
-            json.loads(tools) if isinstance(tools, str) else tools, tuple[Object, ...]
-        ),
+        tools=msgspec.convert(tools or (), tuple[Object, ...]),
         no_turns="no assistant message",
     )
 
@@ -110,18 +96,36 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
 FORMAT = by_record(recognises, _read, in_order)
 
 
-def _masks(chat: _Chat) -> dict[int, str]:
-    """The mask of each turn that the source gives no loss. Raises `ValueError` where it says
-    neither yes nor no.
+def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
+    """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for
+    an outcome it cannot have.
+    """
+    if chat.outcome is None:
+        return settings.passed(chat.reward) if chat.success is None else chat.success
+    if chat.outcome not in _OUTCOMES:
+        raise ValueError(f"outcome {chat.outcome!r} is none of {', '.join(_OUTCOMES)}")
+    return _OUTCOMES[chat.outcome]
+
+
+def _masked(conversation: Conversation, chat: _Chat) -> Conversation:
+    """The conversation with a mask on each turn that the source gives no loss. Raises `ValueError`
+    where it says neither yes nor no.
     """
     masks: dict[int, str] = {}
-    turn = -1
-    for at, message in enumerate(chat.messages):
-        turn += message.get("role") == "assistant"
-        for key, mask in _LOSS.items() if message.get("role") == "assistant" else ():
-            weight = message.get(key)
-            if weight is not None and weight not in (0, 1):
+    answers = [at for at, one in enumerate(chat.messages) if one.get("role") == "assistant"]
+    for turn, at in enumerate(answers):
+        for key, mask in _LOSS.items():
+            weight = chat.messages[at].get(key)
+            if weight not in (None, 0, 1):
                 raise ValueError(f"message {at}: {key} {weight!r} is neither 0 nor 1")
-            if weight is not None and not weight:
+            if weight == 0:
                 masks.setdefault(turn, mask)
-    return masks | {one.turn: one.reason for one in chat.masked_turns or ()}
+    masks |= {one.turn: one.reason for one in chat.masked_turns or ()}
+    turns = list(conversation.turns)
+    for at, mask in sorted(masks.items()):
+        if not 0 <= at < len(turns):
+            raise ValueError(
+                f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
+            )
+        turns[at] = replace(turns[at], mask=turns[at].mask or mask)
+    return replace(conversation, turns=tuple(turns))

@@ -118,19 +118,12 @@ class ImportedLabel(msgspec.Struct, frozen=True):
         return self.detail.agent if isinstance(self.detail, Blamed) else None
 
 
-class DeclaredTrial(msgspec.Struct, frozen=True):
-    """Which attempt a record calls itself, at which task by the source's own name."""
-
-    number: Any
-    task: Any
-
-
 class Imported(msgspec.Struct, frozen=True):
     """A trajectory with the task that it is an attempt at, and the labels that stand beside it in
     the source.
 
     `name` is what label files call it (`<format>/<id>`); `turn_of_message` maps the source's
-    message indices to turns; `declared` is read where trials are numbered.
+    message indices to turns; `declared` are the `trial` and the `task_id` that its record has.
     """
 
     task: Task
@@ -138,7 +131,7 @@ class Imported(msgspec.Struct, frozen=True):
     marks: tuple[ImportedLabel, ...] = ()
     name: str | None = None
     turn_of_message: tuple[int | None, ...] = ()
-    declared: DeclaredTrial | None = None
+    declared: tuple[Any, Any] = (None, None)
 
 
 class Labelled(msgspec.Struct, frozen=True):

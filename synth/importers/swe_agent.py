@@ -104,17 +104,7 @@ def _read(record: Record, trial: int) -> Entry:
     said = [message for message in run.history if not message.is_demo]
     steps = _steps_of(said, run.trajectory or [])
     conversation = _conversation(said, steps[-1] if steps else None)
-    stats = run.info.model_stats or Stats()
-    used = (stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost)
-    # as an object or as the JSON text of one; whatever else it is says nothing
-    config = run.replay_config
-    if isinstance(config, str) and config:
-        config = json.loads(config)
-    name = inside(config, "agent.model.name", str)
-    problem = inside(config, "problem_statement.id", str) or run.instance_id
-    text = inside(config, "problem_statement.text", str)
-    image = inside(config, "env.deployment.image")
-    status = run.info.exit_status or ""
+    stats, status = run.info.model_stats or Stats(), run.info.exit_status or ""
     after = _SUBMITTED_AFTER.match(status)
     times = (
         ImportedLabel("execution_time_s", step.execution_time, turn)
@@ -130,22 +120,38 @@ def _read(record: Record, trial: int) -> Entry:
         record,
         "swe_agent",
         conversation,
-        goal=text or None,
-        benchmark=swe_benchmark(problem, image, conversation.turns),
         marks=(*times, *counts),
         no_turns="no message of the agent's own: no result, not a failure",
         trial=trial,
         end=ENDED.get(after["why"] if after else status, OPEN_END),
         fault_detail=status,
-        model=None if name == "replay" else name,
-        sampling={
-            key: value
-            for key in ("temperature", "top_p")
-            if isinstance(value := inside(config, f"agent.model.{key}"), int | float)
-        },
-        authorship=Authorship.HUMAN if name in ("human", "human_thought") else Authorship.MODEL,
-        totals=Usage(*used),
+        totals=Usage(
+            stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost
+        ),
+        **_stated(run, conversation),
     )
+
+
+def _stated(run: _Run, conversation: Conversation) -> Object:
+    """What `replay_config` says of the run, as an object or as the JSON text of one; whatever else
+    it is says nothing.
+    """
+    config = run.replay_config
+    if isinstance(config, str) and config:
+        config = json.loads(config)
+    name = inside(config, "agent.model.name", str)
+    problem = inside(config, "problem_statement.id", str) or run.instance_id
+    image = inside(config, "env.deployment.image")
+    sampling = {key: inside(config, f"agent.model.{key}") for key in ("temperature", "top_p")}
+    return {
+        "goal": inside(config, "problem_statement.text", str) or None,
+        "benchmark": swe_benchmark(problem, image, conversation.turns),
+        "model": None if name == "replay" else name,
+        "sampling": {
+            key: value for key, value in sampling.items() if isinstance(value, int | float)
+        },
+        "authorship": Authorship.HUMAN if name in ("human", "human_thought") else Authorship.MODEL,
+    }
 
 
 def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:

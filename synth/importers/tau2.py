@@ -14,7 +14,6 @@ import msgspec
 from synth.importers.attempt import OPEN_END, as_declared, ends, entry
 from synth.importers.records import (
     WORDS,
-    DeclaredTrial,
     Entry,
     Found,
     ImportedLabel,
@@ -55,7 +54,6 @@ class _Simulation(msgspec.Struct):
 
     messages: list[Message]
     task_id: Any = None
-    trial: Any = None
     seed: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None = None
     termination_reason: str | None = None
     reward_info: _RewardInfo | None = None
@@ -93,30 +91,26 @@ def _simulation(
     record: Record, run: Object, tasks: dict[str, Object], settings: ImportSettings
 ) -> Entry:
     simulation = msgspec.convert(record.value, _Simulation)
+    info = simulation.reward_info or _RewardInfo()
     reason = simulation.termination_reason or inside(simulation.run_info, "termination_reason", str)
     end = termination, fault = ENDED.get(reason or "", OPEN_END)
     policy = simulation.policy or inside(run, "environment_info.policy", str) or None
     conversation, labels = dialogue(simulation.messages, policy)
-    info = simulation.reward_info or _RewardInfo()
-    believed = not reason or reason in ENDED
-    passed = settings.passed(info.reward if believed else None, ROUNDING)
     if policy is not None:
         source = {"from": "the policy text of the file: the agent's own prompt may say more"}
         labels.append(ImportedLabel("synthesised_system_prompt", 1.0, None, source))
-    if not believed:
+    passed = settings.passed(info.reward, ROUNDING)
+    if reason and reason not in ENDED:
         detail = {"termination_reason": reason}
         labels.append(ImportedLabel("unknown_termination", 1.0, None, detail))
-    tools = inside(run, "environment_info.tool_defs", list) or ()
-    named = _MODEL.search(record.file_name)
+        passed = None
+    task = simulation.task or tasks.get(str(simulation.task_id)) or {}
     return entry(
         record,
         "tau2",
         conversation,
-        **tau2_task(
-            simulation.task or tasks.get(str(simulation.task_id)) or {},
-            inside(run, "environment_info.domain_name", str),
-            conversation,
-        ),
+        **tau2_task(task, inside(run, "environment_info.domain_name", str), conversation),
+        **_stated(record, run),
         marks=labels,
         # an attempt that broke before the agent's first word is a fault, not nothing
         no_turns=None if fault else "the agent said nothing: no result, not a failure",
@@ -124,14 +118,20 @@ def _simulation(
         reward=info.reward,
         end=end,
         fault_detail=f"termination_reason {reason}",
-        # where nothing inside names the model, what the file's name claims
-        model=inside(run, "agent_info.llm", str) or (named and named["model"]),
-        sampling=inside(run, "agent_info.llm_args", dict) or {},
         seed=simulation.seed or 0,
-        tools=tuple(tool for tool in tools if isinstance(tool, dict)),
         check_result=None if termination in LIMITS or fault else _checked(info, passed),
-        beside={"declared": DeclaredTrial(simulation.trial, simulation.task_id)},
     )
+
+
+def _stated(record: Record, run: Object) -> Object:
+    """What the file says of the agent; its name, where nothing inside names the model."""
+    named = _MODEL.search(record.file_name)
+    tools = inside(run, "environment_info.tool_defs", list) or ()
+    return {
+        "model": inside(run, "agent_info.llm", str) or (named and named["model"]),
+        "sampling": inside(run, "agent_info.llm_args", dict) or {},
+        "tools": tuple(tool for tool in tools if isinstance(tool, dict)),
+    }
 
 
 def _checked(info: _RewardInfo, passed: bool | None) -> CheckResult | None:

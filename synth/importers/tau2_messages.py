@@ -2,7 +2,7 @@
 it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -48,12 +48,7 @@ def dialogue(
     """
     chat, labels = ConversationBuilder(policy), list[ImportedLabel]()
     asked: list[Object] = []
-    flat = [
-        one
-        for message in messages
-        for one in ([message] if message.tool_messages is None else message.tool_messages)
-    ]
-    for index, message in enumerate(flat):
+    for index, message in enumerate(_flat(messages)):
         calls = message.tool_calls or []
         if message.role == "assistant":
             if any(call.requestor == "user" for call in calls):
@@ -66,17 +61,28 @@ def dialogue(
             )
         elif message.role == "user" and calls:
             turn = len(chat.notes) - 1 if chat.notes else None
-            for call in calls:
-                done = {"id": call.id, "name": call.name, "arguments": call.arguments}
-                asked.append({**done, "content": message.content})
-                labels.append(ImportedLabel(USER_CALL, 1.0, turn, asked[-1]))
-        elif message.role != "tool":
-            chat.say(message.role, message.content)
-        elif message.requestor == "user":
+            done = [_done(call, message) for call in calls]
+            labels += [ImportedLabel(USER_CALL, 1.0, turn, one) for one in done]
+            asked += done
+        elif message.role == "tool" and message.requestor == "user":
             _answer(asked, message)
-        else:
+        elif message.role == "tool":
             chat.result(message.content, message.id, error=message.error)
+        else:
+            chat.say(message.role, message.content)
     return chat.conversation(), labels
+
+
+def _done(call: _Call, message: Message) -> Object:
+    """A call of the user's, with what stood beside it."""
+    named = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    return {**named, "content": message.content}
+
+
+def _flat(messages: Sequence[Message]) -> Iterator[Message]:
+    """Messages one by one."""
+    for message in messages:
+        yield from [message] if message.tool_messages is None else message.tool_messages
 
 
 def _usage(message: Message) -> Usage:

@@ -15,7 +15,6 @@ import msgspec
 
 from synth.importers.attempt import as_declared, entry, gold_action
 from synth.importers.records import (
-    DeclaredTrial,
     Entry,
     ImportSettings,
     Object,
@@ -59,7 +58,6 @@ class _Result(msgspec.Struct):
     traj: list[Object] | None = None
     reward: float | None = None
     task_id: Any = None
-    trial: Any = None
 
 
 def recognises(value: Any) -> bool:
@@ -69,21 +67,13 @@ def recognises(value: Any) -> bool:
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
     result = msgspec.convert(record.value, _Result)
-    task, messages = result.info.task, result.traj or []
-    conversation = from_messages(messages)
+    task, conversation = result.info.task, from_messages(result.traj or [])
     # the instruction is what the user simulator was told; the policy text names the domain
     named = _DOMAIN.search((conversation.system_prompt or "")[:2000])
     domain = named[1].lower() if named else None
     script: Object = {"user_id": task.user_id, "outputs": task.outputs}
     gold = tuple(gold_action(at, one.name, one.kwargs) for at, one in enumerate(task.actions or ()))
     model, sampling = _model_and_sampling(record.file_name)
-    beside: Object = {"declared": DeclaredTrial(result.trial, result.task_id)}
-    if messages and "index" in messages[0]:
-        turn = itertools.count()
-        beside["name"] = f"{AGENTRX}/{result.task_id}"
-        beside["turn_of_message"] = tuple(
-            next(turn) if message.get("role") == "assistant" else None for message in messages
-        )
     return entry(
         record,
         "tau_bench",
@@ -100,11 +90,26 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         model=model,
         sampling=sampling,
         no_turns="the agent said nothing: no result, not a failure",
-        beside=beside,
+        beside=_beside(result),
     )
 
 
 FORMAT = by_record(recognises, _read, as_declared)
+
+
+def _beside(result: _Result) -> Object:
+    """For the labels of AgentRx: what they call a record whose messages are numbered, and which
+    turns its messages are.
+    """
+    messages = result.traj or []
+    if not messages or "index" not in messages[0]:
+        return {}
+    is_answer = [message.get("role") == "assistant" for message in messages]
+    turns = zip(is_answer, itertools.accumulate(is_answer, initial=0), strict=False)
+    return {
+        "name": f"{AGENTRX}/{result.task_id}",
+        "turn_of_message": tuple(turn if answer else None for answer, turn in turns),
+    }
 
 
 def _model_and_sampling(file_name: str) -> tuple[str | None, dict[str, float]]:

@@ -78,12 +78,7 @@ def _read(record: Record, settings: ImportSettings) -> list[Entry]:
     for index, path in enumerate(_paths(search.tree.tree)):
         said, ends = _conversation(path)
         together = (one is other for one, other in zip(before, ends, strict=False))
-        shared = sum(1 for _ in takewhile(bool, together))
-        termination, passed = Termination.TURN_LIMIT, None  # cut by the search's limits
-        if ends[-1].finished:
-            termination, passed = Termination.DONE, search.win
-        elif ends[-1].observation_code == _GAVE_UP:
-            termination, passed = Termination.DONE, False
+        termination, passed = _ended(ends[-1], search.win)
         one = entry(
             record.part(f"path/{index}", [record.content, index]) if index else record,
             "toolbench",
@@ -95,11 +90,22 @@ def _read(record: Record, settings: ImportSettings) -> list[Entry]:
             end=(termination, None),
             tools=tuple({"type": "function", "function": tool} for tool in answer.function),
             parent_id=parent,
-            pivot_turn=shared if index else None,
+            pivot_turn=len(list(takewhile(bool, together))) if index else None,
         )
         found.append(one)
         before, parent = ends, one.trajectory.trajectory_id if isinstance(one, Imported) else None
     return found or [record.rejected("no_turns", "a tree without a turn")]
+
+
+def _ended(leaf: _Node, win: bool | None) -> tuple[Termination, bool | None]:
+    """How a path ended: in an answer (the file's own verdict), given up, or cut by the search's
+    limits.
+    """
+    if leaf.finished:
+        return Termination.DONE, win
+    if leaf.observation_code == _GAVE_UP:
+        return Termination.DONE, False
+    return Termination.TURN_LIMIT, None
 
 
 FORMAT = by_record(recognises, _read)

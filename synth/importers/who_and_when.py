@@ -63,14 +63,6 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     conversation = _conversation(run)
     if not conversation.turns:
         return record.rejected("no_turns", "no agent spoke")
-    step, count = int(run.mistake_step), len(run.history)
-    if not 0 <= step < count:
-        raise ValueError(f"mistake_step {step} of {count} messages")
-    speaker = run.history[step].speaker
-    turn = sum(message.speaker is not None for message in run.history[:step])
-    agent, reason = run.mistake_agent, run.mistake_reason
-    blamed = Blamed(message=step, agent=agent, speaker=speaker, reason=reason)
-    at = None if speaker is None else turn
     answer = run.ground_truth if run.ground_truth is not None else run.groundtruth
     prompts = run.system_prompt if isinstance(run.system_prompt, dict) else {}
     generated = any(message.name for message in run.history)
@@ -85,12 +77,25 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
             "script": {} if answer is None else {"answer": answer},
             "difficulty": {} if run.level is None else {"level": run.level},
         },
-        marks=[ImportedLabel("who_and_when.mistake", 1.0, at, blamed)],
+        marks=[_mistake(run)],
         passed=bool(run.is_correct if run.is_correct is not None else run.is_corrected),
     )
 
 
 FORMAT = by_record(recognises, _read)
+
+
+def _mistake(run: _Run) -> ImportedLabel:
+    """The label, at the turn of the message that it names. Raises `ValueError` for none."""
+    step, count = int(run.mistake_step), len(run.history)
+    if not 0 <= step < count:
+        raise ValueError(f"mistake_step {step} of {count} messages")
+    agent, reason = run.mistake_agent, run.mistake_reason
+    speaker = run.history[step].speaker
+    blamed = Blamed(message=step, agent=agent, speaker=speaker, reason=reason)
+    turn = sum(message.speaker is not None for message in run.history[:step])
+    at = None if speaker is None else turn
+    return ImportedLabel("who_and_when.mistake", 1.0, at, blamed)
 
 
 def _conversation(run: _Run) -> Conversation:
