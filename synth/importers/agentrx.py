@@ -61,17 +61,21 @@ def _marks(labels: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabe
     """
     marks = []
     root = labels.root_cause or _Root()
+
     for failure in labels.failures:
         at = failure.step_number - 1
         if not 0 <= at < len(turns):
             raise ValueError(
                 f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
             )
+
         reasons = {"agentrx.failure": failure.step_reason}
         if failure.failure_id == root.failure_id:
             reasons["agentrx.root_cause"] = root.reason_for_root_cause
+
         for metric, reason in reasons.items():
             agent, category = failure.failed_agent, failure.failure_category
             blamed = Blamed(message=at, category=category, agent=agent, reason=reason)
             marks.append(ImportedLabel(metric, 1.0, turns[at], blamed))
+
     return tuple(marks)

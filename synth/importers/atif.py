@@ -106,7 +106,9 @@ def _documents(record: Record, settings: ImportSettings) -> Iterator[Entry]:
     if version is not None and not _VERSION.fullmatch(version):
         yield record.rejected("unsupported_version", f"{version}: ATIF-v1.0 to v1.x are read")
         return
+
     waiting = [(record, "")]
+
     while waiting:
         part, role = waiting.pop()
         yield from each([part], partial(_read, role=role))
@@ -121,14 +123,18 @@ FORMAT = by_record(recognises, _documents)
 def _read(record: Record, role: str) -> Entry:
     document = msgspec.convert(record.value, _Document)
     chat = ConversationBuilder()
+
     for place, step in enumerate(document.steps, start=1):
         if step.step_id != place:
             told = f"step {place} has step_id {step.step_id}"
             raise ValueError(f"{told}: steps are numbered from 1 without gaps")
+
         if step.source not in ("user", "system", "agent"):
             told = f"step {place} has source {step.source!r}"
             raise ValueError(f"{told}: none of system, user, agent")
+
         _take(chat, step)
+
     conversation = chat.conversation()
     used, final = totals(conversation.turns), document.final_metrics
     if used == Usage():  # no step has metrics
@@ -136,7 +142,9 @@ def _read(record: Record, role: str) -> Entry:
             counted(final, f"total_{name}_tokens") for name in ("prompt", "completion", "cached")
         )
         used = Usage(prompt, completion, cached, 0, inside(final, "total_cost_usd", float))
+
     own = _own(document.extra)
+
     return entry(
         record,
         "atif",
@@ -165,14 +173,17 @@ def _take(chat: ConversationBuilder, step: _Step) -> None:
         chat.answer(step.message or None, thought=thought, calls=calls, **note)
     else:
         chat.say(step.source, step.message)
+
     results = step.observation.results if step.observation else []
     left = len(calls) - sum(result.source_call_id is not None for result in results)
+
     for result in results:
         handed_over = result.content is None and result.subagent_trajectory_ref is not None
         told = [{"type": "subagent_trajectory"}] if handed_over else result.content
         if result.source_call_id is None and left <= 0:
             chat.harness(told)
             continue
+
         left -= result.source_call_id is None
         chat.result(told, result.source_call_id)
 
@@ -181,12 +192,15 @@ def _note(step: _Step) -> Object:
     """Usage and token ids of a step; one that is not one inference of this run carries no loss."""
     if step.is_copied_context:
         return {"mask": COPIED_MASK}
+
     calls, metrics = step.llm_call_count, step.metrics
     mask = _own(step.extra).mask
     if calls not in (None, 1):
         mask = "several_model_calls" if calls else "no_model_call"
+
     if metrics is None:
         return {"mask": mask}
+
     return {
         "mask": mask,
         "usage": Usage(

@@ -34,6 +34,7 @@ def ends(format: str) -> dict[str, End]:
         termination, _, fault = end.partition(" ")
         stands_for = Termination(termination), Fault(fault) if fault else None
         found |= dict.fromkeys(words.split(), stands_for)
+
     return found
 
 
@@ -73,6 +74,7 @@ def entry(
     """
     if not conversation.turns and no_turns is not None:
         return record.rejected("no_turns", no_turns)
+
     stated: dict[str, Any] = {"benchmark": benchmark, "split": split, **task}
     stated["goal"] = goal_of(conversation) if goal is None else goal
     attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
@@ -101,8 +103,10 @@ def _attempt(
     """
     if reward is not None and not isfinite(reward):
         raise ValueError("reward is not finite")
+
     termination, fault = end
     slot = content_hash(["import", format, record.sha, record.locator])
+
     return Trajectory(
         trajectory_id=trajectory_id(slot, 0),
         slot_id=slot,
@@ -133,6 +137,7 @@ def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry
     declare are `believed`, each has its own, unless another attempt at the task has it already.
     """
     given: dict[str, set[int]] = {}
+
     for one in entries:
         if isinstance(one, Imported):
             taken = given.setdefault(one.task.task_id, set())
@@ -140,8 +145,10 @@ def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry
             trial: int = stated if _is_number(stated) and stated not in taken else len(taken)
             while trial in taken:
                 trial += 1
+
             taken.add(trial)
             one = replace(one, trajectory=replace(one.trajectory, trial=trial))
+
         yield one
 
 

@@ -29,6 +29,7 @@ from synth.importers.records import (
     ImportSettings,
     Object,
     Record,
+    Records,
     Rejection,
     each,
     inside,
@@ -50,14 +51,13 @@ def recognises(value: Any) -> bool:
     """A message with its session, or one of the lines that may stand before the first."""
     if not is_object(value, type=str):
         return False
+
     if value["type"] in (*_SPEAKS, "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
     return WORDS["claude_code"]["before"].get(value["type"]) in value
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
+def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
     """The stretches of one session file, which is read whole before the first is given."""
     files: list[str] = []
     lines: list[Record] = []
@@ -68,8 +68,10 @@ def trajectories(
         speaks = line.type in _SPEAKS
         if not speaks and line.type not in _SILENT:
             return record.rejected("unknown_line", f"a line of type {one_line(line.type)!r}")
+
         if speaks and line.message is None:
             raise ValueError(f"a line of type {line.type!r} without message")
+
         line.message = line.message if speaks else None
         if speaks or line.uuid is not None:
             lines.append(replace(record, value=line))
@@ -79,6 +81,7 @@ def trajectories(
     parts = list(stretches(lines))
     if files and not parts:
         yield Rejection(files[0], WHOLE, "no_turns", "no message of the model")
+
     yield from each(parts, _read)
 
 
@@ -93,6 +96,7 @@ def _read(record: Record) -> Entry:
     )
     models.pop(_SYNTHETIC, None)
     broke = lines[-1].is_api_error_message
+
     return entry(
         record,
         "claude_code",
@@ -113,24 +117,30 @@ def _conversation(records: Iterable[Record]) -> Conversation:
     """
     chat = ConversationBuilder()
     replies: dict[str, Object] = {}
+
     for record in records:
         line, message = record.value, record.value.message
         parts = message.content
         if not isinstance(parts, list):
             parts = [{"type": "text", "text": text_of(parts)}]
+
         name = message.id or record.locator
         if line.type == "user":
             _hear(chat, line, parts)
             continue
+
         if name not in replies:
             replies[name] = chat.answer()
+
         note = _write(replies[name], parts)
         if message.usage is not None:  # every line of a reply repeats its tokens: the last counts
             sent = [counted(message.usage, kind) for kind in _SENT]
             given = counted(message.usage, "output_tokens")
             note["usage"] = Usage(sum(sent), given, sent[-1], 1)
+
         if message.model == _SYNTHETIC or line.is_api_error_message:
             note.update(mask="written_by_harness", sampled_by=SampledBy.CANNED)
+
     return chat.conversation()
 
 
@@ -139,6 +149,7 @@ def _write(answer: Object, parts: Iterable[Any]) -> Object:
     signatures.
     """
     note: Object = answer["note"]
+
     for part in parts:
         kind = inside(part, "type")
         if kind == "text":
@@ -152,6 +163,7 @@ def _write(answer: Object, parts: Iterable[Any]) -> Object:
             answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
             if kind not in ("thinking", "redacted_thinking"):
                 note["mask"] = UNREAD_MASK
+
     return note
 
 
@@ -162,6 +174,7 @@ def _hear(chat: ConversationBuilder, line: Line, parts: Iterable[Any]) -> None:
             failed = part.get("is_error") is True
             chat.result(part.get("content"), part.get("tool_use_id"), error=failed)
             continue
+
         text = text_of([part])
         if line.is_meta or line.is_compact_summary or text.lstrip().startswith(_HARNESS):
             chat.harness(text)

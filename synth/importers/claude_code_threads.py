@@ -60,19 +60,23 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
     `subagents/<id>/0`. What was abandoned or stands twice is a rejection.
     """
     kept: dict[str, Record] = {}
+
     for record in records:
         line = record.value
         if kept.setdefault(line.uuid or record.locator, record) is not record and line.message:
             # resumed sessions copy lines
             detail = f"uuid {line.uuid} stands in the file before"
             yield record.rejected("repeated_line", detail)
+
     lines = list(kept.values())
     tree = _tree([record.value for record in lines])
     names: Counter[str] = Counter()
+
     for members in nx.weakly_connected_components(tree):
         said = sorted(index for index in members if lines[index].value.message)
         if not said:
             continue
+
         root = min(members)  # parents come before their children
         first = lines[root].value
         alone = first.agent_id or first.uuid or lines[root].locator
@@ -83,6 +87,7 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
         for top, count in _abandoned(tree, said, members - taken).items():
             detail = f"{count} messages that the user went back on"
             yield lines[top].rejected("abandoned_branch", detail)
+
         for number, stretch in enumerate(_segments([lines[index] for index in sorted(taken)])):
             yield joined_record(stretch, f"{name}{again}/{number}", stretch)
 
@@ -97,6 +102,7 @@ def _tree(lines: Sequence[Line]) -> Any:
     tree: Any = nx.DiGraph()
     places = {line.uuid: index for index, line in enumerate(lines) if line.uuid}
     last: dict[tuple[bool, str | None], int] = {}
+
     for index, line in enumerate(lines):
         tree.add_node(index)
         is_side = bool(line.is_sidechain)
@@ -106,9 +112,12 @@ def _tree(lines: Sequence[Line]) -> Any:
         if parent >= index or bool(lines[parent].is_sidechain) != is_side:
             follows = named is not None or line.is_boundary or not line.uuid
             parent = last.get(strand, index) if follows else index
+
         if parent < index:
             tree.add_edge(parent, index)
+
         last[strand] = index
+
     return tree
 
 
@@ -119,6 +128,7 @@ def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
     replies = {said[index].id for index in taken & said.keys()} - {None}
     taken |= {index for index, message in said.items() if message.id in replies}
     calls = {name for index in taken & said.keys() for name in said[index].ids("tool_use", "id")}
+
     return taken | {
         index
         for index, message in said.items()
@@ -133,6 +143,7 @@ def _abandoned(tree: Any, said: Sequence[int], left: set[int]) -> Counter[int]:
         above = tops.get(next(tree.predecessors(index), None))
         if index in said or above is not None:
             tops[index] = index if above is None else above
+
     return Counter(tops[index] for index in said if index in tops)
 
 
@@ -140,11 +151,14 @@ def _segments(records: Sequence[Record]) -> list[list[Record]]:
     """Stretches of messages between compactions; the summary opens its stretch."""
     found: dict[int, list[Record]] = {}
     number, answered = 0, False
+
     for record in records:
         line = record.value
         if line.is_boundary or (line.is_compact_summary and answered):
             number, answered = number + 1, False
+
         if line.message:
             found.setdefault(number, []).append(record)
             answered = answered or line.type == "assistant"
+
     return list(found.values())

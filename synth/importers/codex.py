@@ -6,7 +6,7 @@ items stand bare after a first line with the session's id. The logs hold no tool
 instructions only in newer versions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from synth.importers.attempt import count_labels, entry
@@ -19,6 +19,7 @@ from synth.importers.records import (
     ImportSettings,
     Object,
     Record,
+    Records,
     Rejection,
     each,
     inside,
@@ -36,6 +37,7 @@ def recognises(value: Any) -> bool:
     """A line with type and payload, or one of the older form."""
     if not isinstance(value, dict):
         return False
+
     if value.get("type") in _LINES:
         return is_object(value, payload=dict)
     return value.get("record_type") == "state" or (
@@ -66,6 +68,7 @@ class _Stretch:
             rounds = event.get("num_turns")
             if not isinstance(rounds, int) or isinstance(rounds, bool):
                 raise ValueError("thread_rolled_back without a number of turns")
+
             asked = [
                 place
                 for place, message in enumerate(chat.messages)
@@ -75,6 +78,7 @@ class _Stretch:
                 cut = asked[-min(rounds, len(asked))]
                 self.rolled_back += len(chat.messages[cut:])
                 del chat.messages[cut:]
+
             self.items.end()
 
 
@@ -94,10 +98,12 @@ class _Session:
         self.file, line, now = record.file, record.value, self.stretches[-1]
         if not isinstance(line, dict):
             raise ValueError("a line that is no object")
+
         kind = line.get("type")
         payload = line.get("payload") if kind in _LINES else line
         if not isinstance(payload, dict):
             raise ValueError(f"a line of type {kind!r} without payload")
+
         if kind == "session_meta":  # the first counts: forked sessions repeat their ancestors'
             stated = inside(payload, "base_instructions.text", str)
             self.instructions = self.instructions or stated
@@ -107,6 +113,7 @@ class _Session:
             model, effort = payload.get("model"), payload.get("effort")
             if isinstance(model, str) and model not in self.models:
                 self.models.append(model)
+
             if isinstance(effort, str):
                 self.sampling["reasoning_effort"] = effort
         elif kind == "compacted":
@@ -117,7 +124,9 @@ class _Session:
             if not now.items.add(payload):
                 detail = f"an item of type {str(payload.get('type'))!r}"
                 return record.rejected("unknown_line", detail)
+
             now.records.append(record)
+
         return None
 
     def _compact(self, record: Record, payload: Object) -> Rejection | None:
@@ -132,11 +141,14 @@ class _Session:
             unknown = [item.get("type") for item in history if not now.items.add(item)]
         elif isinstance(payload.get("message"), str):
             chat.harness(payload["message"])
+
         for note in chat.notes:  # they stand here a second time
             note["mask"] = COPIED_MASK
+
         now.records.append(record)
         if not unknown:
             return None
+
         detail = f"items of type {str(unknown[0])!r} in the replacement history"
         return record.rejected("unknown_line", detail)
 
@@ -146,7 +158,9 @@ class _Session:
         chat = stretch.items.chat
         if self.instructions is not None:
             chat.messages.insert(0, {"role": "system", "content": self.instructions, "note": {}})
+
         conversation = chat.conversation()
+
         return entry(
             record,
             "codex",
@@ -159,9 +173,7 @@ class _Session:
         )
 
 
-def trajectories(
-    records: Iterable[Record | Rejection], settings: ImportSettings
-) -> Iterator[Entry]:
+def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
     """The stretches of one session file, which is read whole before the first is given."""
     session = _Session()
     yield from each(records, session.take)
@@ -169,6 +181,7 @@ def trajectories(
     if session.file and not any(stretch.items.chat.notes for stretch in spoken):
         yield Rejection(session.file, WHOLE, "no_turns", "no answer of the model")
         return
+
     places = ((one, f"main/{number}") for number, one in enumerate(spoken))
     yield from each((joined_record(one.records, at, one) for one, at in places), session.read)
 

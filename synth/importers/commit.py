@@ -61,9 +61,11 @@ class _Gathered:
             if entry.name is not None:
                 named = Named(entry.name, trajectory.trajectory_id, entry.turn_of_message)
                 self.named.append(named)
+
             if trajectory.slot_id in slots:
                 self.tally.of_format(entry)["present"] += 1
                 return
+
             self.rows.append(entry)
             self.turns += len(trajectory.turns)
             self.count += 1
@@ -108,26 +110,31 @@ class Import:
         file, own = opened.file, _Gathered()
         before, on_disk = self._bytes, _size(opened.path) or opened.file.size
         self._bytes += on_disk
+
         try:
             for entry in opened.entries:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
                     discard(self.ledger, own.shards)
                     self.refuse(entry)
                     return
+
                 own.take(entry, self.ledger.state.slots)
                 now = int((before + on_disk * file.read / max(1, file.size)) / _MEGABYTE)
                 if now > self._told:
                     self._progress.step(now - self._told)
                     self._told = now
+
                 if own.full:
                     self._write(own)
         except BaseException:
             discard(self.ledger, own.shards)
             raise
+
         reasons = dict(own.tally.reasons)
         if own.count:
             note = ImportedFile(file.name, file.sha, file.size, own.count, reasons)
             self._files.append(note)
+
         self._whole.add(own)
         # a copy of a run, grown, may come next: it must find what is there
         if own.shards or self._whole.full or isinstance(file, StoredRun):
@@ -138,15 +145,18 @@ class Import:
         self._commit()
         if self._wrote and not self.ledger.state.lines:
             self.ledger.storage.prune()
+
         for found in joined(self._whole.named, self._whole.labels):
             if isinstance(found, Rejection):
                 self.tally.reject(found)
                 continue
+
             label, rows = found
             place = label.record.locator
             ref = StageRef(IMPORT, content_hash(["labels", label.record.sha, place]))
             if (ref.stage_key, f"labels:{place}") in self.ledger.state.named:
                 continue
+
             self.tally.marks += len(rows)
             if not self._dry_run:
                 self.ledger.commit(ref, scores=rows, name=f"labels:{place}")
@@ -177,6 +187,7 @@ class Import:
             gathered.shards.append(line)
             for trajectory in ended:
                 self._progress.say(ended_line(trajectory))
+
         for entry, trajectory in zip(rows, held, strict=True):
             gathered.tally.add(entry, trajectory)
 
@@ -197,6 +208,7 @@ def import_into(
     known: dict[int, set[str]] = defaultdict(set)
     for file in work.ledger.state.imported.values():
         known[file.bytes].add(file.sha)
+
     found = opened(sources, format=form, settings=settings, known=known)
     _refuse_own(work.ledger, sources)
     total = sum(
@@ -205,15 +217,18 @@ def import_into(
         for path in (source.rglob("*") if source.is_dir() else [source])
     )
     progress.start("import", round(total / _MEGABYTE), "MB")
+
     try:
         for one in found:
             if isinstance(one, Rejection):
                 work.refuse(one)
             else:
                 work.take(one)
+
         work.finish()
     finally:
         progress.stop()
+
     return work.tally
 
 
@@ -221,7 +236,9 @@ def _refuse_own(ledger: Ledger, sources: Sequence[Path]) -> None:
     """Raises `ConfigError` where the run lies in a source: its own files would be read."""
     if not ledger.storage.local:
         return
+
     root = Path(ledger.storage.root).resolve()
+
     for source in sources:
         if source.resolve() in (root, *root.parents):
             raise ConfigError(
@@ -236,4 +253,5 @@ def _size(path: Path) -> int:
         state = path.stat()
     except OSError:
         return 0
+
     return state.st_size if S_ISREG(state.st_mode) else 0

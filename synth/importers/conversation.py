@@ -87,11 +87,14 @@ class ConversationBuilder:
         """The conversation, with the n-th note on the n-th answer. Raises `ValueError`."""
         read = from_messages(self.messages)
         turns = []
+
         for turn, note in zip(read.turns, self.notes, strict=True):
             stated = {name: value for name, value in note.items() if value is not None}
             if not isinstance(stated.get("raw", ""), str):
                 stated["raw"] = json.dumps(stated["raw"], ensure_ascii=False)
+
             turns.append(replace(turn, **stated))
+
         heard = [read.opening, *(turn.observations for turn in turns)]
         unseen = (any(_UNSEEN.search(one.content) for one in told) for told in heard)
         # before each turn: was anything unseen?
@@ -115,6 +118,7 @@ def text_of(content: Any) -> str:
     """
     if content is None or isinstance(content, str):
         return content or ""
+
     if not isinstance(content, list):
         raise ValueError(f"content is {type(content).__name__}, neither text nor a list of parts")
     return "\n".join(map(_part, content))
@@ -123,8 +127,10 @@ def text_of(content: Any) -> str:
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
+
     if not isinstance(part, dict):
         raise ValueError(f"content part is {type(part).__name__}, no object")
+
     kind = part.get("type")
     text = part.get("refusal" if kind == "refusal" else "text")
     if isinstance(text, str) and (kind == "refusal" or kind in _TEXTS):
@@ -173,4 +179,5 @@ def goal_of(conversation: Conversation) -> str:
         for one in heard(conversation)
         if one.source is source and one.content
     )
+
     return next(said, conversation.system_prompt or "")

@@ -33,7 +33,7 @@ _TAR_AT, _TAR = 257, b"ustar"
 def _zstd(path: Path) -> Any:
     import pyarrow as pa
 
-    return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
+    return pa.CompressedInputStream(str(path), "zstd")
 
 
 _OPENERS: Mapping[bytes, Callable[[Path], Any] | str] = {
@@ -87,17 +87,22 @@ def unpacked(
     one begins with are found.
     """
     whole = Record(name, "", WHOLE, None)
+
     try:
         if not path.is_file():
             return whole.rejected("not_a_file", "" if path.exists() else "a broken link")
+
         with path.open("rb") as raw:
             magic = raw.read(6)
+
         opener = next(how for first, how in _OPENERS.items() if magic.startswith(first))
         if isinstance(opener, str):
             return whole.rejected("unsupported_compression", f"{opener}: unpack it first")
+
         limit = max(max_bytes, MAX_RATIO * path.stat().st_size)
     except OSError as error:
         return whole.rejected("unreadable", error.strerror or str(error))
+
     try:
         with closing(opener(path)) as stream:
             return _hashed(stream, partial(opener, path), whole, known, limit)
@@ -111,19 +116,24 @@ def _hashed(
     hashed, held, size = blake2b(digest_size=16), bytearray(), 0
     former: list[tuple[int, str]] = []
     ends = sorted(filter(None, known), reverse=True)
+
     while chunk := stream.read(min(_CHUNK, ends[-1] - size) if ends else _CHUNK):
         hashed.update(chunk)
         size += len(chunk)
         if size <= _HELD:
             held += chunk
+
         if held.startswith(_TAR, _TAR_AT):
             return whole.rejected("unsupported_compression", "tar: unpack it first")
+
         if size > limit:
             told = f"a packed file that unpacks to more than {limit} bytes: unpack it first"
             return whole.rejected("file_too_large", told)
+
         if ends and size == ends[-1]:
             ends.pop()
             if hashed.hexdigest() in known[size]:
                 former.append((size, hashed.hexdigest()))
+
     kept = partial(io.BytesIO, bytes(held)) if size <= _HELD else again
     return Unpacked(whole.file, hashed.hexdigest(), size, tuple(former), kept)

@@ -62,6 +62,7 @@ def recognises(value: Any) -> bool:
 def _episodes(record: Record, settings: ImportSettings) -> Found:
     if not isinstance(record.value, dict):
         raise ValueError("no object of episodes")
+
     parts = (record.part(key, value) for key, value in record.value.items())
     return each(parts, partial(_read, settings=settings))
 
@@ -77,6 +78,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     told = [one.content for turn in conversation.turns[-1:] for one in turn.observations]
     finished = bool(told) and told[-1].startswith(_FINISHED)
     reward = None if episode.reward is None else float(episode.reward)
+
     return entry(
         record,
         "fireact",
@@ -101,27 +103,36 @@ def _conversation(traj: list[Object] | str) -> Conversation:
         parts = _ALPACA.match(traj)
         if parts is None:
             raise ValueError("traj has no ### Instruction and ### Response")
+
         chat = ConversationBuilder(parts["system"] or None)
         chat.say("user", parts["question"])
+
         for step in _STEP.finditer(parts["response"]):
             if step["observed"] is not None or step["written"].strip():
                 _write(chat, step["written"].strip())
+
             if step["observed"] is not None:
                 chat.result(step["observed"].strip())
+
         return chat.conversation()
+
     chat = ConversationBuilder()
+
     for at, message in enumerate(traj):
         text = message.get("content")
         if message.get("role") != ("user", "assistant")[at % 2]:
             raise ValueError("traj is no list of user and assistant messages in turn")
+
         if not isinstance(text, str):
             raise ValueError("traj has a message without text")
+
         if at == 0:
             chat.say("user", text)
         elif at % 2:
             _write(chat, text.strip())
         else:
             chat.result(text.removeprefix(_OBSERVATION).strip())
+
     return chat.conversation()
 
 
@@ -131,6 +142,7 @@ def _write(chat: ConversationBuilder, written: str) -> None:
     if action is None:
         chat.answer(written)
         return
+
     name, line = action["name"], action["argument"]
     argument, bracket, rest = line.rpartition("]")
     value = {_ARGUMENT.get(name, "input"): argument if bracket else line}

@@ -25,9 +25,11 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
 
     failed: list[OSError] = []
     seen = {os.path.realpath(source)}
+
     for folder, folders, names in os.walk(source, onerror=failed.append, followlinks=True):
         inside = [Path(folder, name) for name in folders]
         folders.clear()
+
         for path in sorted(inside, key=lambda path: (path.is_symlink(), path.name)):
             if (place := os.path.realpath(path)) in seen:
                 detail = "a link to a folder that is read elsewhere"
@@ -36,9 +38,12 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
                 yield path, name_of(path)
             else:
                 folders.append(path.name)
+
             seen.add(place)
+
         folders.sort()
         yield from ((Path(folder, name), name_of(Path(folder, name))) for name in sorted(names))
+
     for error in failed:
         name = name_of(error.filename or source)
         yield Rejection(name, "folder", "unreadable", one_line(error.strerror or str(error)))

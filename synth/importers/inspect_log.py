@@ -82,13 +82,16 @@ def _samples(record: Record, settings: ImportSettings) -> Found:
     """The samples of a log; the epoch is the trial."""
     if not is_object(record.value, "eval"):
         return _read(record, _Eval(), settings)
+
     log = msgspec.convert(record.value, _Log)
     if log.version != 2:
         how = "write it again with `inspect log convert`"
         return record.rejected("unsupported_version", f"log version {log.version}: {how}")
+
     if not log.samples:
         what = "a header alone (of an .eval file), or a log of nothing"
         return record.rejected("no_samples", what)
+
     read = partial(_read, about=log.eval, settings=settings)
     return each(record.parts("samples", log.samples), read)
 
@@ -110,6 +113,7 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     splits = (inside(about.task_args, key, str) for key in ("split", "subset"))
     split = next(filter(None, splits), "unknown")
     end, why = _ended(sample)
+
     return entry(
         record,
         "inspect",
@@ -141,6 +145,7 @@ def _scores(sample: _Sample) -> tuple[list[ImportedLabel], float | None]:
     for name, score in (sample.scores or {}).items():
         value = score.get("value")
         labels.append(ImportedLabel(f"inspect/{name}", _number(value), detail={"value": value}))
+
     values = {label.value for label in labels}
     return labels, values.pop() if len(values) == 1 else None
 
@@ -151,6 +156,7 @@ def _used(sample: _Sample, turns: Sequence[Turn]) -> Usage:
     """
     if any(turn.usage is not None for turn in turns[:1]):
         return totals(turns)
+
     models = (sample.model_usage or {}).values()
     return Usage(*(sum(counted(usage, name) for usage in models) for name in COUNTS))
 
@@ -162,10 +168,13 @@ def _ended(sample: _Sample) -> tuple[End, str]:
     broken = (Termination.FAULT, Fault.INFRASTRUCTURE)
     if sample.error is not None:
         return broken, str(sample.error.get("message", ""))
+
     if sample.invalidation is not None:
         return broken, f"invalidated: {sample.invalidation.get('reason') or 'no reason given'}"
+
     if sample.limit is None:
         return (Termination.DONE, None), ""
+
     if sample.limit.get("type") not in LIMITS:
         raise ValueError(f"limit of unknown type {sample.limit.get('type')!r}")
     return LIMITS[sample.limit["type"]], "stopped by an operator"
@@ -178,8 +187,10 @@ def _number(value: Any) -> float | None:
     if isinstance(value, str):
         known = WORDS["inspect"]["values"]
         value = known.get(value, known.get(value.lower(), value))
+
     try:
         number = float(value) if isinstance(value, int | float | str) else None
     except (ValueError, OverflowError):
         return None
+
     return number if number is not None and isfinite(number) else None

@@ -33,16 +33,19 @@ def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
     """
     if isinstance(value, list):
         return [with_attachments(item, attachments) for item in value]
+
     if isinstance(value, dict):
         return {
             key: item if key == "attachments" else with_attachments(item, attachments)
             for key, item in value.items()
         }
+
     if isinstance(value, str) and value.startswith(_ATTACHMENTS):
         name = value.partition("://")[2]
         if name not in attachments:
             raise ValueError(f"attachment {name[:40]!r} is not in the log")
         return attachments[name]
+
     return value
 
 
@@ -58,18 +61,22 @@ def recorded(
     if not messages and calls:
         messages = [*_input(calls[-1], pooled), inside(calls[-1], _ANSWER)]
         from_events = len(messages)
+
     by_answer = {str(inside(call, f"{_ANSWER}.id") or None): call for call in calls}
     chat = ConversationBuilder()
     shown: dict[str, ToolSchema] = {}
+
     for message in messages:
         if message.get("role") != "assistant":
             _hear(chat, message)
             continue
+
         call = by_answer.get(str(message.get("id")), {}) if message.get("id") else {}
         _take(chat, message, inside(call, "output.usage", dict))
         for tool in msgspec.convert(call.get("tools") or [], list[Object]):
             function = {key: tool[key] for key in _TOOL if key in tool}
             shown[str(tool.get("name"))] = {"type": "function", "function": function}
+
     return chat.conversation(), tuple(shown.values()), from_events
 
 
@@ -84,6 +91,7 @@ def _input(call: Object, pooled: Object) -> list[Object]:
     ranges = call.get("input_refs")
     if call.get("input") or not ranges:
         return msgspec.convert(call.get("input") or [], list[Object])
+
     pool = msgspec.convert(pooled.get("messages"), list[Object])
     spans = msgspec.convert(ranges, list[tuple[int, int]])
     sent = [message for start, end in spans for message in pool[start:end]]
@@ -97,6 +105,7 @@ def _hear(chat: ConversationBuilder, message: Object) -> None:
     if message.get("role") != "tool":
         chat.say(message.get("role"), text)
         return
+
     error = message.get("error")
     chat.result(
         text or str(inside(error, "message") or ""),
@@ -115,11 +124,14 @@ def _take(chat: ConversationBuilder, message: Object, used: Object | None) -> No
     open_thoughts = (str(one.get("reasoning") or "") for one in thoughts if not one.get("redacted"))
     mask = None if len(thoughts) == len(blocks) else UNREAD_MASK
     calls = []
+
     for call in message.get("tool_calls") or []:
         if not is_object(call, function=str):
             raise ValueError("a tool call without the name of its function")
+
         calls.append(tool_call(call.get("id"), call["function"], call.get("arguments")))
         mask = "parse_error" if call.get("parse_error") else mask
+
     cost = inside(used, "total_cost", float)
     chat.answer(
         ([part for part in parts if part not in blocks] if parts else content) or None,

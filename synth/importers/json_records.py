@@ -47,11 +47,13 @@ def _start(stream: io.BufferedReader) -> tuple[int, int]:
     number, at = 1, 0
     if stream.peek(_CHUNK).startswith(codecs.BOM_UTF8):
         at = len(stream.read(len(codecs.BOM_UTF8)))
+
     while head := stream.peek(_CHUNK):
         blank = stream.read(len(head) - len(head.lstrip(_SPACE.encode())))
         number, at = number + blank.count(b"\n"), at + len(blank)
         if len(blank) < len(head):
             break
+
     return number, at
 
 
@@ -67,6 +69,7 @@ def _is_lines(head: str, *, ends: bool) -> bool:
     follows = any(line.strip() for line in rest)
     if first.strip(_SPACE) in ("{", "["):
         return False
+
     if _is_whole(first) or not (rest or ends):  # or a first line longer than the head
         return first.startswith("{") or is_chat or follows
     return any(line.startswith(("{", "[")) and _is_whole(line) for line in rest)
@@ -93,9 +96,11 @@ def _lines(
             while line and not line.endswith(b"\n"):
                 line = stream.readline(_CHUNK)
                 at += len(line)
+
             yield record.rejected("record_too_large", f"more than {limit} bytes")
         elif text := line.decode("utf-8", "surrogateescape").strip(_SPACE):
             yield _only(text, record)
+
         file.read = at
 
 
@@ -127,11 +132,13 @@ class _Window:
     def sign(self, skip: int = 0) -> str:
         """Goes on to the next character that is no white space; none at the end of the text."""
         self.at += skip
+
         while (sign := self.text[self.at : self.at + 1]) in _SPACE and (sign or not self._ended):
             if sign:
                 self.at += 1
             else:
                 self._more()
+
         return sign
 
     def element(self, record: Record, limit: int) -> tuple[Record | Rejection, int | None]:
@@ -143,8 +150,10 @@ class _Window:
             hopeless = isinstance(found, Rejection) and found.reason in NEVER_WHOLE
             if self._ended or is_whole or hopeless:
                 return found, end
+
             if len(self.text) - self.at > limit:
                 return record.rejected("record_too_large", f"more than {limit} bytes"), None
+
             self._more()
 
     def _more(self) -> None:
@@ -165,6 +174,7 @@ def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rej
     if window.sign(skip=1) == "]":
         yield whole.rejected("empty", "an array without records")
         return
+
     for index in count():
         found, end = window.element(file.record(str(index)), limit)
         file.read = window.dropped + window.at
@@ -173,18 +183,22 @@ def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rej
                 _start(again)
                 yield _document(again, whole, limit)
             return
+
         if end is None:
             place = f"in the array's element {index}, at character {file.read}"
             if isinstance(found, Rejection):
                 yield whole.rejected(found.reason, f"{place}: {found.detail}")
             return
+
         yield found
         sign = window.sign(skip=end - window.at)
         wrong = "" if sign in (",", "]") else "neither , nor ]"
         if not wrong and window.sign(skip=1) and sign == "]":
             wrong = "text after the array"
+
         if wrong:
             place = f"at character {window.dropped + window.at}"
             yield whole.rejected(why(window.text[window.at :]), f"{wrong} {place}")
+
         if wrong or sign == "]":
             return

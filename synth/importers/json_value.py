@@ -31,6 +31,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _RefusedError("duplicate_keys", f"key {twice!r} stands twice in one object")
+
     return value
 
 
@@ -54,12 +55,15 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
         value, end = _STRICT.raw_decode(text, start)
         if not text.isascii() and why(text[start:end]) == "not_utf8":
             return record.rejected("not_utf8", "bytes that are no UTF-8"), end
+
         valid = value
+
         try:
             canonical = canonical_json(value)
         except UnicodeEncodeError:  # of a lone surrogate, which JSON may hold and UTF-8 may not
             valid = _valid(value)
             canonical = canonical_json(valid)
+
         content = blake2b(canonical, digest_size=12).hexdigest()
         replaced = valid is not value
         return Record(record.file, record.sha, record.locator, valid, content, replaced), end
@@ -71,6 +75,7 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
         reason, detail = "out_of_memory", "too large for this machine's memory"
     except ValueError as error:
         reason, detail = why(text[start:]), str(error)
+
     return record.rejected(reason, detail), value_at(text, start)[1]
 
 
@@ -80,6 +85,7 @@ def why(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         return "not_utf8"
+
     return "not_json"
 
 
@@ -87,8 +93,10 @@ def _valid(value: Any) -> Any:
     """The value with lone surrogates replaced in every text and key."""
     if isinstance(value, str):
         return valid_text(value)
+
     if isinstance(value, list):
         return [_valid(item) for item in value]
+
     if isinstance(value, dict):
         return {valid_text(key): _valid(item) for key, item in value.items()}
     return value

@@ -27,6 +27,7 @@ def joined(
     by_name: dict[str | None, list[Named]] = defaultdict(list)
     for one in trajectories:
         by_name[one.name].append(one)
+
     for label in labels:
         found = by_name[label.name]
         if len(found) != 1:
@@ -36,6 +37,7 @@ def joined(
                 "together with their trajectories",
             )
             continue
+
         try:
             marks = label.marks(found[0].turn_of_message)
             yield label, scores(found[0].trajectory_id, marks)

@@ -57,6 +57,7 @@ def opened(
         raise ConfigError(
             f"format {format!r} is not known; allowed: auto, {', '.join(sorted(IMPORTERS))}"
         )
+
     for source in sources:
         if not source.exists():
             raise ConfigError(f"{source} does not exist; give a file or a folder with trajectories")
@@ -71,6 +72,7 @@ def _opened(
         if isinstance(found, Rejection):
             yield found
             continue
+
         path, name = found
         file: Unpacked | StoredRun | Rejection
         if not path.is_dir():
@@ -80,6 +82,7 @@ def _opened(
         else:
             detail = f"a run of synth; `--format {NAME}` or auto reads it"
             file = Rejection(name, WHOLE, "unknown_format", detail)
+
         if isinstance(file, Rejection):
             yield file
         elif file.size and file.sha in first_with:
@@ -88,7 +91,7 @@ def _opened(
         else:
             first_with[file.sha] = name
             if isinstance(file, StoredRun):
-                yield Opened(path, file, trials(path, file))
+                yield Opened(path, file, trials(file))
             else:
                 yield Opened(path, file, _entries(file, format, settings))
 
@@ -106,14 +109,17 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
             if isinstance(record, Record) and record.replaced:
                 replaced.locator = replaced.locator or record.locator
                 replaced.records += 1
+
             yield record
 
     found, unknown = noted(), list[Record]()
+
     try:
         for record in found:
             if isinstance(record, Rejection):
                 yield record
                 continue
+
             unknown.append(record)
             reader = format_of(record.value) if format == "auto" else format
             if reader is not None:
@@ -121,8 +127,10 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 yield from reader.read(chain(unknown, found), settings)
                 yield from [replaced] if replaced.records else []
                 return
+
             if len(unknown) == _SNIFFED:
                 break
+
         if unknown:
             yield whole.rejected("unknown_format", _shape(unknown[0].value))
     except DAMAGE as error:
@@ -137,6 +145,7 @@ def _shape(value: Any) -> str:
     """A record's outline, for the message that nobody reads it: its first keys, or its type."""
     if isinstance(value, dict):
         return "object with " + ", ".join(repr(key) for key in list(value)[:8])
+
     if isinstance(value, list):
         return "array of " + (_shape(value[0]) if value else "nothing")
     return f"JSON {type(value).__name__}"

@@ -43,6 +43,7 @@ def recognises(value: Any) -> bool:
     """The name of the format, or the agent's version, beside messages."""
     if not is_object(value, messages=list):
         return False
+
     named = str(value.get("trajectory_format")).startswith("mini-swe-agent")
     return named or is_object(value.get("info"), "mini_version")
 
@@ -56,7 +57,9 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     steps = inside(config, "agent.step_limit", int) or 0
     if status == "LimitsExceeded" and not 0 < steps <= stats.api_calls:
         end = Termination.TOKEN_LIMIT, None  # the other limit is on cost
+
     used, image = totals(conversation.turns), inside(config, "environment.image")
+
     return entry(
         record,
         "mini_swe_agent",
@@ -77,6 +80,7 @@ FORMAT = by_record(recognises, _read)
 def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
     items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
     chat = items.chat
+
     for message in messages:
         role, response = message.get("role"), inside(message, "extra.response")
         if message.get("object") == "response":
@@ -84,6 +88,7 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
         elif role is None and "type" in message:
             items.add(message)
             continue
+
         items.end()
         text = text_of(message.get("content")) if role != "response" else ""
         if role == "response":
@@ -99,9 +104,11 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
             # the harness notes its last word as a message: what was submitted answers the last
             # action, all else was shown to nobody
             chat.after_answer(text)
+
         used = _usage(inside(response, "usage", dict), inside(message, "extra.cost"))
         if role in ("assistant", "response") and used is not None and chat.notes:
             chat.notes[-1]["usage"] = used
+
     return chat.conversation()
 
 

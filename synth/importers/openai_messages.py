@@ -58,14 +58,18 @@ def recognises(value: Any) -> bool:
     messages = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(messages, list) or not messages:
         return False
+
     for message in messages:
         if not is_object(message, role=str) or "requestor" in message:
             return False
+
         calls = message.get("tool_calls") or []
         if not isinstance(calls, list):
             return False
+
         if any(isinstance(call, dict) and "function" not in call for call in calls):
             return False
+
     return True
 
 
@@ -77,6 +81,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     prompt = conversation.system_prompt or ""
     said = (one.content for one in heard(conversation) if one.source is not Source.TOOL)
     tools = json.loads(chat.tools) if chat.tools and isinstance(chat.tools, str) else chat.tools
+
     return entry(
         record,
         "openai_messages",
@@ -102,6 +107,7 @@ def _passed(chat: _Chat, settings: ImportSettings) -> bool | None:
     """
     if chat.outcome is None:
         return settings.passed(chat.reward) if chat.success is None else chat.success
+
     if chat.outcome not in _OUTCOMES:
         raise ValueError(f"outcome {chat.outcome!r} is none of {', '.join(_OUTCOMES)}")
     return _OUTCOMES[chat.outcome]
@@ -113,19 +119,25 @@ def _masked(conversation: Conversation, chat: _Chat) -> Conversation:
     """
     masks: dict[int, str] = {}
     answers = [at for at, one in enumerate(chat.messages) if one.get("role") == "assistant"]
+
     for turn, at in enumerate(answers):
         for key, mask in _LOSS.items():
             weight = chat.messages[at].get(key)
             if weight not in (None, 0, 1):
                 raise ValueError(f"message {at}: {key} {weight!r} is neither 0 nor 1")
+
             if weight == 0:
                 masks.setdefault(turn, mask)
+
     masks |= {one.turn: one.reason for one in chat.masked_turns or ()}
     turns = list(conversation.turns)
+
     for at, mask in sorted(masks.items()):
         if not 0 <= at < len(turns):
             raise ValueError(
                 f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
             )
+
         turns[at] = replace(turns[at], mask=turns[at].mask or mask)
+
     return replace(conversation, turns=tuple(turns))

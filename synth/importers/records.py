@@ -160,6 +160,7 @@ class ImportSettings(msgspec.Struct, frozen=True):
 
 Entry = Imported | Labelled | Rejection | Replaced
 Found = Entry | Iterable[Entry] | None
+Records = Iterable[Record | Rejection]
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -168,7 +169,7 @@ class Format(msgspec.Struct, frozen=True):
     """
 
     recognises: Callable[[Any], bool]
-    read: Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Entry]]
+    read: Callable[[Records, ImportSettings], Iterator[Entry]]
 
 
 def by_record(
@@ -178,13 +179,13 @@ def by_record(
 ) -> Format:
     """A format each record of which stands for itself; `number` gives attempts their trials."""
 
-    def entries(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+    def entries(records: Records, settings: ImportSettings) -> Iterator[Entry]:
         return number(each(records, lambda record: read(record, settings)))
 
     return Format(recognises, entries)
 
 
-def each(records: Iterable[Record | Rejection], read: Callable[[Record], Found]) -> Iterator[Entry]:
+def each(records: Records, read: Callable[[Record], Found]) -> Iterator[Entry]:
     """Every record through `read`, which gives one entry, several or none; where it raises, the
     record is a `bad_record`.
     """
@@ -192,6 +193,7 @@ def each(records: Iterable[Record | Rejection], read: Callable[[Record], Found])
         if isinstance(record, Rejection):
             yield record
             continue
+
         try:
             found = read(record) or ()
             if isinstance(found, msgspec.Struct):
@@ -234,4 +236,5 @@ def inside(value: Any, path: str, kind: type = object) -> Any:
             value = value[int(key) if isinstance(value, list) else key]
         except (TypeError, ValueError, LookupError):
             return None
+
     return value if isinstance(value, kind) else None

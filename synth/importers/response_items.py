@@ -36,9 +36,11 @@ class ResponseItems:
         """
         if not isinstance(item, dict):
             raise ValueError(f"response item is {type(item).__name__}, no object")
+
         kind = item.get("type", "message" if "role" in item else None)
         if not isinstance(kind, str):
             raise ValueError("a response item without a type")
+
         role = item.get("role")
         if kind in _KINDS["unseen"]:
             self.end()
@@ -56,6 +58,7 @@ class ResponseItems:
             self._write(item, kind)
         else:
             return kind == "ghost_snapshot"
+
         return True
 
     def heard(self, role: Any, text: str) -> None:
@@ -75,6 +78,7 @@ class ResponseItems:
         text = text_of(told) if kind in ("message", "reasoning") else ""
         if self._answer is None:
             self._answer = self.chat.answer()
+
         answer, note = self._answer, self._answer["note"]
         if kind == "message":
             before = answer["content"]
@@ -85,6 +89,7 @@ class ResponseItems:
                 name, arguments = "local_shell", item.get("action")
             elif kind == "custom_tool_call":
                 arguments = {"input": item.get("input")}
+
             call = tool_call(item.get("call_id") or item.get("id"), name, arguments)
             answer["tool_calls"].append(call)
         else:

@@ -72,10 +72,13 @@ def recognises(value: Any) -> bool:
     """A history whose messages name their agent, or the attempts of a retry run."""
     if is_object(value, attempts=list):
         return any(recognises(one) for one in value["attempts"] if not is_object(one, "attempts"))
+
     if not is_object(value, history=list) or "mistake_agent" in value:
         return False
+
     if is_object(value, trajectory=list, info=dict):
         return True
+
     messages = value["history"]
     return bool(messages) and all(is_object(one, "role", "agent") for one in messages)
 
@@ -87,8 +90,10 @@ def _attempts(record: Record, settings: ImportSettings) -> Found:
     whole = record.value
     if not is_object(whole, attempts=list):
         return _read(record, 0)
+
     shared = {key: whole[key] for key in ("replay_config", "instance_id") if key in whole}
     runs = [shared | one if isinstance(one, dict) else one for one in whole["attempts"]]
+
     return (
         found
         for trial, part in enumerate(record.parts("attempts", runs))
@@ -116,6 +121,7 @@ def _read(record: Record, trial: int) -> Entry:
         steps_outside_history=len(run.trajectory or ()) - sum(step is not None for step in steps),
         demonstrations_left_out=len(run.history) - len(said),
     )
+
     return entry(
         record,
         "swe_agent",
@@ -139,10 +145,12 @@ def _stated(run: _Run, conversation: Conversation) -> Object:
     config = run.replay_config
     if isinstance(config, str) and config:
         config = json.loads(config)
+
     name = inside(config, "agent.model.name", str)
     problem = inside(config, "problem_statement.id", str) or run.instance_id
     image = inside(config, "env.deployment.image")
     sampling = {key: inside(config, f"agent.model.{key}") for key in ("temperature", "top_p")}
+
     return {
         "goal": inside(config, "problem_statement.text", str) or None,
         "benchmark": swe_benchmark(problem, image, conversation.turns),
@@ -160,6 +168,7 @@ def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
     """
     chat = ConversationBuilder()
     heard = False
+
     for message in said:
         content = message.content or ""
         if message.role == "assistant":
@@ -180,6 +189,7 @@ def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
         else:
             chat.say(message.role, content)
             heard = heard or message.role == "user"
+
     if said and said[-1].role == "assistant" and last is not None and last.observation:
         chat.after_answer(last.observation)
     return chat.conversation()
@@ -191,6 +201,7 @@ def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | 
     """
     found: list[_Step | None] = []
     left = list(steps)
+
     for message in said:
         if message.role == "assistant":
             same = (
@@ -201,4 +212,5 @@ def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | 
             place = next(same, None)
             found.append(None if place is None else left[place])
             del left[: 0 if place is None else place + 1]
+
     return found

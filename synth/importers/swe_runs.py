@@ -45,8 +45,10 @@ def swe_benchmark(instance: str | None, image: Any, turns: Sequence[Turn]) -> st
     shown = [one.content for turn in turns[:_TURNS_ASKED] for one in turn.observations]
     if named is not None:
         shown = [f"/{named['repository']}"]
+
     for pattern, benchmark in WORDS["swe_agent"]["folders"].items():
         if any(re.search(pattern, text) for text in shown):
             return str(benchmark)
+
     is_unknown = named is not None or "swebench" in str(image)
     return "swe-bench/unknown" if is_unknown else None

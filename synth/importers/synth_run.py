@@ -32,7 +32,6 @@ from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.identity import trajectory_id
-from synth.schemas.printable import printable
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import BASE
@@ -49,7 +48,7 @@ class StoredRun(msgspec.Struct):
     name: str
     sha: str
     size: int
-    trials: int
+    ledger: Ledger
     read: int = 0
 
 
@@ -61,38 +60,43 @@ def is_run(folder: Path) -> bool:
 def stored_run(folder: Path, name: str) -> StoredRun | Rejection:
     """The run in a folder, as it is now; a rejection of it where its manifest is damaged."""
     try:
-        state = Ledger(str(folder)).state
+        ledger = Ledger(str(folder))
     except SynthError as error:
         return Rejection(name, WHOLE, "damaged_run", one_line(str(error)))
+
+    state = ledger.state
+
     shards = [shard for part in state.visible() for shard in part if "trajectories" in shard.files]
     tables = ("trajectories", "turns")
     files = [shard.files[name] for shard in shards for name in tables if name in shard.files]
     seen = [state.run_id, [file.digest for file in files], sorted(state.superseded)]
     size = sum(file.bytes for file in files)
-    trials = sum(len(shard.slots) for shard in shards)
-    return StoredRun(printable(name), content_hash(seen), size, trials)
+    return StoredRun(name, content_hash(seen), size, ledger)
 
 
-def trials(folder: Path, run: StoredRun) -> Iterator[Entry]:
+def trials(run: StoredRun) -> Iterator[Entry]:
     """The base trials that the run's current flow sees, each slot's valid attempt or its last; the
     other trajectories as rejections.
 
     All shards are compared with their digests first, also those that nothing is read from: a
     damaged run is rejected whole.
     """
-    given = 0
+    ledger, given = run.ledger, 0
+
     try:
-        ledger = Ledger(str(folder))
         for file in (file for shard in ledger.state.shards for file in shard.files.values()):
             ledger.files.verify(file)
+
         for line in ledger.state.lost:
             yield Rejection(run.name, "shard", "lost_shard", one_line(line))
+
         lasting = _lasting(ledger.state)
         found = ledger.trajectories()
+
         while chunk := list(islice(found, _TOGETHER)):
-            given += len(chunk)
-            run.read = run.size * given // max(1, run.trials)
             wanted = [one for one in chunk if one.trajectory_id in lasting]
+            given += len(wanted)
+            run.read = run.size * given // max(1, len(lasting))
             tasks = ledger.tasks({one.task_id for one in wanted})
             marks = _marks(ledger, wanted)
             for one in wanted:
@@ -109,6 +113,7 @@ def _lasting(state: LedgerState) -> set[str]:
         invalid = record.fault is not None and last.get(record.slot_id) not in valid
         if record.trajectory_id in valid or invalid:
             last[record.slot_id] = record.trajectory_id
+
     return set(last.values())
 
 
@@ -120,6 +125,7 @@ def _marks(ledger: Ledger, trials: list[Trajectory]) -> Mapping[str, list[Import
         for row in read(ledger, dict[str, Any], subjects=imported, stage=IMPORT):
             label = ImportedLabel(row.metric, row.value, row.turn, row.about or None)
             found[row.subject_id].append(label)
+
     return found
 
 
@@ -132,8 +138,10 @@ def _trial(
     if trial.synthesizer not in BASE or trial.parent_id is not None or trial.guidance is not None:
         detail = "stays with the run that judged it"
         return Rejection(run.name, trial.trajectory_id, f"no_trial:{trial.synthesizer}", detail)
+
     if task is None:
         return Rejection(run.name, trial.trajectory_id, "no_task", "the run does not hold its task")
+
     nowhere = replace(trial, trajectory_id="", slot_id="", attempt=0, created_at=None, source=None)
     same = content_hash(nowhere)
     slot = content_hash([IMPORT, NAME, trial.trajectory_id, same])
@@ -149,6 +157,7 @@ def _trial(
         benchmark=trial.benchmark or task.benchmark,
         split=trial.split or task.split,
     )
+
     return Imported(task, found, marks)
 
 

@@ -47,6 +47,7 @@ class ImportTally:
         self.files += 1
         for name, counts in file.formats.items():
             self.formats[name].update(counts)
+
         self.reasons.update(file.reasons)
         self.rejections.extend(file.rejections[: max(0, SHOWN - len(self.rejections))])
         self.benchmarks |= file.benchmarks

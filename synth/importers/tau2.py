@@ -68,6 +68,7 @@ def recognises(value: Any) -> bool:
     """
     if is_object(value, simulations=list):
         return is_object(value, tasks=list) or is_object(value, info=dict)
+
     if not is_object(value, "task_id", messages=list):
         return False
     return is_object(value, "termination_reason") or is_object(value, run_info=dict)
@@ -77,8 +78,10 @@ def _simulations(record: Record, settings: ImportSettings) -> Found:
     results = record.value
     if not is_object(results, simulations=list):
         return _simulation(record, {}, {}, settings)
+
     if not results["simulations"]:
         return record.rejected("empty", "no simulations")
+
     tasks = {str(task.get("id")): task for task in results.get("tasks") or ()}
     read = partial(_simulation, run=results.get("info") or {}, tasks=tasks, settings=settings)
     return each(record.parts("simulations", results["simulations"]), read)
@@ -99,12 +102,15 @@ def _simulation(
     if policy is not None:
         source = {"from": "the policy text of the file: the agent's own prompt may say more"}
         labels.append(ImportedLabel("synthesised_system_prompt", 1.0, None, source))
+
     passed = settings.passed(info.reward, ROUNDING)
     if reason and reason not in ENDED:
         detail = {"termination_reason": reason}
         labels.append(ImportedLabel("unknown_termination", 1.0, None, detail))
         passed = None
+
     task = simulation.task or tasks.get(str(simulation.task_id)) or {}
+
     return entry(
         record,
         "tau2",
@@ -127,6 +133,7 @@ def _stated(record: Record, run: Object) -> Object:
     """What the file says of the agent; its name, where nothing inside names the model."""
     named = _MODEL.search(record.file_name)
     tools = inside(run, "environment_info.tool_defs", list) or ()
+
     return {
         "model": inside(run, "agent_info.llm", str) or (named and named["model"]),
         "sampling": inside(run, "agent_info.llm_args", dict) or {},
@@ -140,14 +147,17 @@ def _checked(info: _RewardInfo, passed: bool | None) -> CheckResult | None:
     """
     if passed is None:
         return None
+
     db = inside(info.db_check, "db_match", bool)
     parts = [] if db is None else [SubVerdict("db", db)]
+
     for name, (key, flag) in WORDS["tau2"]["parts"].items():
         checks = getattr(info, key) or []
         met = [check.get(flag) is True for check in checks if isinstance(check, dict)]
         missed = tuple(f"{name} {place}" for place, good in enumerate(met) if not good)
         if met:
             parts.append(SubVerdict(name, not missed, missed))
+
     basis = info.reward_basis
     version = "" if basis is None else "basis " + "+".join(map(str, basis))
     return CheckResult(passed, tuple(parts), version=version)

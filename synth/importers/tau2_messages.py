@@ -48,11 +48,13 @@ def dialogue(
     """
     chat, labels = ConversationBuilder(policy), list[ImportedLabel]()
     asked: list[Object] = []
+
     for index, message in enumerate(_flat(messages)):
         calls = message.tool_calls or []
         if message.role == "assistant":
             if any(call.requestor == "user" for call in calls):
                 raise ValueError(f"message {index}: an assistant message with a call of the user's")
+
             chat.answer(
                 message.content or None,
                 thought=message.reasoning if isinstance(message.reasoning, str) else None,
@@ -70,6 +72,7 @@ def dialogue(
             chat.result(message.content, message.id, error=message.error)
         else:
             chat.say(message.role, message.content)
+
     return chat.conversation(), labels
 
 
@@ -98,4 +101,5 @@ def _answer(asked: Sequence[Object], message: Message) -> None:
         if call["id"] == message.id and "result" not in call:
             call.update(result=message.content, error=bool(message.error))
             return
+
     raise ValueError("a tool result for the user answers no call of the user's")

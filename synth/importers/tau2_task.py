@@ -28,11 +28,13 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
     for at, one in of_agent:
         if not isinstance(one.get("name"), str):
             raise ValueError(f"evaluation_criteria.actions[{at}] has no name")
+
     gold = tuple(gold_action(at, one["name"], one.get("arguments") or {}) for at, one in of_agent)
     script = {name: inside(task, f"evaluation_criteria.{name}") for name in _CHECKED}
     by_user = [one for one in actions if one.get("requestor") == "user"]
     persona = inside(task, "user_scenario.persona")
     state = _present(inside(task, "initial_state", dict) or {})
+
     return {
         "env": f"tau2/{where}",
         "goal": _goal(told, conversation),
@@ -51,6 +53,7 @@ def _goal(told: Any, conversation: Conversation) -> str:
     """What the user wants, in the file's words."""
     if isinstance(told, str) and told:
         return told
+
     parts = (inside(told, name, str) for name in ("reason_for_call", "task_instructions"))
     said = (one.content for one in heard(conversation) if one.source is Source.USER)
     return "\n".join(filter(None, parts)) or next(filter(None, said), "")

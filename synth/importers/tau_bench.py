@@ -74,6 +74,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     script: Object = {"user_id": task.user_id, "outputs": task.outputs}
     gold = tuple(gold_action(at, one.name, one.kwargs) for at, one in enumerate(task.actions or ()))
     model, sampling = _model_and_sampling(record.file_name)
+
     return entry(
         record,
         "tau_bench",
@@ -104,8 +105,10 @@ def _beside(result: _Result) -> Object:
     messages = result.traj or []
     if not messages or "index" not in messages[0]:
         return {}
+
     is_answer = [message.get("role") == "assistant" for message in messages]
     turns = zip(is_answer, itertools.accumulate(is_answer, initial=0), strict=False)
+
     return {
         "name": f"{AGENTRX}/{result.task_id}",
         "turn_of_message": tuple(turn if answer else None for answer, turn in turns),
@@ -119,6 +122,7 @@ def _model_and_sampling(file_name: str) -> tuple[str | None, dict[str, float]]:
     run, domain = _RUN_NAME.search(file_name), _DOMAIN_NAME.match(file_name)
     if run is None:
         return domain and domain["model"], {}
+
     if run["model"].endswith("none"):
         return None, {}
     return run["model"], {"temperature": float(run["temperature"])}

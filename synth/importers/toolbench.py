@@ -75,6 +75,7 @@ def _read(record: Record, settings: ImportSettings) -> list[Entry]:
     found: list[Entry] = []
     before: list[_Node] = []
     parent: str | None = None
+
     for index, path in enumerate(_paths(search.tree.tree)):
         said, ends = _conversation(path)
         together = (one is other for one, other in zip(before, ends, strict=False))
@@ -92,8 +93,10 @@ def _read(record: Record, settings: ImportSettings) -> list[Entry]:
             parent_id=parent,
             pivot_turn=len(list(takewhile(bool, together))) if index else None,
         )
+
         found.append(one)
         before, parent = ends, one.trajectory.trajectory_id if isinstance(one, Imported) else None
+
     return found or [record.rejected("no_turns", "a tree without a turn")]
 
 
@@ -103,6 +106,7 @@ def _ended(leaf: _Node, win: bool | None) -> tuple[Termination, bool | None]:
     """
     if leaf.finished:
         return Termination.DONE, win
+
     if leaf.observation_code == _GAVE_UP:
         return Termination.DONE, False
     return Termination.TURN_LIMIT, None
@@ -114,10 +118,12 @@ FORMAT = by_record(recognises, _read)
 def _paths(root: _Node) -> Iterator[_Path]:
     """Paths to the leaves, depth first."""
     stack: list[tuple[_Node, _Path]] = [(root, ())]
+
     while stack:
         node, path = stack.pop()
         if path and not node.children:
             yield path
+
         children = [(child, place > 0) for place, child in enumerate(node.children)]
         stack += [(step[0], (*path, step)) for step in reversed(children)]
 
@@ -127,6 +133,7 @@ def _conversation(path: _Path) -> tuple[Conversation, list[_Node]]:
     the thought before it, an input its action.
     """
     chat, ends = ConversationBuilder(), list[_Node]()
+
     for node, another in path:
         kind, before = node.node_type, ends[-1].node_type if ends else None
         if kind == "Thought" or (kind == "Action" and before != "Thought"):
@@ -136,10 +143,12 @@ def _conversation(path: _Path) -> tuple[Conversation, list[_Node]]:
             raise ValueError("an Action Input without its Action")
         elif kind not in ("Action", "Action Input"):
             raise ValueError(f"node_type {kind!r} is none of Thought, Action, Action Input")
+
         ends[-1] = node
         calls: list[Any] = chat.messages[-1]["tool_calls"]
         if another:
             chat.notes[-1]["mask"] = UNRECORDED_PROMPT
+
         if kind == "Action":
             calls.append(tool_call(None, node.description, "{}"))
         elif kind == "Action Input":
@@ -147,4 +156,5 @@ def _conversation(path: _Path) -> tuple[Conversation, list[_Node]]:
             called["arguments"] = node.description
             failed = node.observation_code in _ERRORS
             chat.result(node.observation, name=called["name"], error=failed)
+
     return chat.conversation(), ends

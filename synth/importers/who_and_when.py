@@ -63,9 +63,11 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     conversation = _conversation(run)
     if not conversation.turns:
         return record.rejected("no_turns", "no agent spoke")
+
     answer = run.ground_truth if run.ground_truth is not None else run.groundtruth
     prompts = run.system_prompt if isinstance(run.system_prompt, dict) else {}
     generated = any(message.name for message in run.history)
+
     return entry(
         record,
         "who_and_when",
@@ -90,6 +92,7 @@ def _mistake(run: _Run) -> ImportedLabel:
     step, count = int(run.mistake_step), len(run.history)
     if not 0 <= step < count:
         raise ValueError(f"mistake_step {step} of {count} messages")
+
     agent, reason = run.mistake_agent, run.mistake_reason
     speaker = run.history[step].speaker
     blamed = Blamed(message=step, agent=agent, speaker=speaker, reason=reason)
@@ -102,13 +105,16 @@ def _conversation(run: _Run) -> Conversation:
     """The messages as turns of named agents with what they heard."""
     spoken: list[_Message] = []
     heard: list[list[Observation]] = [[]]
+
     for message in run.history:
         if message.speaker is not None:
             spoken.append(message)
             heard.append([])
             continue
+
         source = Source.ENVIRONMENT if message.name == _TERMINAL else Source.USER
         heard[-1].append(Observation(message.content or "", source, name=message.name))
+
     turns = tuple(
         Turn(at, one.content or "", observations=tuple(heard[at + 1]), agent=one.speaker)
         for at, one in enumerate(spoken)
