@@ -8,6 +8,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
+from synth.importers.interchange.synth_run import StoredRun
 from synth.importers.labels import Named, joined, scores
 from synth.importers.load import Opened, opened
 from synth.importers.records import (
@@ -20,7 +21,6 @@ from synth.importers.records import (
     Rejection,
     Replaced,
 )
-from synth.importers.synth_run import StoredRun
 from synth.importers.tally import ImportTally
 from synth.ledger.importing import commit_files, discard
 from synth.ledger.ledger import Ledger, StageRef

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.decompression import DAMAGE, Known, Unpacked, unpacked
-from synth.importers.folders import files
-from synth.importers.json_records import records
+from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
+from synth.importers.files.folders import files
+from synth.importers.files.json_records import records
+from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -22,7 +23,6 @@ from synth.importers.records import (
     explained,
 )
 from synth.importers.registry import IMPORTERS, format_of, importer
-from synth.importers.synth_run import NAME, StoredRun, stored_run, trials
 from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.importers import inspect_log, mini_swe_agent, swe_agent
+from synth.importers.agents import mini_swe_agent, swe_agent
+from synth.importers.interchange import inspect_log
 from synth.importers.records import Imported, Rejection, Replaced
 from synth.importers.registry import format_of
 from synth.schemas.trajectory import Trajectory

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from synth.engine.progress import PlainProgress, progress_for
-from synth.importers import commit, decompression
+from synth.importers import commit
 from synth.importers.commit import import_into
+from synth.importers.files import decompression
 from synth.importers.records import Format, ImportSettings
 from synth.importers.registry import importer
 from synth.importers.tally import ImportTally

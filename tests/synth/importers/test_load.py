@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.importers.decompression import Unpacked, unpacked
+from synth.importers.files.decompression import Unpacked, unpacked
 from synth.importers.records import Imported, Rejection
 from synth.schemas.errors import ConfigError
 from tests.synth.importers.imports import imported

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from synth.importers.interchange.synth_run import is_run
 from synth.importers.records import Rejection, one_line
-from synth.importers.synth_run import is_run
 from synth.schemas.printable import printable
 
 

@@ -20,7 +20,7 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
-from synth.importers.tau_bench import AGENTRX
+from synth.importers.research.tau_bench import AGENTRX
 
 
 class _Failure(msgspec.Struct):

@@ -10,8 +10,8 @@ import io
 from collections.abc import Iterator
 from itertools import count
 
-from synth.importers.decompression import Unpacked
-from synth.importers.json_value import NEVER_WHOLE, record_at, value_at, why
+from synth.importers.files.decompression import Unpacked
+from synth.importers.files.json_value import NEVER_WHOLE, record_at, value_at, why
 from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is_object
 
 _LINES_TRIED = 20

@@ -9,6 +9,7 @@ instructions only in newer versions.
 from collections.abc import Iterator
 from typing import Any
 
+from synth.importers.agents.response_items import ResponseItems
 from synth.importers.attempt import count_labels, entry
 from synth.importers.conversation import COPIED_MASK, usage_of
 from synth.importers.records import (
@@ -26,7 +27,6 @@ from synth.importers.records import (
     is_object,
     joined_record,
 )
-from synth.importers.response_items import ResponseItems
 
 _LINES = WORDS["codex"]["lines"]
 _HARNESS = tuple(WORDS["codex"]["harness"])

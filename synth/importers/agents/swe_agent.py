@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.agents.swe_runs import Info, Stats, swe_benchmark
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
 from synth.importers.conversation import ConversationBuilder, joined
 from synth.importers.records import (
@@ -28,7 +29,6 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.swe_runs import Info, Stats, swe_benchmark
 from synth.schemas.messages import Conversation
 from synth.schemas.trajectory import Authorship, Usage
 

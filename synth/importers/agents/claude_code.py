@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from synth.importers.agents.claude_code_threads import Line, stretches
 from synth.importers.attempt import OPEN_END, count_labels, entry
-from synth.importers.claude_code_threads import Line, stretches
 from synth.importers.conversation import (
     UNREAD_MASK,
     ConversationBuilder,

@@ -25,8 +25,8 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.tau2_messages import Message, dialogue
-from synth.importers.tau2_task import tau2_task
+from synth.importers.research.tau2_messages import Message, dialogue
+from synth.importers.research.tau2_task import tau2_task
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import LIMITS
 

@@ -14,7 +14,7 @@ import msgspec
 
 from synth.importers.attempt import End, count_labels, ends, entry
 from synth.importers.conversation import counted, totals
-from synth.importers.inspect_messages import COUNTS, recorded, with_attachments
+from synth.importers.interchange.inspect_messages import COUNTS, recorded, with_attachments
 from synth.importers.records import (
     WORDS,
     Entry,

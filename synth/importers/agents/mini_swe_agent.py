@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from synth.importers.agents.response_items import ResponseItems
+from synth.importers.agents.swe_runs import Info, Stats, swe_benchmark
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
 from synth.importers.conversation import counted, text_of, totals, usage_of
 from synth.importers.records import (
@@ -21,8 +23,6 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.response_items import ResponseItems
-from synth.importers.swe_runs import Info, Stats, swe_benchmark
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.trajectory import Usage
