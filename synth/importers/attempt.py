@@ -147,7 +147,8 @@ def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry
                 trial += 1
 
             taken.add(trial)
-            one = replace(one, trajectory=replace(one.trajectory, trial=trial))
+            if trial != one.trajectory.trial:
+                one = replace(one, trajectory=replace(one.trajectory, trial=trial))
 
         yield one
 
