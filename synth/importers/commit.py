@@ -2,7 +2,6 @@
 is there already stays as it is.
 """
 
-from collections import defaultdict
 from collections.abc import Container, Sequence
 from pathlib import Path
 from stat import S_ISREG
@@ -205,10 +204,7 @@ def import_into(
     anything is made.
     """
     work = Import(run, progress, dry_run=dry_run)
-    known: dict[int, set[str]] = defaultdict(set)
-    for file in work.ledger.state.imported.values():
-        known[file.bytes].add(file.sha)
-
+    known = {(file.bytes, file.sha) for file in work.ledger.state.imported.values()}
     found = opened(sources, format=form, settings=settings, known=known)
     _refuse_own(work.ledger, sources)
     total = sum(

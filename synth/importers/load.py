@@ -26,7 +26,7 @@ from synth.importers.registry import IMPORTERS, format_of, importer
 from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
-_NOTHING: Known = {}
+_NOTHING: Known = frozenset()
 
 
 class Opened(msgspec.Struct, frozen=True):

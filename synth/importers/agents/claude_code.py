@@ -44,6 +44,7 @@ _SPEAKS = ("user", "assistant")
 _SILENT = frozenset(WORDS["claude_code"]["silent"].split())
 _SYNTHETIC = "<synthetic>"
 _HARNESS = tuple(WORDS["claude_code"]["harness"])
+# all of them were sent: fresh, written to the cache, read from it
 _SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -91,10 +92,14 @@ FORMAT = Format(recognises, trajectories)
 def _read(record: Record) -> Entry:
     conversation = _conversation(record.value)
     lines = [one.value for one in record.value]
+
+    # replies that the program wrote itself name a model that is none
     models = dict.fromkeys(
         line.message.model for line in lines if line.type == "assistant" and line.message.model
     )
     models.pop(_SYNTHETIC, None)
+
+    # the last reply is the program's report that the model could not be reached
     broke = lines[-1].is_api_error_message
 
     return entry(
@@ -105,7 +110,6 @@ def _read(record: Record) -> Entry:
         marks=count_labels(conversation),
         no_turns="no message of the model in this stretch of the session",
         end=(Termination.FAULT, Fault.MODEL) if broke else OPEN_END,
-        # the program's report that the model could not be reached
         fault_detail=one_line(text_of(lines[-1].message.content)) if broke else None,
         model=", ".join(models) or None,
     )
@@ -125,6 +129,7 @@ def _conversation(records: Iterable[Record]) -> Conversation:
             parts = [{"type": "text", "text": text_of(parts)}]
 
         name = message.id or record.locator
+
         if line.type == "user":
             _hear(chat, line, parts)
             continue

@@ -20,7 +20,6 @@ class Message(msgspec.Struct):
     """What a line says; the lines of one reply have one `id`."""
 
     content: Any = None
-    role: str | None = None
     id: str | None = None
     model: str | None = None
     usage: Object | None = None
@@ -73,7 +72,9 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
     names: Counter[str] = Counter()
 
     for members in nx.weakly_connected_components(tree):
-        said = sorted(index for index in members if lines[index].value.message)
+        said = {
+            index: message for index in sorted(members) if (message := lines[index].value.message)
+        }
         if not said:
             continue
 
@@ -83,7 +84,8 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
         name = f"subagents/{alone}" if first.is_sidechain else "main"
         again = f".{names[name]}" if names[name] else ""
         names[name] += 1
-        taken = _branch(tree, {index: lines[index].value.message for index in said})
+        taken = _branch(tree, said)
+
         for top, count in _abandoned(tree, said, members - taken).items():
             detail = f"{count} messages that the user went back on"
             yield lines[top].rejected("abandoned_branch", detail)
@@ -109,6 +111,8 @@ def _tree(lines: Sequence[Line]) -> Any:
         strand = (is_side, line.agent_id if is_side else None)
         named = line.parent_uuid or line.logical_parent_uuid
         parent = places.get(named or "", index)
+
+        # a sub-agent's lines may name a line of the main conversation, and are none of it
         if parent >= index or bool(lines[parent].is_sidechain) != is_side:
             follows = named is not None or line.is_boundary or not line.uuid
             parent = last.get(strand, index) if follows else index
@@ -125,6 +129,8 @@ def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
     """The branch that ends in the last message, with what belongs to its replies."""
     end = max(said)
     taken: set[int] = {end, *nx.ancestors(tree, end)}
+
+    # the lines of one reply, and the results of its calls, may hang on different lines of it
     replies = {said[index].id for index in taken & said.keys()} - {None}
     taken |= {index for index, message in said.items() if message.id in replies}
     calls = {name for index in taken & said.keys() for name in said[index].ids("tool_use", "id")}
@@ -136,9 +142,10 @@ def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
     }
 
 
-def _abandoned(tree: Any, said: Sequence[int], left: set[int]) -> Counter[int]:
+def _abandoned(tree: Any, said: Mapping[int, Message], left: set[int]) -> Counter[int]:
     """How many messages each branch has that was not kept, by the first of them."""
     tops: dict[int | None, int] = {}
+
     for index in sorted(left):
         above = tops.get(next(tree.predecessors(index), None))
         if index in said or above is not None:

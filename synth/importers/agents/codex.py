@@ -52,6 +52,7 @@ class _Stretch:
         self.items = ResponseItems(is_harness=lambda text: text.lstrip().startswith(_HARNESS))
         self.records: list[Record] = []
         self.rolled_back = 0
+        # the last token count that was read: the program repeats them
         self.counts: Any = None
 
     def take_event(self, event: Object) -> None:
@@ -60,6 +61,7 @@ class _Stretch:
         """
         chat, counts = self.items.chat, event.get("info")
         used = inside(counts, "last_token_usage", dict)
+
         if event.get("type") == "token_count" and used is not None and counts != self.counts:
             self.counts = counts
             if chat.notes:
@@ -100,6 +102,7 @@ class _Session:
             raise ValueError("a line that is no object")
 
         kind = line.get("type")
+        # in the older form items stand bare
         payload = line.get("payload") if kind in _LINES else line
         if not isinstance(payload, dict):
             raise ValueError(f"a line of type {kind!r} without payload")
@@ -135,8 +138,10 @@ class _Session:
         """
         now = _Stretch()
         self.stretches.append(now)
+
         history, chat = payload.get("replacement_history"), now.items.chat
         unknown = []
+
         if isinstance(history, list):
             unknown = [item.get("type") for item in history if not now.items.add(item)]
         elif isinstance(payload.get("message"), str):
@@ -146,6 +151,7 @@ class _Session:
             note["mask"] = COPIED_MASK
 
         now.records.append(record)
+
         if not unknown:
             return None
 
@@ -156,6 +162,7 @@ class _Session:
         """The trajectory of a stretch, which is the record's value."""
         stretch: _Stretch = record.value
         chat = stretch.items.chat
+
         if self.instructions is not None:
             chat.messages.insert(0, {"role": "system", "content": self.instructions, "note": {}})
 
@@ -177,6 +184,7 @@ def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
     """The stretches of one session file, which is read whole before the first is given."""
     session = _Session()
     yield from each(records, session.take)
+
     spoken = [stretch for stretch in session.stretches if stretch.records]
     if session.file and not any(stretch.items.chat.notes for stretch in spoken):
         yield Rejection(session.file, WHOLE, "no_turns", "no answer of the model")

@@ -54,6 +54,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     stats = run.info.model_stats or Stats()
     conversation = _conversation(run.messages, submitted=status == "Submitted")
     end = ENDED.get(status, (Termination.FAULT, Fault.INFRASTRUCTURE)) if status else OPEN_END
+
     steps = inside(config, "agent.step_limit", int) or 0
     if status == "LimitsExceeded" and not 0 < steps <= stats.api_calls:
         end = Termination.TOKEN_LIMIT, None  # the other limit is on cost
@@ -78,6 +79,9 @@ FORMAT = by_record(recognises, _read)
 
 
 def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
+    """The messages, each of which may be a chat message, a response object or one of its items; what
+    comes after the agent first spoke is the harness's, also in the user's role.
+    """
     items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
     chat = items.chat
 
@@ -90,6 +94,7 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
             continue
 
         items.end()
+
         text = text_of(message.get("content")) if role != "response" else ""
         if role == "response":
             unknown = [item.get("type") for item in message["output"] if not items.add(item)]

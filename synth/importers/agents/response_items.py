@@ -42,6 +42,7 @@ class ResponseItems:
             raise ValueError("a response item without a type")
 
         role = item.get("role")
+
         if kind in _KINDS["unseen"]:
             self.end()
             self.chat.harness([item])
@@ -74,12 +75,14 @@ class ResponseItems:
 
     def _write(self, item: Object, kind: str) -> None:
         """Adds what the model gave to its answer under way."""
+        # where the text of reasoning is held back, its content is null or empty
         told = item.get("content") or None if kind == "reasoning" else item.get("content")
         text = text_of(told) if kind in ("message", "reasoning") else ""
         if self._answer is None:
             self._answer = self.chat.answer()
 
         answer, note = self._answer, self._answer["note"]
+
         if kind == "message":
             before = answer["content"]
             answer["content"] = text if before is None else f"{before}\n{text}"

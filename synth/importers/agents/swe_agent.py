@@ -108,6 +108,7 @@ def _read(record: Record, trial: int) -> Entry:
     run = msgspec.convert(record.value, _Run)
     said = [message for message in run.history if not message.is_demo]
     steps = _steps_of(said, run.trajectory or [])
+    # the history does not hold what the shell answered to the last action: the steps do
     conversation = _conversation(said, steps[-1] if steps else None)
     stats, status = run.info.model_stats or Stats(), run.info.exit_status or ""
     after = _SUBMITTED_AFTER.match(status)

@@ -25,8 +25,10 @@ more; logs pack 10 to 50 times.
 """
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 """What reading bytes that are not as they should be comes to."""
-_HELD = 16 << 20  # files up to this size are unpacked once and kept
+_HELD = 16 << 20
+"""Bytes of content up to which a file is unpacked once and kept."""
 _CHUNK = 1 << 20
+# the sign of a tar archive stands here in its first header
 _TAR_AT, _TAR = 257, b"ustar"
 
 
@@ -47,11 +49,12 @@ _OPENERS: Mapping[bytes, Callable[[Path], Any] | str] = {
     b"\x04\x22\x4d\x18": "lz4",
     b"": partial(open, mode="rb"),
 }
-"""By the first bytes of a file: what opens it, or the name of an archive that nothing here does."""
+"""By the first bytes of a file: what opens it, or the name of an archive that nothing here does.
+The last entry, which every file begins with, is for those that are not packed.
+"""
 
-
-Known = Mapping[int, Set[str]]
-"""Files that were imported before: hashes by size."""
+Known = Set[tuple[int, str]]
+"""Size and hash of files that were imported before."""
 
 
 class Unpacked(msgspec.Struct):
@@ -83,8 +86,10 @@ class Unpacked(msgspec.Struct):
 def unpacked(
     path: Path, name: str, known: Known, *, max_bytes: int = MAX_UNPACKED
 ) -> Unpacked | Rejection:
-    """Reads all of a file. `known` are the files imported before, hashes by size: those that this
-    one begins with are found.
+    """Reads all of a file; where that fails, the rejection says why.
+
+    `known` are the files imported before: those that this one begins with are found. `max_bytes`:
+    what a packed file may unpack to, unless it is large itself.
     """
     whole = Record(name, "", WHOLE, None)
 
@@ -113,9 +118,12 @@ def unpacked(
 def _hashed(
     stream: Any, again: Callable[[], Any], whole: Record, known: Known, limit: int
 ) -> Unpacked | Rejection:
+    """Hashes a stream to its end, and notes at which sizes its hash was that of a known file."""
     hashed, held, size = blake2b(digest_size=16), bytearray(), 0
     former: list[tuple[int, str]] = []
-    ends = sorted(filter(None, known), reverse=True)
+
+    # a chunk ends where a known file did: only there can the hashes be compared
+    ends = sorted({end for end, _ in known} - {0}, reverse=True)
 
     while chunk := stream.read(min(_CHUNK, ends[-1] - size) if ends else _CHUNK):
         hashed.update(chunk)
@@ -132,7 +140,7 @@ def _hashed(
 
         if ends and size == ends[-1]:
             ends.pop()
-            if hashed.hexdigest() in known[size]:
+            if (size, hashed.hexdigest()) in known:
                 former.append((size, hashed.hexdigest()))
 
     kept = partial(io.BytesIO, bytes(held)) if size <= _HELD else again

@@ -11,7 +11,7 @@ from synth.schemas.printable import printable
 
 def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
     """(path, name) of a file, or of all files below a folder in sorted order; the name is relative
-    to the folder.
+    to the folder, and fit to be shown.
 
     Links to folders are followed, once: one that leads to a folder already seen is a rejection. A
     folder that is a run of synth comes whole, and is not looked into.
@@ -20,9 +20,11 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
         yield source, printable(source.resolve().name)
         return
 
+    # names are any bytes: they are told on one printable line, also in provenance
     def name_of(path: str | Path) -> str:
         return printable(Path(path).relative_to(source).as_posix())
 
+    # what os.walk cannot list is told after the rest
     failed: list[OSError] = []
     seen = {os.path.realpath(source)}
 
@@ -30,6 +32,7 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
         inside = [Path(folder, name) for name in folders]
         folders.clear()
 
+        # real folders before links to them: the link is the one that is read elsewhere
         for path in sorted(inside, key=lambda path: (path.is_symlink(), path.name)):
             if (place := os.path.realpath(path)) in seen:
                 detail = "a link to a folder that is read elsewhere"
@@ -41,6 +44,7 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
 
             seen.add(place)
 
+        # os.walk goes on into those that are left here
         folders.sort()
         yield from ((Path(folder, name), name_of(Path(folder, name))) for name in sorted(names))
 

@@ -15,19 +15,24 @@ from synth.importers.files.json_value import NEVER_WHOLE, record_at, value_at, w
 from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is_object
 
 _LINES_TRIED = 20
+"""Lines that are looked at to tell one record per line from a document."""
 _SPACE = " \t\r\n"
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _DECODER = codecs.getincrementaldecoder("utf-8")
 _CHUNK = 1 << 20
+"""Bytes that are read at once, and of the head by which the three forms are told apart."""
 
 
 def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
     """Every record of a file, or why it is none."""
     limit, whole = settings.max_record_bytes, file.record(WHOLE)
+
     with file.open() as stream:
         number, at = _start(stream)
         head = stream.peek(_CHUNK)
+        # incremental, since the head may end within a character
         text = _DECODER("surrogateescape").decode(head)
+
         if not head:
             yield whole.rejected("empty")
         elif head.startswith(_UTF16_32):
@@ -65,33 +70,36 @@ def _is_lines(head: str, *, ends: bool) -> bool:
     is whole.
     """
     first, *rest = head.split("\n", _LINES_TRIED)
-    is_chat = first.startswith("[") and _is_message(value_at(first[1:].lstrip(_SPACE))[0])
+    # a message as first element shows an array to be one chat, and no list of records
+    message, _ = value_at(first[1:].lstrip(_SPACE))
+    is_chat = first.startswith("[") and is_object(message, role=str)
     follows = any(line.strip() for line in rest)
+
+    # pretty-printed: its inner lines may be whole values, and are no records
     if first.strip(_SPACE) in ("{", "["):
         return False
 
     if _is_whole(first) or not (rest or ends):  # or a first line longer than the head
         return first.startswith("{") or is_chat or follows
+
     return any(line.startswith(("{", "[")) and _is_whole(line) for line in rest)
 
 
 def _is_whole(line: str) -> bool:
+    """Whether a line is one JSON value and nothing else."""
     text = line.strip()
     return value_at(text)[1] == len(text)
-
-
-def _is_message(value: object) -> bool:
-    """Whether the first element of an array shows it to be one chat, and no list of records."""
-    return is_object(value, role=str)
 
 
 def _lines(
     stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int
 ) -> Iterator[Record | Rejection]:
+    """A record for each line that is not blank; one that is too long is passed over in chunks."""
     # what a live log has gained since it was hashed is left for the next import
     while line := stream.readline(min(limit + 1, file.size - at)):
         record = file.record(f"line{number}", at + len(line.rstrip(b"\r\n")))
         at, number = at + len(line), number + 1
+
         if len(line) > limit and not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
                 line = stream.readline(_CHUNK)
@@ -109,6 +117,7 @@ def _document(stream: io.BufferedReader, whole: Record, limit: int) -> Record | 
     text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
     if len(text) > limit:
         return whole.rejected("record_too_large", f"one JSON value of more than {limit} bytes")
+
     return _only(text.rstrip(_SPACE), whole)
 
 
@@ -117,6 +126,7 @@ def _only(text: str, record: Record) -> Record | Rejection:
     found, end = record_at(text, 0, record)
     if isinstance(found, Record) and end != len(text):
         return record.rejected(why(text), f"text after the value at character {end}")
+
     return found
 
 
@@ -168,9 +178,10 @@ class _Window:
 
 
 def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
-    """The elements of an array, one at a time."""
+    """The elements of an array, one at a time; where its text is broken, a rejection of the whole."""
     whole = file.record(WHOLE)
     window.sign()
+
     if window.sign(skip=1) == "]":
         yield whole.rejected("empty", "an array without records")
         return
@@ -178,16 +189,20 @@ def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rej
     for index in count():
         found, end = window.element(file.record(str(index)), limit)
         file.read = window.dropped + window.at
-        if index == 0 and isinstance(found, Record) and _is_message(found.value):
+
+        # a list of messages is one chat, and no list of records: it is read again as a document
+        if index == 0 and isinstance(found, Record) and is_object(found.value, role=str):
             with file.open() as again:
                 _start(again)
                 yield _document(again, whole, limit)
+
             return
 
         if end is None:
             place = f"in the array's element {index}, at character {file.read}"
             if isinstance(found, Rejection):
                 yield whole.rejected(found.reason, f"{place}: {found.detail}")
+
             return
 
         yield found

@@ -3,38 +3,35 @@ told apart.
 """
 
 import json
-from hashlib import blake2b
 from typing import Any
 
-from synth.importers.records import Record, Rejection
-from synth.schemas.canonical import canonical_json, valid_text
+from synth.importers.records import Object, Record, Rejection
+from synth.schemas.canonical import content_hash, valid_text
 
 NEVER_WHOLE = ("nested_too_deep", "out_of_memory")
 """Reasons that more text would not change."""
 
 
-class _RefusedError(ValueError):
-    """A key that stands twice, or NaN."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
+class _TwiceError(ValueError):
+    """A key stands twice in one object: which value was meant cannot be told."""
 
 
-def _constant(name: str) -> Any:
-    raise _RefusedError("not_json", f"{name} is no JSON number")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> Object:
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _RefusedError("duplicate_keys", f"key {twice!r} stands twice in one object")
+        raise _TwiceError(f"key {twice!r} stands twice in one object")
 
     return value
 
 
+def _constant(name: str) -> Any:
+    # NaN and Infinity, which Python's decoder takes by itself
+    raise ValueError(f"{name} is no JSON number")
+
+
+# for a first look, and to find where a value that is refused ends
 _LENIENT = json.JSONDecoder()
 _STRICT = json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_object)
 
@@ -51,24 +48,23 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
     """The record at `start`, or why it is none, with the place after it; no place where that cannot
     be told.
     """
+    replaced = False
+
     try:
         value, end = _STRICT.raw_decode(text, start)
         if not text.isascii() and why(text[start:end]) == "not_utf8":
             return record.rejected("not_utf8", "bytes that are no UTF-8"), end
 
-        valid = value
-
         try:
-            canonical = canonical_json(value)
+            content = content_hash(value)
         except UnicodeEncodeError:  # of a lone surrogate, which JSON may hold and UTF-8 may not
-            valid = _valid(value)
-            canonical = canonical_json(valid)
+            replaced = True
+            value = json.loads(valid_text(json.dumps(value, ensure_ascii=False)))
+            content = content_hash(value)
 
-        content = blake2b(canonical, digest_size=12).hexdigest()
-        replaced = valid is not value
-        return Record(record.file, record.sha, record.locator, valid, content, replaced), end
-    except _RefusedError as error:
-        reason, detail = error.reason, str(error)
+        return Record(record.file, record.sha, record.locator, value, content, replaced), end
+    except _TwiceError as error:
+        reason, detail = "duplicate_keys", str(error)
     except RecursionError:
         reason, detail = "nested_too_deep", ""
     except MemoryError:
@@ -87,16 +83,3 @@ def why(text: str) -> str:
         return "not_utf8"
 
     return "not_json"
-
-
-def _valid(value: Any) -> Any:
-    """The value with lone surrogates replaced in every text and key."""
-    if isinstance(value, str):
-        return valid_text(value)
-
-    if isinstance(value, list):
-        return [_valid(item) for item in value]
-
-    if isinstance(value, dict):
-        return {valid_text(key): _valid(item) for key, item in value.items()}
-    return value

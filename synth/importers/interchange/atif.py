@@ -107,6 +107,7 @@ def _documents(record: Record, settings: ImportSettings) -> Iterator[Entry]:
         yield record.rejected("unsupported_version", f"{version}: ATIF-v1.0 to v1.x are read")
         return
 
+    # a stack and no recursion: how deep a file nests them is its affair
     waiting = [(record, "")]
 
     while waiting:

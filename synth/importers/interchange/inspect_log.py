@@ -33,13 +33,13 @@ from synth.schemas.outcome import Fault, Termination
 from synth.schemas.trajectory import Turn, Usage
 
 _ROUNDING = 1e-6
+"""Scores are means of numbers that floats cannot hold exactly."""
 
 LIMITS = ends("inspect")
 """What a sample's `limit.type` is here; one that is not listed is a rejection."""
 
 
 class _Sample(msgspec.Struct):
-    id: int | str
     epoch: Annotated[int, msgspec.Meta(le=1 << 31)]
     input: Any = None
     target: Any = None
@@ -106,6 +106,7 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     conversation, tools, from_events = recorded(
         sample.messages, sample.events, sample.events_data or {}
     )
+
     scores, reward = _scores(sample)
     retries = len(sample.error_retries or ())
     counts = {"error_retries": retries, "messages_from_events": from_events}

@@ -58,11 +58,14 @@ def recorded(
     """
     calls = [event for event in events if _is_answered(event)]
     from_events = 0
+
     if not messages and calls:
         messages = [*_input(calls[-1], pooled), inside(calls[-1], _ANSWER)]
         from_events = len(messages)
 
+    # the events of a call and its answer in the conversation have the id of the message in common
     by_answer = {str(inside(call, f"{_ANSWER}.id") or None): call for call in calls}
+
     chat = ConversationBuilder()
     shown: dict[str, ToolSchema] = {}
 
@@ -101,6 +104,7 @@ def _input(call: Object, pooled: Object) -> list[Object]:
 
 
 def _hear(chat: ConversationBuilder, message: Object) -> None:
+    """Adds what was said to the agent; the result of a tool that failed may be its error alone."""
     text = text_of(message.get("content"))
     if message.get("role") != "tool":
         chat.say(message.get("role"), text)

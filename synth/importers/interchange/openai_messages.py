@@ -47,7 +47,6 @@ class _Chat(msgspec.Struct):
     outcome: str | None = None
     model: str | None = None
     benchmark: str | None = None
-    split: Any = None
     masked_turns: list[_Masked] | None = None
 
 
@@ -77,6 +76,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     value = record.value if isinstance(record.value, dict) else {"messages": record.value}
     chat = msgspec.convert(value, _Chat)
     conversation = _masked(from_messages(chat.messages), chat)
+
     # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
     said = (one.content for one in heard(conversation) if one.source is not Source.TOOL)
@@ -118,6 +118,7 @@ def _masked(conversation: Conversation, chat: _Chat) -> Conversation:
     where it says neither yes nor no.
     """
     masks: dict[int, str] = {}
+
     answers = [at for at, one in enumerate(chat.messages) if one.get("role") == "assistant"]
 
     for turn, at in enumerate(answers):

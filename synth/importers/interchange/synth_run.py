@@ -38,6 +38,7 @@ from synth.topology.graph import BASE
 
 NAME = "synth"
 _TOGETHER = 200
+"""Trajectories that are read before their tasks and labels are looked up."""
 
 
 class StoredRun(msgspec.Struct):
@@ -142,6 +143,8 @@ def _trial(
     if task is None:
         return Rejection(run.name, trial.trajectory_id, "no_task", "the run does not hold its task")
 
+    # its id in another run is a hash of what it is here, and not of the file that it lies in: a run
+    # that has grown, or a copy of it, brings only what is new
     nowhere = replace(trial, trajectory_id="", slot_id="", attempt=0, created_at=None, source=None)
     same = content_hash(nowhere)
     slot = content_hash([IMPORT, NAME, trial.trajectory_id, same])

@@ -198,7 +198,7 @@ def test_a_session_that_grew_keeps_the_ids_of_stretches_that_were_closed(tmp_pat
     read_lines(tmp_path, lines)
     (grown,) = [
         file
-        for file in opened([tmp_path], known={first.size: {first.sha}})
+        for file in opened([tmp_path], known={(first.size, first.sha)})
         if isinstance(file, Opened)
     ]
     closed, _ = [entry.trajectory for entry in grown.entries if isinstance(entry, Imported)]

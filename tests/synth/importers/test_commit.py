@@ -205,7 +205,7 @@ def test_a_long_line_costs_its_own_record_only(tmp_path: Path) -> None:
 def test_a_packed_bomb_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decompression, "MAX_RATIO", 10)
     source = write(tmp_path / "bomb.json.gz", gzip.compress(b"[" * 30_000_000))
-    refused = decompression.unpacked(source, "bomb.json.gz", {}, max_bytes=1_000_000)
+    refused = decompression.unpacked(source, "bomb.json.gz", set(), max_bytes=1_000_000)
     assert getattr(refused, "reason", None) == "file_too_large"
 
 
