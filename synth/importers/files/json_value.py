@@ -70,9 +70,11 @@ def record_at(text: str, start: int, record: Record) -> tuple[Record | Rejection
     except MemoryError:
         reason, detail = "out_of_memory", "too large for this machine's memory"
     except ValueError as error:
-        reason, detail = why(text[start:]), str(error)
+        reason, detail = "", str(error)
 
-    return record.rejected(reason, detail), value_at(text, start)[1]
+    _, end_of_refused = value_at(text, start)
+    reason = reason or why(text[start:end_of_refused])
+    return record.rejected(reason, detail), end_of_refused
 
 
 def why(text: str) -> str:
