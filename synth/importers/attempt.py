@@ -22,7 +22,6 @@ from synth.schemas.trajectory import ToolCall, Trajectory
 End = tuple[Termination, Fault | None]
 OPEN_END: End = (Termination.UNREPORTED, None)
 """A source that does not say how the attempt ended."""
-_PLAIN: Mapping[str, Any] = {}
 SEEN_FIRST = 500
 """Records looked at before it is decided whether a file's trial numbers are any."""
 
@@ -38,8 +37,13 @@ def ends(format: str) -> dict[str, End]:
     return found
 
 
-def gold_action(place: int, name: str, arguments: Any) -> ToolCall:
-    """An action that the authors of a task expect of the agent."""
+def gold_action(place: int, name: Any, arguments: Any) -> ToolCall:
+    """An action that the authors of a task expect of the agent. Raises `ValueError` for one without
+    a name.
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"action {place} that the task expects has no name")
+
     return ToolCall.received(f"gold_{place}", name, json.dumps(arguments, ensure_ascii=False))
 
 
@@ -60,10 +64,10 @@ def entry(
     goal: str | None = None,
     benchmark: str | None = None,
     split: str | None = None,
-    task: Mapping[str, Any] = _PLAIN,
+    task: Mapping[str, Any] = {},
     marks: Iterable[ImportedLabel] = (),
     no_turns: str | None = "no answer of the model: no result, not a failure",
-    beside: Mapping[str, Any] = _PLAIN,
+    beside: Mapping[str, Any] = {},
     **about: Any,
 ) -> Entry:
     """An attempt at a task with its labels, as a format yields it; a rejection where the agent said

@@ -26,7 +26,6 @@ from synth.importers.registry import IMPORTERS, format_of, importer
 from synth.schemas.errors import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
-_NOTHING: Known = frozenset()
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -44,7 +43,7 @@ def opened(
     *,
     format: str | Format = "auto",
     settings: ImportSettings | None = None,
-    known: Known = _NOTHING,
+    known: Known = frozenset(),
 ) -> Iterator[Opened | Rejection]:
     """Every file of the sources in sorted order; memory is bounded by one record. `format`: a name,
     or an importer of others.

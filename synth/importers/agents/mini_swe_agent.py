@@ -79,8 +79,8 @@ FORMAT = by_record(recognises, _read)
 
 
 def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
-    """The messages, each of which may be a chat message, a response object or one of its items; what
-    comes after the agent first spoke is the harness's, also in the user's role.
+    """The messages, each of which may be a chat message, a response object or one of its items.
+    What comes after the agent first spoke is the harness's, also in the user's role.
     """
     items = ResponseItems(is_harness=lambda text: bool(items.chat.notes))
     chat = items.chat

@@ -178,7 +178,7 @@ class _Window:
 
 
 def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
-    """The elements of an array, one at a time; where its text is broken, a rejection of the whole."""
+    """The elements of an array, one at a time; one rejection of the file where its text is broken."""
     whole = file.record(WHOLE)
     window.sign()
 

@@ -31,7 +31,8 @@ _ALPACA = re.compile(
     re.DOTALL,
 )
 _NAME = re.compile(
-    r"^(?P<dataset>[a-z]+)_(?P<split>dev|test|train)_\d+_\d+_(?P<model>.+)_(?P<temperature>\d+\.\d+)_\d{4}-\d\d-\d\d-"
+    r"^(?P<dataset>[a-z]+)_(?P<split>dev|test|train)_\d+_\d+_"
+    r"(?P<model>.+)_(?P<temperature>\d+\.\d+)_\d{4}-\d\d-\d\d-"
 )
 _ACTION = re.compile(r"^Action:[ \t]*(?P<name>\w+)\[(?P<argument>.*)", re.MULTILINE)
 _THOUGHT = re.compile(r"\AThought:[ \t]*")

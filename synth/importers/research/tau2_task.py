@@ -14,7 +14,8 @@ _CHECKED = ("communicate_info", "nl_assertions", "env_assertions", "reward_basis
 
 
 def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> Object:
-    """What `entry` is told of the task of an attempt; what the user first said stands in where the file holds no task.
+    """What `entry` is told of the task of an attempt; what the user first said stands in where the
+    file holds no task.
 
     A task is what its user is told, not its number: numbers are reused, and one number has had two
     texts. Gold are the agent's actions only; those that the user is expected to take are part of
@@ -24,12 +25,11 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
     where = domain or inside(told, "domain", str) or "unknown"
     expected = inside(task, "evaluation_criteria.actions")
     actions = [one for one in expected or () if isinstance(one, dict)]
-    of_agent = [(at, one) for at, one in enumerate(actions) if one.get("requestor") != "user"]
-    for at, one in of_agent:
-        if not isinstance(one.get("name"), str):
-            raise ValueError(f"evaluation_criteria.actions[{at}] has no name")
-
-    gold = tuple(gold_action(at, one["name"], one.get("arguments") or {}) for at, one in of_agent)
+    gold = tuple(
+        gold_action(at, one.get("name"), one.get("arguments") or {})
+        for at, one in enumerate(actions)
+        if one.get("requestor") != "user"
+    )
     script = {name: inside(task, f"evaluation_criteria.{name}") for name in _CHECKED}
     by_user = [one for one in actions if one.get("requestor") == "user"]
     persona = inside(task, "user_scenario.persona")
