@@ -178,7 +178,7 @@ class _Window:
 
 
 def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
-    """The elements of an array, one at a time; one rejection of the file where its text is broken."""
+    """The elements of an array, one at a time; where its text is broken, the file is refused."""
     whole = file.record(WHOLE)
     window.sign()
 
