@@ -88,7 +88,11 @@ def test_the_synthesizer_of_the_page_finds_last_acts_that_save_a_trial_and_rests
 
 def test_every_file_that_the_page_names_is_there() -> None:
     named = set(re.findall(r"`((?:\w+/)+\w+\.py|\w+(?:/\w+)*/)`", PAGE))
-    made = {"filters/short.py", "tests/filters/test_short.py", "synth/importers/interchange/mine.py"}
+    made = {
+        "filters/short.py",
+        "tests/filters/test_short.py",
+        "synth/importers/interchange/mine.py",
+    }
     made |= {"tests/synth/importers/test_mine.py", "synthesizers/replace_last_act.py"}
     assert len(named) > 10
     assert [name for name in sorted(named - made) if not (ROOT / name).exists()] == []
