@@ -13,7 +13,7 @@ from benchmarks.command_line import ROOT
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from synth.filters.attribution.suspects import agent_of, by_rules, own_turns
-from synth.importers.labels import LabelJoin
+from synth.importers.labels import Named, joined
 from synth.importers.load import opened
 from synth.importers.records import Blamed, Imported, Labelled, Rejection
 from synth.schemas.trajectory import Trajectory
@@ -66,21 +66,23 @@ def _marked(entry: Imported) -> Case:
 def agentrx(folder: Path) -> list[Case]:
     """The nine failed runs with root causes; two of the roots are a user's."""
     known: dict[str, Trajectory] = {}
-    join = LabelJoin()
+    named: list[Named] = []
+    labels: list[Labelled] = []
     for source in opened([folder]):
         if isinstance(source, Rejection):
             continue
         for entry in source.entries:
             if isinstance(entry, Imported):
                 known[entry.trajectory.trajectory_id] = entry.trajectory
-                join.saw(entry, source.path.name)
+                identity = entry.trajectory.trajectory_id
+                named.append(Named(entry.name, identity, entry.turn_of_message))
             elif isinstance(entry, Labelled):
-                join.keep(entry)
+                labels.append(entry)
     found = []
-    for joined in join.joined():
-        if isinstance(joined, Rejection):
-            raise RuntimeError(f"{joined.file}: {joined.detail}")
-        for score in joined[1]:
+    for label in joined(named, labels):
+        if isinstance(label, Rejection):
+            raise RuntimeError(f"{label.file}: {label.detail}")
+        for score in label[1]:
             if score.metric == "agentrx.root_cause":
                 assert isinstance(score.detail, Blamed)
                 blamed = str(score.detail.agent)

@@ -20,7 +20,7 @@ import msgspec
 from benchmarks.bare_pass import PATTERNS
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from synth.importers.load import imported
+from benchmarks.real_trajectories import imported
 from synth.importers.records import Imported
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory

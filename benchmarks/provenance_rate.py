@@ -14,8 +14,8 @@ from time import process_time
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.planted_episodes import expert, played
+from benchmarks.real_trajectories import imported
 from synth.envs.storefront import WORLD
-from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.schemas.trajectory import Trajectory
 from synth.text.provenance import provenance

@@ -5,11 +5,12 @@
 import gzip
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import ROOT
-from synth.importers.load import imported
-from synth.importers.records import Imported, Labelled
+from synth.importers.load import opened
+from synth.importers.records import Entry, Imported, Labelled, Rejection
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Trajectory
 
@@ -24,6 +25,12 @@ def folders() -> list[str]:
     return sorted(
         path.name for path in DATA.iterdir() if path.is_dir() and path.name not in NO_TRAJECTORIES
     )
+
+
+def imported(sources: Sequence[Path]) -> Iterator[Entry]:
+    """Everything in files and folders that hold nothing but trajectories and labels."""
+    for found in opened(sources):
+        yield from [found] if isinstance(found, Rejection) else found.entries
 
 
 def real(names: Sequence[str]) -> Iterator[Trajectory]:

@@ -45,7 +45,7 @@ def test_the_filter_of_the_page_passes_the_test_of_the_page(
 def test_the_importer_of_the_page_brings_dialogues_in_and_numbers_their_trials(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    module = ModuleType("synth.importers.mine")
+    module = ModuleType("synth.importers.interchange.mine")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(examples()[2], module.__dict__)
     good = {"dialog": [{"by": "human", "text": "Hi."}, {"by": "bot", "text": "Hello."}], "ok": True}
@@ -88,7 +88,11 @@ def test_the_synthesizer_of_the_page_finds_last_acts_that_save_a_trial_and_rests
 
 def test_every_file_that_the_page_names_is_there() -> None:
     named = set(re.findall(r"`((?:\w+/)+\w+\.py|\w+(?:/\w+)*/)`", PAGE))
-    made = {"filters/short.py", "tests/filters/test_short.py", "synth/importers/mine.py"}
+    made = {
+        "filters/short.py",
+        "tests/filters/test_short.py",
+        "synth/importers/interchange/mine.py",
+    }
     made |= {"tests/synth/importers/test_mine.py", "synthesizers/replace_last_act.py"}
     assert len(named) > 10
     assert [name for name in sorted(named - made) if not (ROOT / name).exists()] == []

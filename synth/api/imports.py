@@ -27,9 +27,8 @@ def import_trajectories(
     counted by reason.
 
     `format`: a name, `auto` to look at the content, or the name of an installed package's importer.
-    A reward of at
-    least `reward_threshold` is a success where only one is given. Nothing found at all leaves
-    the run as it was; the tally says what was looked at. Raises `ConfigError`.
+    A reward of at least `reward_threshold` is a success where only one is given. Nothing found at
+    all leaves the run as it was; the tally says what was looked at. Raises `ConfigError`.
     """
     if not isfinite(reward_threshold):
         raise ConfigError(f"--reward-threshold {reward_threshold}: must be a number")

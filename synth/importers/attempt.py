@@ -1,117 +1,174 @@
-"""Makes tasks and trajectories of foreign records: ids, provenance and outcome in one place for all
-formats.
+"""Makes tasks and trajectories of foreign records: ids, provenance, outcome and trial in one place
+for all formats.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from math import isfinite
 from typing import Any
 
-from synth.importers.conversation import totals
-from synth.importers.records import Entry, Imported, ImportedLabel, Record
+from msgspec.structs import replace
+
+from synth.importers.conversation import goal_of, totals
+from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
+from synth.schemas.canonical import content_hash
+from synth.schemas.identity import trajectory_id
 from synth.schemas.messages import Conversation
 from synth.schemas.outcome import Fault, Termination, settle
 from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas.trajectory import ToolCall, Trajectory
 
-_MOST_TRIALS = 1 << 31
-_INTEGERS = 1 << 63
 End = tuple[Termination, Fault | None]
 OPEN_END: End = (Termination.UNREPORTED, None)
 """A source that does not say how the attempt ended."""
+SEEN_FIRST = 500
+"""Records looked at before it is decided whether a file's trial numbers are any."""
 
 
-def ends(table: Mapping[str, str]) -> dict[str, End]:
-    """The end that each of a source's own words stands for; `table` lists the words below our
-    termination, below `fault <kind>` for a fault.
-    """
-    found = {}
-    for end, words in table.items():
+def ends(format: str) -> dict[str, End]:
+    """The end that each of a source's own words stands for, as `words.toml` has them."""
+    found: dict[str, End] = {}
+    for end, words in WORDS[format]["ends"].items():
         termination, _, fault = end.partition(" ")
-        for word in words.split():
-            found[word] = Termination(termination), Fault(fault) if fault else None
+        stands_for = Termination(termination), Fault(fault) if fault else None
+        found |= dict.fromkeys(words.split(), stands_for)
+
     return found
 
 
-def import_task(env: str, goal: str, **more: Any) -> Task:
-    """A task that came with an import."""
-    return Task.identified(env=env, goal=goal, origin=Origin.IMPORT, **more)
+def gold_action(place: int, name: Any, arguments: Any) -> ToolCall:
+    """An action that the authors of a task expect of the agent. Raises `ValueError` for one without
+    a name.
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"action {place} that the task expects has no name")
+
+    return ToolCall.received(f"gold_{place}", name, json.dumps(arguments, ensure_ascii=False))
+
+
+def count_labels(conversation: Conversation, **counts: int) -> tuple[ImportedLabel, ...]:
+    """A label for each of the counts that is not zero, and one for tool results that answer no
+    call, where there are any.
+    """
+    counts["unresolved_results"] = conversation.unresolved
+    return tuple(ImportedLabel(name, float(count)) for name, count in counts.items() if count)
 
 
 def entry(
     record: Record,
     format: str,
     conversation: Conversation,
-    task: Task,
     *,
-    marks: tuple[ImportedLabel, ...] = (),
-    no_turns: str = "no answer of the model: no result, not a failure",
+    env: str | None = None,
+    goal: str | None = None,
+    benchmark: str | None = None,
+    split: str | None = None,
+    task: Mapping[str, Any] = {},
+    marks: Iterable[ImportedLabel] = (),
+    no_turns: str | None = "no answer of the model: no result, not a failure",
+    beside: Mapping[str, Any] = {},
     **about: Any,
 ) -> Entry:
-    """An attempt with its task and labels, as a format yields it; a rejection where the agent said
-    nothing.
+    """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
+    nothing, unless `no_turns` is None.
+
+    The task's `env` is the format, and its `goal` what the user first asked, where none is given;
+    `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told.
     """
-    if not conversation.turns:
+    if not conversation.turns and no_turns is not None:
         return record.rejected("no_turns", no_turns)
-    return Imported(task, attempt(record, format, task, conversation, **about), marks)
+
+    stated: dict[str, Any] = {"benchmark": benchmark, "split": split, **task}
+    stated["goal"] = goal_of(conversation) if goal is None else goal
+    attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
+    trajectory = _attempt(record, format, conversation, attempted, **about)
+    declared = inside(record.value, "trial"), inside(record.value, "task_id")
+    return Imported(attempted, trajectory, tuple(marks), declared=declared, **beside)
 
 
-def unresolved(conversation: Conversation) -> tuple[ImportedLabel, ...]:
-    """How many tool results answer no call, where there are any."""
-    count = conversation.unresolved
-    return (ImportedLabel("unresolved_results", float(count)),) if count else ()
-
-
-def attempt(
+def _attempt(
     record: Record,
     format: str,
-    task: Task,
     conversation: Conversation,
+    task: Task,
     *,
-    trial: int = 0,
     passed: bool | None = None,
     reward: float | None = None,
-    termination: Termination = Termination.UNREPORTED,
-    fault: Fault | None = None,
+    end: End = OPEN_END,
+    fault_detail: str | None = None,
     **more: Any,
 ) -> Trajectory:
-    """An attempt at `task`; `passed` is the source's own verdict, None where it gives none. A fault
-    has no reward, whatever the file says.
+    """The trajectory of an attempt; `more` are further fields of it.
 
-    Raises `ValueError` for a reward that is no number and for a trial that is none.
+    `passed` is the source's own verdict, None where it gives none. A fault has no reward, whatever
+    the file says. The id is a hash of the format, the file and the place in it: exact duplicates at
+    two places are two. Raises `ValueError` for a reward that is no number.
     """
     if reward is not None and not isfinite(reward):
         raise ValueError("reward is not finite")
-    if not 0 <= trial < _MOST_TRIALS:
-        raise ValueError(f"trial {trial} is no number of a trial")
-    used = more.setdefault("totals", totals(conversation.turns))
-    numbers = (
-        more.get("seed", 0),
-        used.prompt_tokens,
-        used.completion_tokens,
-        used.cached_tokens,
-    )
-    if any(not -_INTEGERS <= number < _INTEGERS for number in numbers):
-        raise ValueError("seed or token counts are beyond 64 bits")
-    slot, identity = record.ids(format)
+
+    termination, fault = end
+    slot = content_hash(["import", format, record.sha, record.locator])
+
     return Trajectory(
-        trajectory_id=identity,
+        trajectory_id=trajectory_id(slot, 0),
         slot_id=slot,
         attempt=0,
         task_id=task.task_id,
         env=task.env,
-        trial=trial,
+        benchmark=task.benchmark,
+        split=task.split,
         synthesizer="import",
         policy="imported",
         outcome=settle(termination, passed, fault),
         termination=termination,
         fault=fault,
+        fault_detail=None if fault is None else fault_detail,
         reward=None if fault is not None else reward,
         system_prompt=conversation.system_prompt,
         opening=conversation.opening,
         turns=conversation.turns,
-        source=record.source(format),
+        # provenance without a path of this machine
+        source=f"{format}:{record.sha}:{record.locator}:{record.file}",
         content_hash=record.content,
-        benchmark=task.benchmark,
-        split=task.split,
-        **more,
+        **{"trial": 0, "totals": totals(conversation.turns), **more},
     )
+
+
+def in_order(entries: Iterator[Entry], believed: bool = False) -> Iterator[Entry]:
+    """The attempts of one file, numbered by order within their tasks; where the numbers that they
+    declare are `believed`, each has its own, unless another attempt at the task has it already.
+    """
+    given: dict[str, set[int]] = {}
+
+    for one in entries:
+        if isinstance(one, Imported):
+            taken = given.setdefault(one.task.task_id, set())
+            stated: Any = one.declared[0] if believed else None
+            trial: int = stated if _is_number(stated) and stated not in taken else len(taken)
+            while trial in taken:
+                trial += 1
+
+            taken.add(trial)
+            if trial != one.trajectory.trial:
+                one = replace(one, trajectory=replace(one.trajectory, trial=trial))
+
+        yield one
+
+
+def as_declared(entries: Iterator[Entry]) -> Iterator[Entry]:
+    """The attempts of one file with the numbers that they declare, if these are any: they tell the
+    first attempts at a task apart, and are not the names of the tasks.
+    """
+    first = list(islice(entries, SEEN_FIRST))
+    attempts = [(one.task.task_id, *one.declared) for one in first if isinstance(one, Imported)]
+    are_numbers = all(_is_number(number) for _, number, _ in attempts)
+    are_names = all(number == name for _, number, name in attempts)
+    are_names = are_names and any(number for _, number, _ in attempts)
+    tell_apart = are_numbers and len({one[:2] for one in attempts}) == len(attempts)
+    return in_order(chain(first, entries), believed=tell_apart and not are_names)
+
+
+def _is_number(trial: Any) -> bool:
+    return type(trial) is int and 0 <= trial < 1 << 31

@@ -2,12 +2,13 @@
 is there already stays as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
-from synth.importers.labels import LabelJoin, scores
+from synth.importers.interchange.synth_run import StoredRun
+from synth.importers.labels import Named, joined, scores
 from synth.importers.load import Opened, opened
 from synth.importers.records import (
     WHOLE,
@@ -19,16 +20,14 @@ from synth.importers.records import (
     Rejection,
     Replaced,
 )
-from synth.importers.synth_run import StoredRun
-from synth.importers.tally import FileTally, ImportTally
+from synth.importers.tally import ImportTally
 from synth.ledger.importing import commit_files, discard
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import ImportedFile, ShardLine
 from synth.ledger.state import IMPORT
 from synth.ledger.storable import ended_line
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 SHARD = 500
@@ -37,30 +36,51 @@ _SHARD_TURNS = 20_000
 _MEGABYTE = 1_000_000
 
 
-class _Rows:
-    """Rows of one shard while they are gathered."""
+class _Gathered:
+    """What one file gave while it is read, or what whole files gave that are not committed yet."""
 
     def __init__(self) -> None:
-        self.trajectories: list[Trajectory] = []
-        self.tasks: dict[str, Task] = {}
-        self.scores: list[Score] = []
-        self.turns = 0
+        self.tally = ImportTally()
+        self.named: list[Named] = []
+        self.labels: list[Labelled] = []
+        self.rows: list[Imported] = []
+        self.shards: list[ShardLine] = []
+        self.turns = self.count = 0
 
-    def add(self, entry: Imported) -> None:
-        self.trajectories.append(entry.trajectory)
-        self.tasks[entry.task.task_id] = entry.task
-        self.scores += scores(entry.trajectory.trajectory_id, entry.marks)
-        self.turns += len(entry.trajectory.turns)
+    def take(self, entry: Entry, slots: Container[str]) -> None:
+        """Keeps what is new, and counts the rest: no attempt at one of these slots is new."""
+        if isinstance(entry, Rejection):
+            self.tally.reject(entry)
+        elif isinstance(entry, Replaced):
+            self.tally.replaced.append(entry)
+        elif isinstance(entry, Labelled):
+            self.labels.append(entry)
+        else:
+            trajectory = entry.trajectory
+            if entry.name is not None:
+                named = Named(entry.name, trajectory.trajectory_id, entry.turn_of_message)
+                self.named.append(named)
 
-    def take(self, other: "_Rows") -> None:
-        self.trajectories += other.trajectories
-        self.tasks |= other.tasks
-        self.scores += other.scores
-        self.turns += other.turns
+            if trajectory.slot_id in slots:
+                self.tally.of_format(entry)["present"] += 1
+                return
+
+            self.rows.append(entry)
+            self.turns += len(trajectory.turns)
+            self.count += 1
+
+    def add(self, file: "_Gathered") -> None:
+        """Takes over what a file gave that is whole."""
+        self.tally.take(file.tally)
+        self.named += file.named
+        self.labels += file.labels
+        self.rows += file.rows
+        self.shards += file.shards
+        self.turns += file.turns
 
     @property
     def full(self) -> bool:
-        return len(self.trajectories) >= SHARD or self.turns >= _SHARD_TURNS
+        return len(self.rows) >= SHARD or self.turns >= _SHARD_TURNS
 
 
 class Import:
@@ -68,130 +88,107 @@ class Import:
     a dry run.
     """
 
-    def __init__(self, run: str, say: Callable[[str], None], *, dry_run: bool = False) -> None:
+    def __init__(self, run: str, progress: Progress, *, dry_run: bool = False) -> None:
         self._dry_run = dry_run
-        self._say = say
-        self._ledger = Ledger(run, may_be_empty=True)
+        self._progress = progress
+        self._bytes = 0.0
+        self._told = 0
         self._wrote = False
-        self._labels = LabelJoin()
-        self._whole = _Rows()
+        self._whole = _Gathered()
         self._files: list[ImportedFile] = []
-        self.tally = ImportTally()
-
-    @property
-    def root(self) -> Path | None:
-        """Where the run lies on this machine."""
-        storage = self._ledger.storage
-        return Path(storage.root).resolve() if storage.local else None
-
-    def known(self) -> dict[int, set[str]]:
-        """The files imported before, hashes by size."""
-        sizes: dict[int, set[str]] = {}
-        for file in self._ledger.state.imported.values():
-            sizes.setdefault(file.bytes, set()).add(file.sha)
-        return sizes
+        self.ledger = Ledger(run, may_be_empty=True)
+        self.tally = self._whole.tally
 
     def refuse(self, rejection: Rejection) -> None:
         """A file that cannot be opened, or a folder."""
-        refused = FileTally()
-        refused.reject(rejection)
-        self.tally.take(refused)
+        self.tally.files += 1
+        self.tally.reject(rejection)
 
-    def take(self, opened: Opened, tick: Callable[[float], None]) -> None:
-        """Reads a file and commits it, alone if it is larger than a shard, else together with
-        others; `tick` is told the share read.
-        """
-        tally, own, written = FileTally(), _Rows(), list[ShardLine]()
+    def take(self, opened: Opened) -> None:
+        """Reads a file; it is committed with others once there is a shard of them."""
+        file, own = opened.file, _Gathered()
+        before, on_disk = self._bytes, _size(opened.path) or opened.file.size
+        self._bytes += on_disk
+
         try:
             for entry in opened.entries:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
-                    discard(self._ledger, written)
-                    self._labels.forget(opened.file.name)
+                    discard(self.ledger, own.shards)
                     self.refuse(entry)
                     return
-                self._read(entry, opened.file.name, tally, own)
-                tick(opened.file.share_read())
-                if own.full:
-                    written += self._written(own, tally)
-                    own = _Rows()
-        except BaseException:
-            discard(self._ledger, written)
-            raise
-        file = opened.file
-        note = ImportedFile(file.name, file.sha, file.size, tally.trajectories, dict(tally.reasons))
-        if written:
-            written += self._written(own, tally)
-            self.tally.take(tally)
-            self._commit([note], written)
-            return
-        self.tally.take(tally)
-        self._whole.take(own)
-        if tally.trajectories:
-            self._files.append(note)
-        if self._whole.full or isinstance(
-            file, StoredRun
-        ):  # a copy of the run, grown, may come next: it must find what is there
-            self._flush()
 
-    def _read(self, entry: Entry, file: str, tally: FileTally, own: _Rows) -> None:
-        if isinstance(entry, Rejection):
-            tally.reject(entry)
-        elif isinstance(entry, Labelled):
-            self._labels.keep(entry)
-        elif isinstance(entry, Replaced):
-            tally.replaced.append(entry)
-        else:
-            self._labels.saw(entry, file)
-            if entry.trajectory.slot_id in self._ledger.state.slots:
-                tally.present(entry.trajectory)
-            else:
-                tally.add(entry.trajectory, len(entry.marks))
-                own.add(entry)
+                own.take(entry, self.ledger.state.slots)
+                now = int((before + on_disk * file.read / max(1, file.size)) / _MEGABYTE)
+                if now > self._told:
+                    self._progress.step(now - self._told)
+                    self._told = now
+
+                if own.full:
+                    self._write(own)
+        except BaseException:
+            discard(self.ledger, own.shards)
+            raise
+
+        reasons = dict(own.tally.reasons)
+        if own.count:
+            note = ImportedFile(file.name, file.sha, file.size, own.count, reasons)
+            self._files.append(note)
+
+        self._whole.add(own)
+        # a copy of a run, grown, may come next: it must find what is there
+        if own.shards or self._whole.full or isinstance(file, StoredRun):
+            self._commit()
 
     def finish(self) -> None:
         """Commits what is left, and the labels of files of their own."""
-        self._flush()
-        if self._wrote and not self._ledger.state.lines:
-            self._ledger.storage.prune()
-        for found in self._labels.joined():
+        self._commit()
+        if self._wrote and not self.ledger.state.lines:
+            self.ledger.storage.prune()
+
+        for found in joined(self._whole.named, self._whole.labels):
             if isinstance(found, Rejection):
                 self.tally.reject(found)
                 continue
+
             label, rows = found
-            ref = StageRef(IMPORT, content_hash(["labels", label.sha, label.locator]))
-            name = f"labels:{label.locator}"
-            if (ref.stage_key, name) in self._ledger.state.named:
+            place = label.record.locator
+            ref = StageRef(IMPORT, content_hash(["labels", label.record.sha, place]))
+            if (ref.stage_key, f"labels:{place}") in self.ledger.state.named:
                 continue
+
             self.tally.marks += len(rows)
             if not self._dry_run:
-                self._ledger.commit(ref, scores=rows, name=name)
+                self.ledger.commit(ref, scores=rows, name=f"labels:{place}")
 
-    def _flush(self) -> None:
-        rows, files = self._whole, self._files
-        self._whole, self._files = _Rows(), []
-        if rows.trajectories:
-            self._commit(files, self._written(rows, self.tally))
-
-    def _written(self, rows: _Rows, tally: FileTally) -> list[ShardLine]:
-        """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
-        if not rows.trajectories or self._dry_run:
-            return []
-        ref = StageRef(
-            IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories])
-        )
-        self._wrote = True
-        line, kept, ended = self._ledger.write_shard(
-            ref, rows.trajectories, list(rows.tasks.values()), {"scores": rows.scores}
-        )
-        for before, now in zip(rows.trajectories, kept, strict=True):
-            if any(now is other for other in ended):
-                tally.end(before, now)
-                self._say(ended_line(now))
-        return [line]
-
-    def _commit(self, files: Sequence[ImportedFile], shards: Sequence[ShardLine]) -> None:
+    def _commit(self) -> None:
+        """One line of the manifest for all files that are whole, and everything in them."""
+        self._write(self._whole)
+        files, shards = self._files, self._whole.shards
+        self._files, self._whole.shards = [], []
         if shards:
-            commit_files(self._ledger, files, shards)
+            commit_files(self.ledger, files, shards)
+
+    def _write(self, gathered: _Gathered) -> None:
+        """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
+        rows, gathered.rows, gathered.turns = gathered.rows, [], 0
+        given = [entry.trajectory for entry in rows]
+        held: Sequence[Trajectory] = given
+        if rows and not self._dry_run:
+            self._wrote = True
+            tasks = {entry.task.task_id: entry.task for entry in rows}
+            marks = [
+                score for one in rows for score in scores(one.trajectory.trajectory_id, one.marks)
+            ]
+            ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in given]))
+            line, held, ended = self.ledger.write_shard(
+                ref, given, list(tasks.values()), {"scores": marks}
+            )
+            gathered.shards.append(line)
+            for trajectory in ended:
+                self._progress.say(ended_line(trajectory))
+
+        for entry, trajectory in zip(rows, held, strict=True):
+            gathered.tally.add(entry, trajectory)
 
 
 def import_into(
@@ -206,32 +203,40 @@ def import_into(
     """Reads sources into a run directory (made where there is none). Raises `ConfigError` before
     anything is made.
     """
-    work = Import(run, progress.say, dry_run=dry_run)
-    found = opened(sources, format=form, settings=settings, known=work.known())
-    _refuse_own(work.root, sources)
+    work = Import(run, progress, dry_run=dry_run)
+    known = {(file.bytes, file.sha) for file in work.ledger.state.imported.values()}
+    found = opened(sources, format=form, settings=settings, known=known)
+    _refuse_own(work.ledger, sources)
     total = sum(
         _size(path)
         for source in sources
         for path in (source.rglob("*") if source.is_dir() else [source])
     )
     progress.start("import", round(total / _MEGABYTE), "MB")
-    meter = _Meter(progress)
+
     try:
-        for file in found:
-            if isinstance(file, Rejection):
-                work.refuse(file)
+        for one in found:
+            if isinstance(one, Rejection):
+                work.refuse(one)
             else:
-                work.take(file, meter.within(_size(file.path) or file.file.size))
+                work.take(one)
+
         work.finish()
     finally:
         progress.stop()
+
     return work.tally
 
 
-def _refuse_own(root: Path | None, sources: Sequence[Path]) -> None:
+def _refuse_own(ledger: Ledger, sources: Sequence[Path]) -> None:
     """Raises `ConfigError` where the run lies in a source: its own files would be read."""
+    if not ledger.storage.local:
+        return
+
+    root = Path(ledger.storage.root).resolve()
+
     for source in sources:
-        if root is not None and source.resolve() in (root, *root.parents):
+        if source.resolve() in (root, *root.parents):
             raise ConfigError(
                 f"{source}: holds the run {root} that it is to be imported into; name a run "
                 "elsewhere"
@@ -244,25 +249,5 @@ def _size(path: Path) -> int:
         state = path.stat()
     except OSError:
         return 0
+
     return state.st_size if S_ISREG(state.st_mode) else 0
-
-
-class _Meter:
-    """Bytes of the sources as steps of a megabyte."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._before = 0.0
-        self._said = 0
-
-    def within(self, size: int) -> Callable[[float], None]:
-        """What to tell while a file of this size is read: the share of it that is."""
-        start, self._before = self._before, self._before + size
-
-        def tick(share: float) -> None:
-            now = int((start + share * size) / _MEGABYTE)
-            if now > self._said:
-                self._progress.step(now - self._said)
-                self._said = now
-
-        return tick

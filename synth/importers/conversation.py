@@ -4,15 +4,19 @@ Content that is not text leaves a note in its place, and the turns after it are 
 may rest on what the row does not show.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import or_
 from typing import Annotated, Any
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
+from synth.importers.records import Object
 from synth.schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
-from synth.schemas.trajectory import Observation, SampledBy, Source, TokenId, Turn, Usage
+from synth.schemas.trajectory import Observation, Source, Turn, Usage
 
 UNSEEN_MASK = "after_unseen_content"
 """Mask of turns whose context held an image, a document or a sound."""
@@ -29,94 +33,81 @@ _MOST = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
 
-class TurnNote(msgspec.Struct, omit_defaults=True):
-    """Fields of a turn that no chat message has; None leaves what the message says."""
-
-    usage: Usage | None = None
-    raw: str | None = None
-    mask: str | None = None
-    sampled_by: SampledBy | None = None
-    agent: str | None = None
-    prompt_token_ids: tuple[TokenId, ...] | None = None
-    completion_token_ids: tuple[TokenId, ...] | None = None
-    logprobs: tuple[float, ...] | None = None
-
-
 class ConversationBuilder:
-    """Gathers messages in OpenAI's form, and a note for each answer of the model."""
+    """Gathers messages in OpenAI's form, whose content is text or a list of parts. The `note` of a
+    message holds what its turn has and no chat message.
+    """
 
     def __init__(self, system_prompt: str | None = None) -> None:
-        self.messages: list[dict[str, Any]] = []
-        self.notes: list[TurnNote] = []
+        self.messages: list[Object] = []
         if system_prompt is not None:
             self.say("system", system_prompt)
 
-    def say(self, role: Any, content: str | None, **more: Any) -> dict[str, Any]:
-        """Adds a message."""
-        self.messages.append({"role": role, "content": content, **more})
+    @property
+    def notes(self) -> list[Object]:
+        """Those of the answers of the model."""
+        return [one["note"] for one in self.messages if one["role"] == "assistant"]
+
+    def say(self, role: Any, content: Any, /, **more: Any) -> Object:
+        """Adds a message, with further keys; it may still be changed."""
+        text = None if content is None else text_of(content)
+        self.messages.append({"note": {}} | more | {"role": role, "content": text})
         return self.messages[-1]
 
-    def harness(self, text: str) -> None:
+    def harness(self, content: Any) -> None:
         """Adds a message in the user's role that the harness wrote, not a person."""
-        self.say("user", text, name=ENVIRONMENT_NAME)
+        self.say("user", content, name=ENVIRONMENT_NAME)
 
-    def result(self, content: str, call_id: Any = None, **more: Any) -> None:
+    def result(self, content: Any, call_id: Any = None, **more: Any) -> None:
         """Adds the result of a tool; one without an id answers the calls in their order."""
         self.say("tool", content, tool_call_id=call_id, **more)
 
     def after_answer(self, text: str) -> None:
         """Adds what answered the last message: a result where it has calls, else the harness."""
-        last = self.messages[-1] if self.messages else {}
-        if last.get("tool_calls"):
+        if self.messages and self.messages[-1].get("tool_calls"):
             self.result(text)
         else:
             self.harness(text)
 
     def answer(
         self,
-        content: str | None = None,
+        content: Any = None,
         *,
         thought: str | None = None,
         calls: Sequence[Any] = (),
-        note: TurnNote | None = None,
-    ) -> dict[str, Any]:
-        """Adds an answer of the model; the message may still be changed."""
-        self.notes.append(note or TurnNote())
-        return self.say("assistant", content, reasoning_content=thought, tool_calls=list(calls))
+        **note: Any,
+    ) -> Object:
+        """Adds an answer of the model, with further fields of its turn (`usage`, `mask`, `agent`
+        ..., and what is `raw` as text or JSON).
+        """
+        about = {"reasoning_content": thought, "tool_calls": list(calls), "note": note}
+        return self.say("assistant", content, **about)
 
     def conversation(self) -> Conversation:
         """The conversation, with the n-th note on the n-th answer. Raises `ValueError`."""
         read = from_messages(self.messages)
-        notes = [*self.notes, *[TurnNote()] * (len(read.turns) - len(self.notes))]
-        turns = map(_with_note, read.turns, notes)
-        return replace(read, turns=_masked_after_unseen(read.opening, tuple(turns)))
+        turns = []
+
+        for turn, note in zip(read.turns, self.notes, strict=True):
+            stated = {name: value for name, value in note.items() if value is not None}
+            if not isinstance(stated.get("raw", ""), str):
+                stated["raw"] = json.dumps(stated["raw"], ensure_ascii=False)
+
+            turns.append(replace(turn, **stated))
+
+        heard = [read.opening, *(turn.observations for turn in turns)]
+        unseen = (any(_UNSEEN.search(one.content) for one in told) for told in heard)
+        # before each turn: was anything unseen?
+        for index, blind in enumerate(accumulate(unseen, or_)):
+            if blind and index < len(turns) and turns[index].mask is None:
+                turns[index] = replace(turns[index], mask=UNSEEN_MASK)
+        return replace(read, turns=tuple(turns))
 
 
-def _with_note(turn: Turn, note: TurnNote) -> Turn:
-    return replace(turn, **{key: value for key, value in asdict(note).items() if value is not None})
-
-
-def _masked_after_unseen(opening: Sequence[Observation], turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns, masked from the first on that followed a part which is not text."""
-    unseen = _any_unseen(opening)
-    masked = []
-    for turn in turns:
-        masked.append(replace(turn, mask=UNSEEN_MASK) if unseen and turn.mask is None else turn)
-        unseen = unseen or _any_unseen(turn.observations)
-    return tuple(masked)
-
-
-def _any_unseen(observations: Sequence[Observation]) -> bool:
-    return any(_UNSEEN.search(observation.content) for observation in observations)
-
-
-def tool_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+def tool_call(call_id: Any, name: Any, arguments: Any) -> Object:
     """A call in OpenAI's form."""
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
 
 
 def text_of(content: Any) -> str:
@@ -127,6 +118,7 @@ def text_of(content: Any) -> str:
     """
     if content is None or isinstance(content, str):
         return content or ""
+
     if not isinstance(content, list):
         raise ValueError(f"content is {type(content).__name__}, neither text nor a list of parts")
     return "\n".join(map(_part, content))
@@ -135,8 +127,10 @@ def text_of(content: Any) -> str:
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, Mapping):
+
+    if not isinstance(part, dict):
         raise ValueError(f"content part is {type(part).__name__}, no object")
+
     kind = part.get("type")
     text = part.get("refusal" if kind == "refusal" else "text")
     if isinstance(text, str) and (kind == "refusal" or kind in _TEXTS):
@@ -151,8 +145,17 @@ def joined(*texts: str | None) -> str | None:
 
 def counted(usage: Any, *names: str) -> int:
     """A count of tokens under the first of the names that has one; 0 where none has."""
-    counts = (usage.get(name) for name in names) if isinstance(usage, Mapping) else ()
+    counts = (usage.get(name) for name in names) if isinstance(usage, dict) else ()
     return next((count for count in counts if type(count) is int and 0 <= count <= _MOST), 0)
+
+
+def usage_of(counts: Any, sent: str, given: str, cached: str, cost: Any = None) -> Usage:
+    """Tokens and money of one call, by the names of the counts: of several, the first that has
+    one.
+    """
+    prompt, answer, hit = (counted(counts, *names.split()) for names in (sent, given, cached))
+    is_price = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return Usage(prompt, answer, hit, 1, float(cost) if is_price else None)
 
 
 def totals(turns: Sequence[Turn]) -> Usage:
@@ -160,15 +163,21 @@ def totals(turns: Sequence[Turn]) -> Usage:
     return sum((turn.usage for turn in turns if turn.usage is not None), Usage())
 
 
+def heard(conversation: Conversation) -> list[Observation]:
+    """Everything that the agent was told, in order."""
+    later = (one for turn in conversation.turns for one in turn.observations)
+    return [*conversation.opening, *later]
+
+
 def goal_of(conversation: Conversation) -> str:
     """What the user first asked; where none speaks, what the environment or the system prompt
     says.
     """
-    heard = [*conversation.opening, *(o for turn in conversation.turns for o in turn.observations)]
     said = (
-        o.content
+        one.content
         for source in (Source.USER, Source.ENVIRONMENT)
-        for o in heard
-        if o.source is source and o.content
+        for one in heard(conversation)
+        if one.source is source and one.content
     )
+
     return next(said, conversation.system_prompt or "")

@@ -1,15 +1,16 @@
-"""What passes between reading a file and having trajectories: records, rejections, imported pairs,
-labels.
+"""What passes between reading a file and having trajectories: records, rejections, imported
+attempts, labels, formats.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.identity import trajectory_id
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
@@ -17,6 +18,24 @@ WHOLE = "file"
 """The locator of a file as a whole. A rejection at it takes back everything that the file gave: a
 damaged file leaves nothing behind.
 """
+
+Object = dict[str, Any]
+"""A JSON object."""
+WORDS: Object = tomllib.loads((files("synth.importers") / "words.toml").read_text("utf-8"))
+"""The words of the sources, by format, as `words.toml` lists them."""
+UNEXPECTED = (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What reading a value of another shape than a format's comes to."""
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """Something that was found and does not come in; `reason` is a short stable name that becomes a
+    counter.
+    """
+
+    file: str
+    locator: str
+    reason: str
+    detail: str = ""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -42,34 +61,28 @@ class Record(msgspec.Struct, frozen=True):
         inside = place if self.locator == WHOLE else f"{self.locator}/{place}"
         return Record(self.file, self.sha, inside, value, content_hash(value))
 
-    def ids(self, format: str) -> tuple[str, str]:
-        """(slot_id, trajectory_id) of what stands here; exact duplicates at two places are two."""
-        slot = content_hash(["import", format, self.sha, self.locator])
-        return slot, trajectory_id(slot, 0)
+    def parts(self, place: str, values: Iterable[Any]) -> "Iterator[Record]":
+        """The records of a list inside this one."""
+        return (self.part(f"{place}/{index}", value) for index, value in enumerate(values))
 
-    def source(self, format: str) -> str:
-        """`<format>:<content hash of the file>:<locator>:<file name>`: provenance without a path of
-        this machine.
-        """
-        return f"{format}:{self.sha}:{self.locator}:{self.file}"
+    @property
+    def file_name(self) -> str:
+        """The file's name without its folders."""
+        return self.file.rpartition("/")[2]
 
-    def rejected(self, reason: str, detail: str = "") -> "Rejection":
+    def rejected(self, reason: str, detail: str = "") -> Rejection:
         """This record as one that does not come in."""
         return Rejection(self.file, self.locator, reason, one_line(detail))
 
 
-class Rejection(msgspec.Struct, frozen=True):
-    """Something that was found and does not come in; `reason` is a short stable name that becomes a
-    counter.
-    """
-
-    file: str
-    locator: str
-    reason: str
-    detail: str = ""
+def joined_record(records: Sequence[Record], place: str, value: Any) -> Record:
+    """Several records of one file as one, at a place of its own."""
+    last = records[-1]
+    content = content_hash([record.content for record in records])
+    return Record(last.file, last.sha, place, value, content)
 
 
-class Replaced(msgspec.Struct, frozen=True):
+class Replaced(msgspec.Struct):
     """How many records of a file had lone surrogates, for which U+FFFD stands now, and the first of
     them.
     """
@@ -110,7 +123,7 @@ class Imported(msgspec.Struct, frozen=True):
     the source.
 
     `name` is what label files call it (`<format>/<id>`); `turn_of_message` maps the source's
-    message indices to turns.
+    message indices to turns; `declared` are the `trial` and the `task_id` that its record has.
     """
 
     task: Task
@@ -118,6 +131,7 @@ class Imported(msgspec.Struct, frozen=True):
     marks: tuple[ImportedLabel, ...] = ()
     name: str | None = None
     turn_of_message: tuple[int | None, ...] = ()
+    declared: tuple[Any, Any] = (None, None)
 
 
 class Labelled(msgspec.Struct, frozen=True):
@@ -125,9 +139,7 @@ class Labelled(msgspec.Struct, frozen=True):
     map from message to turn.
     """
 
-    file: str
-    locator: str
-    sha: str
+    record: Record
     name: str
     marks: Callable[[tuple[int | None, ...]], tuple[ImportedLabel, ...]]
 
@@ -147,8 +159,61 @@ class ImportSettings(msgspec.Struct, frozen=True):
 
 
 Entry = Imported | Labelled | Rejection | Replaced
-Importer = Callable[[Iterable[Record | Rejection], ImportSettings], Iterator[Entry]]
-"""Reads the records of one file, streaming; rejections among them are handed on."""
+Found = Entry | Iterable[Entry] | None
+Records = Iterable[Record | Rejection]
+
+
+class Format(msgspec.Struct, frozen=True):
+    """A format that `synth import` reads. `recognises` sees one record's value, and must not raise;
+    `read` gets the records of one file, streaming, and hands rejections among them on.
+    """
+
+    recognises: Callable[[Any], bool]
+    read: Callable[[Records, ImportSettings], Iterator[Entry]]
+
+
+def by_record(
+    recognises: Callable[[Any], bool],
+    read: Callable[[Record, ImportSettings], Found],
+    number: Callable[[Iterator[Entry]], Iterator[Entry]] = iter,
+) -> Format:
+    """A format each record of which stands for itself; `number` gives attempts their trials."""
+
+    def entries(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+        return number(each(records, lambda record: read(record, settings)))
+
+    return Format(recognises, entries)
+
+
+def each(records: Records, read: Callable[[Record], Found]) -> Iterator[Entry]:
+    """Every record through `read`, which gives one entry, several or none; where it raises, the
+    record is a `bad_record`.
+    """
+    for record in records:
+        if isinstance(record, Rejection):
+            yield record
+            continue
+
+        try:
+            found = read(record) or ()
+            if isinstance(found, msgspec.Struct):
+                yield found
+            else:
+                yield from found
+        except (ValueError, *UNEXPECTED) as error:
+            yield record.rejected("bad_record", explained(error))
+
+
+def explained(error: BaseException) -> str:
+    """An error as the detail of a rejection."""
+    if isinstance(error, ValueError):
+        return str(error)
+    return f"not the shape of this format: {type(error).__name__}: {error}"
+
+
+def one_line(text: str) -> str:
+    """Text for a rejection's detail: one line, at most 200 characters, valid UTF-8."""
+    return " ".join(text.encode(errors="replace").decode().split())[:200]
 
 
 def is_object(value: Any, *keys: str, **kinds: type) -> bool:
@@ -156,71 +221,20 @@ def is_object(value: Any, *keys: str, **kinds: type) -> bool:
     others.
     """
     return (
-        isinstance(value, Mapping)
+        isinstance(value, dict)
         and all(key in value for key in keys)
         and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
     )
 
 
-class Format(msgspec.Struct, frozen=True):
-    """A format that `synth import` reads. `recognises` sees one record's value, and must not
-    raise.
+def inside(value: Any, path: str, kind: type = object) -> Any:
+    """What stands at a path such as `choices.0.message` in a JSON value; None where nothing of that
+    kind does.
     """
-
-    recognises: Callable[[Any], bool]
-    read: Importer
-
-
-def each(
-    records: Iterable[Record | Rejection], read: Callable[[Record], Entry | Iterable[Entry]]
-) -> Iterator[Entry]:
-    """Every record through `read`, which gives one entry or several; where it raises, the record is
-    a `bad_record`.
-    """
-    for record in records:
-        if isinstance(record, Rejection):
-            yield record
-            continue
+    for key in path.split("."):
         try:
-            found = read(record)
-            if isinstance(found, msgspec.Struct):
-                yield found
-            else:
-                yield from found
-        except ValueError as error:
-            yield record.rejected("bad_record", str(error))
-        except UNEXPECTED as error:
-            yield record.rejected("bad_record", unexpected(error))
+            value = value[int(key) if isinstance(value, list) else key]
+        except (TypeError, ValueError, LookupError):
+            return None
 
-
-def by_record(
-    recognises: Callable[[Any], bool],
-    read: Callable[[Record, ImportSettings], Entry | Iterable[Entry]],
-) -> Format:
-    """A format each record of which stands for itself."""
-
-    def entries(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
-        yield from each(records, lambda record: read(record, settings))
-
-    return Format(recognises, entries)
-
-
-def joined_record(records: Sequence[Record], place: str) -> Record:
-    """Several records of one file as one, at a place of its own."""
-    last = records[-1]
-    content = content_hash([record.content for record in records])
-    return Record(last.file, last.sha, place, None, content)
-
-
-UNEXPECTED = (TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What reading a value of another shape than a format's comes to."""
-
-
-def unexpected(error: BaseException) -> str:
-    """The detail of a rejection for a value of another shape."""
-    return f"not the shape of this format: {type(error).__name__}: {error}"
-
-
-def one_line(text: str) -> str:
-    """Text for a rejection's detail: one line, at most 200 characters, valid UTF-8."""
-    return " ".join(text.encode(errors="replace").decode().split())[:200]
+    return value if isinstance(value, kind) else None

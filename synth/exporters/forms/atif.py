@@ -8,7 +8,7 @@ from synth.exporters import facts
 from synth.exporters.forms.columns import Column, plain_text
 from synth.exporters.kind import Form, NotRepresentableError
 from synth.exporters.sft_rows import SftRow
-from synth.importers.atif import OWN as OWN
+from synth.importers.interchange.atif import OWN as OWN
 from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from synth.schemas.model import Message
 from synth.schemas.printable import in_file_name

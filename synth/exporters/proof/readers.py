@@ -9,9 +9,9 @@ from synth.exporters import facts
 from synth.exporters.attribution import AttributionRow
 from synth.exporters.facts import RenderedChat
 from synth.exporters.forms import who_and_when
-from synth.importers.atif import OWN
+from synth.importers.interchange.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
-from synth.importers.sniff import format_of, importer
+from synth.importers.registry import format_of, importer
 from synth.schemas.canonical import canonical_json, content_hash, digest
 from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from synth.schemas.model import Message

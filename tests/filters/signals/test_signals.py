@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from synth.envs.echo import WORLD
 from synth.filters.signals import patterns
 from synth.filters.signals.signals import KINDS, SignalsConfig, found_in, measure, signals
-from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.schemas.filter import Case
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.schemas.verdict import Verdict
 from tests.filters.signals.plain import plain_signals
+from tests.synth.importers.imports import imported
 from tests.trajectories import make_trajectory
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -12,9 +12,9 @@ from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.proof.masks import scalars, stands_in
 from synth.exporters.proof.template import FAMILIES, student_template
-from synth.importers.load import imported
 from synth.importers.records import Imported
 from tests.synth.exporters.solved import SHIP, export_sft, load, trajectory
+from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 LEAVE_CALLS_OUT = ("llama3", "phi3", "deepseek_r1_distill", "lfm2", "qwen2_5_vl")

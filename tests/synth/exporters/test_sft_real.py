@@ -6,10 +6,10 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.schemas.outcome import Outcome
 from tests.synth.exporters.solved import export_sft, written
+from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.importers import inspect_log, mini_swe_agent, swe_agent
-from synth.importers.load import imported
+from synth.importers.agents import mini_swe_agent, swe_agent
+from synth.importers.interchange import inspect_log
 from synth.importers.records import Imported, Rejection, Replaced
-from synth.importers.sniff import format_of
+from synth.importers.registry import format_of
 from synth.schemas.trajectory import Trajectory
 from tests.synth.importers import (
     test_atif,
@@ -27,6 +27,7 @@ from tests.synth.importers import (
     test_mini_swe_agent,
     test_swe_agent,
 )
+from tests.synth.importers.imports import imported
 
 ANSWERS = [
     {"role": "assistant", "content": None, "tool_calls": [test_mini_swe_agent.call("a")]},

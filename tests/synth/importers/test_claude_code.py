@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from synth.importers.load import Opened, imported, opened
+from synth.importers.load import Opened, opened
 from synth.importers.records import Imported
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import SampledBy, Source, Usage
-from tests.synth.importers.imports import read_lines
+from tests.synth.importers.imports import imported, read_lines
 
 
 def line(
@@ -198,7 +198,7 @@ def test_a_session_that_grew_keeps_the_ids_of_stretches_that_were_closed(tmp_pat
     read_lines(tmp_path, lines)
     (grown,) = [
         file
-        for file in opened([tmp_path], known={first.size: {first.sha}})
+        for file in opened([tmp_path], known={(first.size, first.sha)})
         if isinstance(file, Opened)
     ]
     closed, _ = [entry.trajectory for entry in grown.entries if isinstance(entry, Imported)]

@@ -2,20 +2,22 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from synth.engine.progress import PlainProgress, progress_for
-from synth.importers import commit, decompression
-from synth.importers.attempt import attempt
+from synth.importers import commit
 from synth.importers.commit import import_into
-from synth.importers.records import ImportSettings
+from synth.importers.files import decompression
+from synth.importers.records import Format, ImportSettings
+from synth.importers.registry import importer
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import query
@@ -203,7 +205,7 @@ def test_a_long_line_costs_its_own_record_only(tmp_path: Path) -> None:
 def test_a_packed_bomb_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decompression, "MAX_RATIO", 10)
     source = write(tmp_path / "bomb.json.gz", gzip.compress(b"[" * 30_000_000))
-    refused = decompression.unpacked(source, "bomb.json.gz", {}, max_bytes=1_000_000)
+    refused = decompression.unpacked(source, "bomb.json.gz", set(), max_bytes=1_000_000)
     assert getattr(refused, "reason", None) == "file_too_large"
 
 
@@ -244,17 +246,20 @@ def test_a_damaged_file_never_comes_in_partly(
 
 
 def test_a_record_that_cannot_be_held_is_counted_as_invalid_and_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    def unholdable(record: Any, form: str, task: Any, *args: Any, **more: Any) -> Any:
-        trajectory = attempt(record, form, task, *args, **more)
-        return msgspec.structs.replace(trajectory, seed=2**63) if task.goal == "bad" else trajectory
+    chats = importer("openai_messages")
+
+    def unholdable(records: Any, settings: ImportSettings) -> Iterator[Any]:
+        for found in chats.read(records, settings):
+            seed = 2**63 if found.task.goal == "bad" else 0
+            yield replace(found, trajectory=replace(found.trajectory, seed=seed))
 
     said = StringIO()
     source = write(tmp_path / "chats.jsonl", lines("good", "bad", "fine"))
-    monkeypatch.setattr("synth.importers.attempt.attempt", unholdable)
+    form = Format(chats.recognises, unholdable)
     tally = import_into(
-        str(tmp_path / "run"), [source], "auto", PlainProgress(said), ImportSettings()
+        str(tmp_path / "run"), [source], form, PlainProgress(said), ImportSettings()
     )
     assert {name: n for name, n in tally.formats["openai_messages"].items() if n} == {
         "trajectories": 3,

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.importers.decompression import Unpacked, unpacked
-from synth.importers.load import imported
+from synth.importers.files.decompression import Unpacked, unpacked
 from synth.importers.records import Imported, Rejection
 from synth.schemas.errors import ConfigError
+from tests.synth.importers.imports import imported
 
 CHAT = {
     "messages": [
@@ -251,10 +251,10 @@ def test_a_name_of_any_bytes_is_told_on_one_printable_line(tmp_path: Path, name:
 
 def test_what_is_too_large_is_refused_by_name(tmp_path: Path) -> None:
     bomb = write(tmp_path, "bomb", gzip.compress(b" " * 3_000_000))
-    refused = unpacked(bomb, "bomb", {}, max_bytes=2_000_000)
+    refused = unpacked(bomb, "bomb", set(), max_bytes=2_000_000)
     assert isinstance(refused, Rejection)
     assert refused.reason == "file_too_large"
-    assert isinstance(unpacked(bomb, "bomb", {}, max_bytes=3_000_000), Unpacked)
+    assert isinstance(unpacked(bomb, "bomb", set(), max_bytes=3_000_000), Unpacked)
 
 
 def test_a_huge_line_comes_in_like_any_other(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.importers.load import imported
-from synth.importers.react_text import react_steps, react_turns
 from synth.importers.records import Imported, Rejection
+from synth.schemas.trajectory import Turn
+from tests.synth.importers.imports import imported
 
 
 def load(
@@ -167,10 +167,18 @@ def test_both_shapes_of_fireact_give_the_same_turns(tmp_path: Path, reward: bool
     assert good[0].task == good[1].task
 
 
-def test_only_the_first_action_of_a_step_was_executed_and_such_a_turn_is_masked() -> None:
-    (turn,) = react_turns(
-        [("Thought: a\nAction: search[x]\nThought: b\nAction: finish[y]", "nothing")]
-    )
+def episode(tmp_path: Path, response: str) -> tuple[Turn, ...]:
+    """The turns of an episode whose text the model wrote, observations between."""
+    text = f"### Instruction:\nWhy?\n\n### Response:\n{response}"
+    ((found,), _) = load(tmp_path, {"1": {"traj": text, "reward": None, "em": None, "gt": "y"}})
+    return found.trajectory.turns
+
+
+def test_only_the_first_action_of_a_step_was_executed_and_such_a_turn_is_masked(
+    tmp_path: Path,
+) -> None:
+    written = "Thought: a\nAction: search[x]\nThought: b\nAction: finish[y]\nObservation: nothing"
+    (turn,) = episode(tmp_path, written)
     assert ([call.name for call in turn.tool_calls], turn.mask, turn.thought) == (
         ["search"],
         "text_after_action",
@@ -178,18 +186,15 @@ def test_only_the_first_action_of_a_step_was_executed_and_such_a_turn_is_masked(
     )
 
 
-def test_text_without_an_action_is_content() -> None:
-    assert react_steps("Thought: hm\nObservation: nothing\nThought: stop") == [
-        ("Thought: hm", "nothing"),
-        ("Thought: stop", None),
-    ]
-    first, second = react_turns(react_steps("Thought: hm\nObservation: nothing\nThought: stop"))
+def test_text_without_an_action_is_content(tmp_path: Path) -> None:
+    first, second = episode(tmp_path, "Thought: hm\nObservation: nothing\nThought: stop")
     assert (first.content, first.tool_calls, second.content, second.observations) == (
         "Thought: hm",
         (),
         "Thought: stop",
         (),
     )
+    assert [one.content for one in first.observations] == ["nothing"]
 
 
 def node(kind: str, text: str, *children: dict[str, Any], **fields: Any) -> dict[str, Any]:

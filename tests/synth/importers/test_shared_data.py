@@ -13,11 +13,11 @@ import pytest
 
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import query
+from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(

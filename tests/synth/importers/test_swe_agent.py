@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Termination
 from synth.schemas.trajectory import Observation, Source
-from tests.synth.importers.imports import DATA, needs_real_data, read, read_document
+from tests.synth.importers.imports import DATA, imported, needs_real_data, read, read_document
 
 FOLDER = DATA / "sweagent_demos"
 FILES = sorted(FOLDER.glob("*.traj.gz"))

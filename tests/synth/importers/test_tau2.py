@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from synth.importers.load import imported
 from synth.importers.records import Imported, ImportSettings, Rejection
 from synth.schemas.messages import GREETING_MASK
 from synth.schemas.outcome import Fault, Outcome
+from tests.synth.importers.imports import imported
 
 INFO = {
     "agent_info": {"implementation": "llm_agent", "llm": "m-1", "llm_args": {"temperature": 0.5}},

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from synth.importers.load import imported
 from synth.importers.records import Imported, ImportSettings, Rejection
 from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import Observation, Source
+from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 FILES = [

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.schemas.trajectory import Source
 from synth.text.leaks import leaks
+from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 OWN = {"copied_text", "reference_to_help", "literal_of_guidance"}

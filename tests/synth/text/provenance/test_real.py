@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from synth.importers.load import imported
 from synth.importers.records import Imported
 from synth.text.provenance import provenance
+from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(

@@ -5,6 +5,7 @@ file (tau-bench form with `index`).
 onto an agent's step.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
-from synth.importers.tau_bench import AGENTRX
+from synth.importers.research.tau_bench import AGENTRX
 
 
 class _Failure(msgspec.Struct):
@@ -30,7 +31,7 @@ class _Failure(msgspec.Struct):
     step_reason: str | None = None
 
 
-class _Root(msgspec.Struct):
+class _Root(msgspec.Struct, frozen=True):
     failure_id: int | str | None = None
     reason_for_root_cause: str | None = None
 
@@ -39,7 +40,6 @@ class _Labels(msgspec.Struct):
     trajectory_id: int | str
     failures: list[_Failure]
     root_cause: _Root | None = None
-    failure_summary: str | None = None
 
 
 def recognises(value: Any) -> bool:
@@ -47,37 +47,35 @@ def recognises(value: Any) -> bool:
     return is_object(value, "trajectory_id", failures=list)
 
 
-def _labels(record: Record, settings: ImportSettings) -> Entry:
-    read = msgspec.convert(record.value, _Labels)
-    name = f"{AGENTRX}/{read.trajectory_id}"
-    return Labelled(
-        record.file, record.locator, record.sha, name, lambda turns: _marks(read, turns)
-    )
+def _read(record: Record, settings: ImportSettings) -> Entry:
+    labels = msgspec.convert(record.value, _Labels)
+    return Labelled(record, f"{AGENTRX}/{labels.trajectory_id}", partial(_marks, labels))
 
 
-def _marks(read: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
+FORMAT = by_record(recognises, _read)
+
+
+def _marks(labels: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
     """One label per failure, and one more for that which is the root. Raises `ValueError` for a
     step outside the trajectory.
     """
     marks = []
-    root = read.root_cause or _Root()
-    for failure in read.failures:
-        message = failure.step_number - 1
-        if not 0 <= message < len(turns):
+    root = labels.root_cause or _Root()
+
+    for failure in labels.failures:
+        at = failure.step_number - 1
+        if not 0 <= at < len(turns):
             raise ValueError(
                 f"failure {failure.failure_id}: step {failure.step_number} of {len(turns)} messages"
             )
-        blamed = Blamed(
-            message=message,
-            category=failure.failure_category,
-            agent=failure.failed_agent,
-            reason=failure.step_reason,
-        )
-        marks.append(ImportedLabel("agentrx.failure", 1.0, turns[message], blamed))
+
+        reasons = {"agentrx.failure": failure.step_reason}
         if failure.failure_id == root.failure_id:
-            blamed = msgspec.structs.replace(blamed, reason=root.reason_for_root_cause)
-            marks.append(ImportedLabel("agentrx.root_cause", 1.0, turns[message], blamed))
+            reasons["agentrx.root_cause"] = root.reason_for_root_cause
+
+        for metric, reason in reasons.items():
+            agent, category = failure.failed_agent, failure.failure_category
+            blamed = Blamed(message=at, category=category, agent=agent, reason=reason)
+            marks.append(ImportedLabel(metric, 1.0, turns[at], blamed))
+
     return tuple(marks)
-
-
-FORMAT = by_record(recognises, _labels)

@@ -6,22 +6,24 @@ its own rows and does not come along; nor do the rows that need it: retries, inj
 continuations.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.importers.records import (
     WHOLE,
     Entry,
-    Format,
     Imported,
     ImportedLabel,
     ImportSettings,
     Record,
     Rejection,
+    by_record,
     one_line,
 )
 from synth.ledger.ledger import Ledger
@@ -30,30 +32,25 @@ from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.identity import trajectory_id
-from synth.schemas.printable import printable
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import BASE
 
 NAME = "synth"
 _TOGETHER = 200
+"""Trajectories that are read before their tasks and labels are looked up."""
 
 
-class StoredRun(msgspec.Struct, frozen=True):
+class StoredRun(msgspec.Struct):
     """A run folder: the hash of what the current flow sees in it, and the bytes of its trajectories
-    and turns.
+    and turns, of which `read` were given out so far.
     """
 
     name: str
     sha: str
     size: int
-    trials: int
-    meter: list[int] = msgspec.field(default_factory=lambda: [0])
-    """Trajectories read so far."""
-
-    def share_read(self) -> float:
-        """How many of the trajectories have been read, 0..1."""
-        return self.meter[0] / max(1, self.trials)
+    ledger: Ledger
+    read: int = 0
 
 
 def is_run(folder: Path) -> bool:
@@ -67,51 +64,44 @@ def stored_run(folder: Path, name: str) -> StoredRun | Rejection:
         ledger = Ledger(str(folder))
     except SynthError as error:
         return Rejection(name, WHOLE, "damaged_run", one_line(str(error)))
-    shards = [
-        shard for part in ledger.state.visible() for shard in part if "trajectories" in shard.files
-    ]
-    files = [
-        shard.files[table]
-        for shard in shards
-        for table in ("trajectories", "turns")
-        if table in shard.files
-    ]
-    sha = content_hash(
-        [ledger.state.run_id, [file.digest for file in files], sorted(ledger.state.superseded)]
-    )
-    return StoredRun(
-        printable(name),
-        sha,
-        sum(file.bytes for file in files),
-        sum(len(shard.slots) for shard in shards),
-    )
+
+    state = ledger.state
+
+    shards = [shard for part in state.visible() for shard in part if "trajectories" in shard.files]
+    tables = ("trajectories", "turns")
+    files = [shard.files[name] for shard in shards for name in tables if name in shard.files]
+    seen = [state.run_id, [file.digest for file in files], sorted(state.superseded)]
+    size = sum(file.bytes for file in files)
+    return StoredRun(name, content_hash(seen), size, ledger)
 
 
-def trials(folder: Path, run: StoredRun) -> Iterator[Entry]:
+def trials(run: StoredRun) -> Iterator[Entry]:
     """The base trials that the run's current flow sees, each slot's valid attempt or its last; the
     other trajectories as rejections.
 
     All shards are compared with their digests first, also those that nothing is read from: a
     damaged run is rejected whole.
     """
+    ledger, given = run.ledger, 0
+
     try:
-        ledger = Ledger(str(folder))
         for file in (file for shard in ledger.state.shards for file in shard.files.values()):
             ledger.files.verify(file)
-        yield from (
-            Rejection(run.name, "shard", "lost_shard", one_line(line)) for line in ledger.state.lost
-        )
+
+        for line in ledger.state.lost:
+            yield Rejection(run.name, "shard", "lost_shard", one_line(line))
+
         lasting = _lasting(ledger.state)
         found = ledger.trajectories()
+
         while chunk := list(islice(found, _TOGETHER)):
-            run.meter[0] += len(chunk)
             wanted = [one for one in chunk if one.trajectory_id in lasting]
+            given += len(wanted)
+            run.read = run.size * given // max(1, len(lasting))
             tasks = ledger.tasks({one.task_id for one in wanted})
-            marks = _marks(
-                ledger, [one.trajectory_id for one in wanted if one.synthesizer == IMPORT]
-            )
+            marks = _marks(ledger, wanted)
             for one in wanted:
-                yield _trial(one, tasks.get(one.task_id), marks.get(one.trajectory_id, ()), run)
+                yield _trial(one, tasks.get(one.task_id), tuple(marks[one.trajectory_id]), run)
     except SynthError as error:
         yield Rejection(run.name, WHOLE, "damaged_run", one_line(str(error)))
 
@@ -120,13 +110,24 @@ def _lasting(state: LedgerState) -> set[str]:
     """Of every slot the valid attempt that the current flow sees, else its last invalid one."""
     valid = set(state.current_valid())
     last: dict[str, str] = {}
-    whole, partly = state.visible()
-    for record in (record for shard in (*whole, *partly) for record in shard.slots):
-        if record.trajectory_id in valid or (
-            record.fault is not None and last.get(record.slot_id) not in valid
-        ):
+    for record in (record for part in state.visible() for shard in part for record in shard.slots):
+        invalid = record.fault is not None and last.get(record.slot_id) not in valid
+        if record.trajectory_id in valid or invalid:
             last[record.slot_id] = record.trajectory_id
+
     return set(last.values())
+
+
+def _marks(ledger: Ledger, trials: list[Trajectory]) -> Mapping[str, list[ImportedLabel]]:
+    """The labels that sources gave to trajectories that the run had imported itself."""
+    found: dict[str, list[ImportedLabel]] = defaultdict(list)
+    imported = [one.trajectory_id for one in trials if one.synthesizer == IMPORT]
+    if imported:
+        for row in read(ledger, dict[str, Any], subjects=imported, stage=IMPORT):
+            label = ImportedLabel(row.metric, row.value, row.turn, row.about or None)
+            found[row.subject_id].append(label)
+
+    return found
 
 
 def _trial(
@@ -138,15 +139,16 @@ def _trial(
     if trial.synthesizer not in BASE or trial.parent_id is not None or trial.guidance is not None:
         detail = "stays with the run that judged it"
         return Rejection(run.name, trial.trajectory_id, f"no_trial:{trial.synthesizer}", detail)
+
     if task is None:
         return Rejection(run.name, trial.trajectory_id, "no_task", "the run does not hold its task")
-    same = content_hash(
-        msgspec.structs.replace(
-            trial, trajectory_id="", slot_id="", attempt=0, created_at=None, source=None
-        )
-    )
+
+    # its id in another run is a hash of what it is here, and not of the file that it lies in: a run
+    # that has grown, or a copy of it, brings only what is new
+    nowhere = replace(trial, trajectory_id="", slot_id="", attempt=0, created_at=None, source=None)
+    same = content_hash(nowhere)
     slot = content_hash([IMPORT, NAME, trial.trajectory_id, same])
-    found = msgspec.structs.replace(
+    found = replace(
         trial,
         trajectory_id=trajectory_id(slot, 0),
         slot_id=slot,
@@ -158,31 +160,13 @@ def _trial(
         benchmark=trial.benchmark or task.benchmark,
         split=trial.split or task.split,
     )
+
     return Imported(task, found, marks)
 
 
-def _marks(ledger: Ledger, identities: list[str]) -> Mapping[str, tuple[ImportedLabel, ...]]:
-    """The labels that sources gave to trajectories that the run had imported itself."""
-    found: dict[str, tuple[ImportedLabel, ...]] = {}
-    given = read(ledger, dict[str, Any], subjects=identities, stage=IMPORT) if identities else ()
-    for row in given:
-        mark = ImportedLabel(row.metric, row.value, row.turn, row.about or None)
-        found[row.subject_id] = (*found.get(row.subject_id, ()), mark)
-    return found
-
-
-def _records(records: Iterable[Record | Rejection], settings: ImportSettings) -> Iterator[Entry]:
+def _refuse(record: Record, settings: ImportSettings) -> Rejection:
     """Runs are folders: files are none, whatever they hold."""
-    for record in records:
-        yield (
-            record
-            if isinstance(record, Rejection)
-            else record.rejected("no_run", "a run is a folder with a manifest; name the folder")
-        )
+    return record.rejected("no_run", "a run is a folder with a manifest; name the folder")
 
 
-def _never(value: Any) -> bool:
-    return False
-
-
-FORMAT = Format(_never, _records)
+FORMAT = by_record(lambda value: False, _refuse)

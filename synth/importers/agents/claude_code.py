@@ -1,0 +1,187 @@
+"""Claude Code session logs (JSON lines): one trajectory per stretch of context that the model saw.
+
+A compaction begins a new stretch, whose opening is the summary; sub-agents (sidechains) and
+conversations begun anew in the same file are trajectories of their own; branches that the user went
+back on are rejections. The logs hold neither the system prompt nor the tools.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from synth.importers.agents.claude_code_threads import Line, stretches
+from synth.importers.attempt import OPEN_END, count_labels, entry
+from synth.importers.conversation import (
+    UNREAD_MASK,
+    ConversationBuilder,
+    counted,
+    joined,
+    text_of,
+    tool_call,
+)
+from synth.importers.records import (
+    WHOLE,
+    WORDS,
+    Entry,
+    Format,
+    ImportSettings,
+    Object,
+    Record,
+    Records,
+    Rejection,
+    each,
+    inside,
+    is_object,
+    one_line,
+)
+from synth.schemas.messages import Conversation
+from synth.schemas.outcome import Fault, Termination
+from synth.schemas.trajectory import SampledBy, Usage
+
+_SPEAKS = ("user", "assistant")
+_SILENT = frozenset(WORDS["claude_code"]["silent"].split())
+_SYNTHETIC = "<synthetic>"
+_HARNESS = tuple(WORDS["claude_code"]["harness"])
+# all of them were sent: fresh, written to the cache, read from it
+_SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def recognises(value: Any) -> bool:
+    """A message with its session, or one of the lines that may stand before the first."""
+    if not is_object(value, type=str):
+        return False
+
+    if value["type"] in (*_SPEAKS, "system", "progress", "attachment"):
+        return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
+    return WORDS["claude_code"]["before"].get(value["type"]) in value
+
+
+def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+    """The stretches of one session file, which is read whole before the first is given."""
+    files: list[str] = []
+    lines: list[Record] = []
+
+    def take(record: Record) -> Rejection | None:
+        files.append(record.file)
+        line = msgspec.convert(record.value, Line)
+        speaks = line.type in _SPEAKS
+        if not speaks and line.type not in _SILENT:
+            return record.rejected("unknown_line", f"a line of type {one_line(line.type)!r}")
+
+        if speaks and line.message is None:
+            raise ValueError(f"a line of type {line.type!r} without message")
+
+        line.message = line.message if speaks else None
+        if speaks or line.uuid is not None:
+            lines.append(replace(record, value=line))
+        return None
+
+    yield from each(records, take)
+    parts = list(stretches(lines))
+    if files and not parts:
+        yield Rejection(files[0], WHOLE, "no_turns", "no message of the model")
+
+    yield from each(parts, _read)
+
+
+FORMAT = Format(recognises, trajectories)
+
+
+def _read(record: Record) -> Entry:
+    conversation = _conversation(record.value)
+    lines = [one.value for one in record.value]
+
+    # replies that the program wrote itself name a model that is none
+    models = dict.fromkeys(
+        line.message.model for line in lines if line.type == "assistant" and line.message.model
+    )
+    models.pop(_SYNTHETIC, None)
+
+    # the last reply is the program's report that the model could not be reached
+    broke = lines[-1].is_api_error_message
+
+    return entry(
+        record,
+        "claude_code",
+        conversation,
+        env="claude_code/subagent" if lines[0].is_sidechain else None,
+        marks=count_labels(conversation),
+        no_turns="no message of the model in this stretch of the session",
+        end=(Termination.FAULT, Fault.MODEL) if broke else OPEN_END,
+        fault_detail=one_line(text_of(lines[-1].message.content)) if broke else None,
+        model=", ".join(models) or None,
+    )
+
+
+def _conversation(records: Iterable[Record]) -> Conversation:
+    """The lines as a conversation: the lines of one reply (one `message.id`) are one message, in
+    the place of its first line. Raises `ValueError`.
+    """
+    chat = ConversationBuilder()
+    replies: dict[str, Object] = {}
+
+    for record in records:
+        line, message = record.value, record.value.message
+        parts = message.content
+        if not isinstance(parts, list):
+            parts = [{"type": "text", "text": text_of(parts)}]
+
+        name = message.id or record.locator
+
+        if line.type == "user":
+            _hear(chat, line, parts)
+            continue
+
+        if name not in replies:
+            replies[name] = chat.answer()
+
+        note = _write(replies[name], parts)
+        if message.usage is not None:  # every line of a reply repeats its tokens: the last counts
+            sent = [counted(message.usage, kind) for kind in _SENT]
+            given = counted(message.usage, "output_tokens")
+            note["usage"] = Usage(sum(sent), given, sent[-1], 1)
+
+        if message.model == _SYNTHETIC or line.is_api_error_message:
+            note.update(mask="written_by_harness", sampled_by=SampledBy.CANNED)
+
+    return chat.conversation()
+
+
+def _write(answer: Object, parts: Iterable[Any]) -> Object:
+    """Adds blocks to a reply, and gives its note; thinking blocks stay in `raw` with their
+    signatures.
+    """
+    note: Object = answer["note"]
+
+    for part in parts:
+        kind = inside(part, "type")
+        if kind == "text":
+            answer["content"] = joined(answer["content"], text_of([part]))
+        elif kind == "tool_use":
+            call = tool_call(part.get("id"), part.get("name"), part.get("input"))
+            answer["tool_calls"].append(call)
+        else:
+            note.setdefault("raw", []).append(part)
+            thought = str(inside(part, "thinking") or "") if kind == "thinking" else None
+            answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
+            if kind not in ("thinking", "redacted_thinking"):
+                note["mask"] = UNREAD_MASK
+
+    return note
+
+
+def _hear(chat: ConversationBuilder, line: Line, parts: Iterable[Any]) -> None:
+    """A user line: results of tools, and what the user said (or the program in the user's name)."""
+    for part in parts:
+        if inside(part, "type") == "tool_result":
+            failed = part.get("is_error") is True
+            chat.result(part.get("content"), part.get("tool_use_id"), error=failed)
+            continue
+
+        text = text_of([part])
+        if line.is_meta or line.is_compact_summary or text.lstrip().startswith(_HARNESS):
+            chat.harness(text)
+        else:
+            chat.say("user", text)

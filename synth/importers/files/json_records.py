@@ -1,0 +1,219 @@
+"""A stream of bytes -> JSON records: one per line, the elements of an array, or one document; told
+apart by content.
+
+Memory is bounded by one record. A broken line is a rejection of that line; an array or a document
+whose text is broken is a rejection of the whole file.
+"""
+
+import codecs
+import io
+from collections.abc import Iterator
+from itertools import count
+
+from synth.importers.files.decompression import Unpacked
+from synth.importers.files.json_value import NEVER_WHOLE, record_at, value_at, why
+from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is_object
+
+_LINES_TRIED = 20
+"""Lines that are looked at to tell one record per line from a document."""
+_SPACE = " \t\r\n"
+_UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_DECODER = codecs.getincrementaldecoder("utf-8")
+_CHUNK = 1 << 20
+"""Bytes that are read at once, and of the head by which the three forms are told apart."""
+
+
+def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
+    """Every record of a file, or why it is none."""
+    limit, whole = settings.max_record_bytes, file.record(WHOLE)
+
+    with file.open() as stream:
+        number, at = _start(stream)
+        head = stream.peek(_CHUNK)
+        # incremental, since the head may end within a character
+        text = _DECODER("surrogateescape").decode(head)
+
+        if not head:
+            yield whole.rejected("empty")
+        elif head.startswith(_UTF16_32):
+            yield whole.rejected("not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)")
+        elif not text.startswith(("{", "[")):
+            yield whole.rejected(why(text), "begins with neither { nor [")
+        elif _is_lines(text, ends=at + len(head) >= file.size):
+            yield from _lines(stream, file, number, at, limit)
+        elif text.startswith("["):
+            yield from _array(_Window(stream), file, limit)
+        else:
+            yield _document(stream, whole, limit)
+
+
+def _start(stream: io.BufferedReader) -> tuple[int, int]:
+    """Reads up to the first byte that is no white space; the number of its line, and its place."""
+    number, at = 1, 0
+    if stream.peek(_CHUNK).startswith(codecs.BOM_UTF8):
+        at = len(stream.read(len(codecs.BOM_UTF8)))
+
+    while head := stream.peek(_CHUNK):
+        blank = stream.read(len(head) - len(head.lstrip(_SPACE.encode())))
+        number, at = number + blank.count(b"\n"), at + len(blank)
+        if len(blank) < len(head):
+            break
+
+    return number, at
+
+
+def _is_lines(head: str, *, ends: bool) -> bool:
+    """Whether this is one record per line; `ends` where the head is all of it.
+
+    It is where the first line is a whole object, or a whole array that other lines follow or that
+    is itself a chat; and where the first line is broken, but another one that opens at the margin
+    is whole.
+    """
+    first, *rest = head.split("\n", _LINES_TRIED)
+    # a message as first element shows an array to be one chat, and no list of records
+    message, _ = value_at(first[1:].lstrip(_SPACE))
+    is_chat = first.startswith("[") and is_object(message, role=str)
+    follows = any(line.strip() for line in rest)
+
+    # pretty-printed: its inner lines may be whole values, and are no records
+    if first.strip(_SPACE) in ("{", "["):
+        return False
+
+    if _is_whole(first) or not (rest or ends):  # or a first line longer than the head
+        return first.startswith("{") or is_chat or follows
+
+    return any(line.startswith(("{", "[")) and _is_whole(line) for line in rest)
+
+
+def _is_whole(line: str) -> bool:
+    """Whether a line is one JSON value and nothing else."""
+    text = line.strip()
+    return value_at(text)[1] == len(text)
+
+
+def _lines(
+    stream: io.BufferedReader, file: Unpacked, number: int, at: int, limit: int
+) -> Iterator[Record | Rejection]:
+    """A record for each line that is not blank; one that is too long is passed over in chunks."""
+    # what a live log has gained since it was hashed is left for the next import
+    while line := stream.readline(min(limit + 1, file.size - at)):
+        record = file.record(f"line{number}", at + len(line.rstrip(b"\r\n")))
+        at, number = at + len(line), number + 1
+
+        if len(line) > limit and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(_CHUNK)
+                at += len(line)
+
+            yield record.rejected("record_too_large", f"more than {limit} bytes")
+        elif text := line.decode("utf-8", "surrogateescape").strip(_SPACE):
+            yield _only(text, record)
+
+        file.read = at
+
+
+def _document(stream: io.BufferedReader, whole: Record, limit: int) -> Record | Rejection:
+    """The one value of a file."""
+    text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
+    if len(text) > limit:
+        return whole.rejected("record_too_large", f"one JSON value of more than {limit} bytes")
+
+    return _only(text.rstrip(_SPACE), whole)
+
+
+def _only(text: str, record: Record) -> Record | Rejection:
+    """The record of a text that must hold nothing else."""
+    found, end = record_at(text, 0, record)
+    if isinstance(found, Record) and end != len(text):
+        return record.rejected(why(text), f"text after the value at character {end}")
+
+    return found
+
+
+class _Window:
+    """The text of a stream from the element under way on, which begins `at` a place in it."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream, self._decoder = stream, _DECODER("surrogateescape")
+        self._ended = False
+        self.text, self.at = "", 0
+        self.dropped = 0
+
+    def sign(self, skip: int = 0) -> str:
+        """Goes on to the next character that is no white space; none at the end of the text."""
+        self.at += skip
+
+        while (sign := self.text[self.at : self.at + 1]) in _SPACE and (sign or not self._ended):
+            if sign:
+                self.at += 1
+            else:
+                self._more()
+
+        return sign
+
+    def element(self, record: Record, limit: int) -> tuple[Record | Rejection, int | None]:
+        """The element that begins here, with its end; the stream is read on until it is whole."""
+        while True:
+            found, end = record_at(self.text, self.at, record)
+            # what ends with the text may go on after it, as a number does
+            is_whole = end is not None and end < len(self.text)
+            hopeless = isinstance(found, Rejection) and found.reason in NEVER_WHOLE
+            if self._ended or is_whole or hopeless:
+                return found, end
+
+            if len(self.text) - self.at > limit:
+                return record.rejected("record_too_large", f"more than {limit} bytes"), None
+
+            self._more()
+
+    def _more(self) -> None:
+        """Forgets what stands before the element, and takes in at least as much text as is left:
+        long values are tried a few times only.
+        """
+        self.dropped += self.at
+        self.text, self.at = self.text[self.at :], 0
+        chunk = self._stream.read(max(_CHUNK, len(self.text)))
+        self._ended = not chunk
+        self.text += self._decoder.decode(chunk, final=self._ended)
+
+
+def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
+    """The elements of an array, one at a time; where its text is broken, the file is refused."""
+    whole = file.record(WHOLE)
+    window.sign()
+
+    if window.sign(skip=1) == "]":
+        yield whole.rejected("empty", "an array without records")
+        return
+
+    for index in count():
+        found, end = window.element(file.record(str(index)), limit)
+        file.read = window.dropped + window.at
+
+        # a list of messages is one chat, and no list of records: it is read again as a document
+        if index == 0 and isinstance(found, Record) and is_object(found.value, role=str):
+            with file.open() as again:
+                _start(again)
+                yield _document(again, whole, limit)
+
+            return
+
+        if end is None:
+            place = f"in the array's element {index}, at character {file.read}"
+            if isinstance(found, Rejection):
+                yield whole.rejected(found.reason, f"{place}: {found.detail}")
+
+            return
+
+        yield found
+        sign = window.sign(skip=end - window.at)
+        wrong = "" if sign in (",", "]") else "neither , nor ]"
+        if not wrong and window.sign(skip=1) and sign == "]":
+            wrong = "text after the array"
+
+        if wrong:
+            place = f"at character {window.dropped + window.at}"
+            yield whole.rejected(why(window.text[window.at :]), f"{wrong} {place}")
+
+        if wrong or sign == "]":
+            return

@@ -1,0 +1,1 @@
+"""Forms in which tools hand trajectories to each other."""

@@ -1,0 +1,1 @@
+"""Results and labels of research benchmarks."""

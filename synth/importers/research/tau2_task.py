@@ -1,0 +1,64 @@
+"""A tau2 task as ours: what its user knows, the actions that its authors expect of the agent, and
+what is checked.
+"""
+
+from typing import Any
+
+from synth.importers.attempt import gold_action
+from synth.importers.conversation import heard
+from synth.importers.records import Object, inside
+from synth.schemas.messages import Conversation
+from synth.schemas.trajectory import Source
+
+_CHECKED = ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
+
+
+def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> Object:
+    """What `entry` is told of the task of an attempt; what the user first said stands in where the
+    file holds no task.
+
+    A task is what its user is told, not its number: numbers are reused, and one number has had two
+    texts. Gold are the agent's actions only; those that the user is expected to take are part of
+    the script. Raises `ValueError` for an action without a name.
+    """
+    told = inside(task, "user_scenario.instructions")
+    where = domain or inside(told, "domain", str) or "unknown"
+    expected = inside(task, "evaluation_criteria.actions")
+    actions = [one for one in expected or () if isinstance(one, dict)]
+    gold = tuple(
+        gold_action(at, one.get("name"), one.get("arguments") or {})
+        for at, one in enumerate(actions)
+        if one.get("requestor") != "user"
+    )
+    script = {name: inside(task, f"evaluation_criteria.{name}") for name in _CHECKED}
+    by_user = [one for one in actions if one.get("requestor") == "user"]
+    persona = inside(task, "user_scenario.persona")
+    state = _present(inside(task, "initial_state", dict) or {})
+
+    return {
+        "env": f"tau2/{where}",
+        "goal": _goal(told, conversation),
+        "benchmark": f"tau2-bench/{where}",
+        "task": {
+            "gold": None if expected is None else gold,
+            "script": _present(
+                {"persona": persona, "instructions": told, "user_actions": by_user, **script}
+            ),
+            "env_config": _present({"initial_state": state, "ticket": task.get("ticket")}),
+        },
+    }
+
+
+def _goal(told: Any, conversation: Conversation) -> str:
+    """What the user wants, in the file's words."""
+    if isinstance(told, str) and told:
+        return told
+
+    parts = (inside(told, name, str) for name in ("reason_for_call", "task_instructions"))
+    said = (one.content for one in heard(conversation) if one.source is Source.USER)
+    return "\n".join(filter(None, parts)) or next(filter(None, said), "")
+
+
+def _present(values: Object) -> Object:
+    """Without what is empty: versions of the format differ in the keys that they leave out."""
+    return {name: value for name, value in values.items() if value not in (None, [], {}, "")}
