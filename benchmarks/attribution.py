@@ -12,12 +12,13 @@ from pathlib import Path
 from benchmarks.command_line import ROOT
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
+from benchmarks.within_tasks import newcombe
 from synth.filters.attribution.suspects import agent_of, by_rules, own_turns
 from synth.importers.labels import Named, joined
 from synth.importers.load import opened
 from synth.importers.records import Blamed, Imported, Labelled, Rejection
 from synth.schemas.trajectory import Trajectory
-from synth.stats.intervals import clopper_pearson, newcombe
+from synth.stats.intervals import clopper_pearson
 
 DATA = ROOT.parent / "shared" / "data"
 READ = frozenset({"1.json", "10.json", "11.json", "112.json"})

@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.truth.monitor import truth_of
+from benchmarks.within_tasks import newcombe
 from synth.engine.progress import PlainProgress
 from synth.envs.storefront.env import SPEC
 from synth.flows.environments import open_env
@@ -37,7 +38,7 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.stats.intervals import clopper_pearson, newcombe
+from synth.stats.intervals import clopper_pearson
 
 TASKS, TRIALS = 200, 4
 FURTHER = 64

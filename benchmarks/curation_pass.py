@@ -25,7 +25,6 @@ from synth.importers.records import Imported
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from synth.text.pattern_set import PatternSet
-from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
 from synth.topology.of_task import task_rows
 
@@ -111,7 +110,7 @@ def rows_per_second(trajectories: Sequence[Trajectory]) -> float:
         tasks.setdefault(trajectory.task_id, []).append(trajectory)
     began = process_time()
     for task, trials in tasks.items():
-        task_rows(task, trials, effectful_by_name)
+        task_rows(task, trials)
     return len(trajectories) / (process_time() - began)
 
 

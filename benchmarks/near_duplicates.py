@@ -13,7 +13,7 @@ import msgspec
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
-from synth.stats.minhash import BANDS, PERMUTATIONS, ROWS, NearIndex, kept_first
+from synth.stats.minhash import BANDS, PERMUTATIONS, ROWS, NearIndex, near_copies
 from synth.text.similarity import shingles
 
 DOCUMENTS = 10_000
@@ -140,11 +140,8 @@ def measure(documents: int = DOCUMENTS, planted: int = PLANTED, rounds: int = 3)
         for text in made.texts:
             index.add(shingles((text,)))
         index.close_adding()
-        kept_first(
-            index,
-            iter(range(len(made.texts))),
-            lambda document, kept, similarity: left.discard(document),
-        )
+        for document, _, _ in near_copies(index, range(len(made.texts))):
+            left.discard(document)
     figures = [
         Figure("ours", len(made.texts) / median(seconds), "documents/s"),
         Figure("datasketch", len(made.texts) / median(peers), "documents/s"),

@@ -101,9 +101,7 @@ def scores(trajectories: Sequence[Trajectory]) -> dict[str, Score]:
 
     return {
         "unjustified arguments and choices": unjustified,
-        "waste": lambda one: waste_share(
-            wasted(one, trajectory_keys(one), effectful_by_name), len(one.turns)
-        ),
+        "waste": lambda one: waste_share(wasted(one, trajectory_keys(one)), len(one.turns)),
         "effectful calls, few first": lambda one: -len(strategy(one, effectful_by_name)[0]),
         "effectful calls, many first": lambda one: len(strategy(one, effectful_by_name)[0]),
         "mean potential, low first": potential,

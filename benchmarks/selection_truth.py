@@ -94,7 +94,7 @@ def selectable(trials: Sequence[Trial]) -> list[Candidate]:
     """The successes of a task as the stage `select` sees them after `topology`."""
     measures: dict[str, dict[str, float]] = {}
     trajectories: list[Trajectory] = [trial.trajectory for trial in trials]
-    for score in task_rows(trajectories[0].task_id, trajectories, effectful_by_name).scores:
+    for score in task_rows(trajectories[0].task_id, trajectories).scores:
         if score.value is not None and score.turn is None:
             measures.setdefault(score.subject_id, {})[score.metric] = score.value
     solved = [trial.trajectory for trial in trials if trial.solved]

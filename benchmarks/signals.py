@@ -29,7 +29,6 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.ranks import auc
 from synth.text.provenance import provenance
-from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
 from synth.topology.waste import waste_share, wasted
 
@@ -60,9 +59,9 @@ def of_trajectory(trajectory: Trajectory) -> dict[str, float]:
     """Suspicions: more means worse."""
     found: dict[str, float] = {}
     for name, corrected in (("published", False), ("corrected", True)):
-        signals, quality = found_in(trajectory, corrected=corrected)
-        kinds = [signal.category for signal in signals]
-        found[f"signals score, {name}"] = -(50.0 if quality.score is None else quality.score)
+        score, about = found_in(trajectory, corrected=corrected)
+        kinds = [signal.category for signal in about.signals or ()]
+        found[f"signals score, {name}"] = -(50.0 if score is None else score)
         found[f"failure and loop signals, {name}"] = sum(
             kind in ("failure", "loops", "exhaustion") for kind in kinds
         )
@@ -73,7 +72,7 @@ def of_trajectory(trajectory: Trajectory) -> dict[str, float]:
     found["unjustified arguments"] = len(report.unjustified)
     found["unjustified choices"] = report.counts["unjustified_choice"]
     found["waste share"] = waste_share(
-        wasted(trajectory, trajectory_keys(trajectory), effectful_by_name),
+        wasted(trajectory, trajectory_keys(trajectory)),
         len(trajectory.turns) or 1,
     )
     found["turns (nothing but length)"] = len(trajectory.turns)
@@ -88,7 +87,7 @@ def of_turns(trajectory: Trajectory) -> list[dict[str, float]]:
     for name, corrected in (("published", False), ("corrected", True)):
         for turn in turns:
             turn[f"signals, {name}"] = 0.0
-        for signal in found_in(trajectory, corrected=corrected)[0]:
+        for signal in found_in(trajectory, corrected=corrected)[1].signals or ():
             if signal.turn is not None and signal.category != "satisfaction":
                 turns[signal.turn][f"signals, {name}"] = max(
                     turns[signal.turn][f"signals, {name}"], signal.confidence
@@ -98,9 +97,7 @@ def of_turns(trajectory: Trajectory) -> list[dict[str, float]]:
         c.turn for c in report.choices if c.unjustified
     }
     lost = {
-        at
-        for places in wasted(trajectory, trajectory_keys(trajectory), effectful_by_name).values()
-        for at in places
+        at for places in wasted(trajectory, trajectory_keys(trajectory)).values() for at in places
     }
     for at, turn in enumerate(turns):
         turn["unjustified argument or choice"] = float(at in flagged)

@@ -12,14 +12,14 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.storefront_pool import pool
+from benchmarks.within_tasks import RankAgreement, of_pairs, pairwise, within_tasks
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Trajectory
-from synth.stats.ranks import RankAgreement, of_pairs, within_tasks
 from synth.topology.graph import GraphTrial, TaskGraph, graph_of, is_donor, population, task_graph
 from synth.topology.keys import Level, TurnKeys, trajectory_keys
-from synth.topology.potential import pairwise, potentials
+from synth.topology.potential import potentials
 
 LEAST = 4
 PREFIXES = (1, 2, 4, 6, 8, 12, None)

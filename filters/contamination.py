@@ -1,5 +1,8 @@
-"""What a benchmark asks or answers must not be trained on: tasks that are its own, and texts that
-repeat its documents.
+"""The filter `contamination`: drops what a benchmark asks or answers: tasks that are its own, and
+texts that repeat its documents.
+
+Words are compared exactly, n at a time: a benchmark in other words, or in another language, is not
+found.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +13,7 @@ from pydantic import Field
 from synth.filters.contamination_documents import Documents, read
 from synth.filters.lineage import TaskLineage
 from synth.schemas.filter import Case, Cases, Filter, FilterSettings
-from synth.schemas.trajectory import Source, Trajectory
+from synth.schemas.trajectory import Source
 from synth.schemas.verdict import Verdict
 from synth.text.similarity import text_key
 
@@ -20,11 +23,9 @@ class ContaminationConfig(FilterSettings):
     how many must be repeated.
 
     `common`: n-grams in more documents than this are set phrases. `texts`: `task` looks at goal,
-    opening and users' words, `all` at what
-    the agent wrote and was answered as well; system prompts and tool schemas never count. `allow`:
-    benchmarks, as they are stamped
-    (`name/split`), whose own tasks may pass. The goals and openings of stamped tasks are documents
-    too.
+    opening and users' words, `all` at what the agent wrote and was answered as well; system prompts
+    and tool schemas never count. `allow`: benchmarks, as they are stamped (`name/split`), whose own
+    tasks may pass. The goals and openings of stamped tasks are documents too.
     """
 
     benchmarks: Mapping[str, tuple[str, ...]] = {}
@@ -42,26 +43,31 @@ async def contamination(cases: Cases, config: ContaminationConfig) -> Mapping[st
     The score is the number of repeated n-grams. Keep the others; undefined where there was nothing
     to compare with.
     """
+    # benchmarks come as files, and as tasks of the corpus that are stamped as theirs
     documents = Documents(config.n, config.common)
-    for name, text in read(
-        tuple((name, tuple(paths)) for name, paths in sorted(config.benchmarks.items()))
-    ):
+    for name, text in read(tuple(sorted(config.benchmarks.items()))):
         documents.add(name, text)
+
     lineage = TaskLineage()
     stamps: dict[str, str] = {}
     told: set[tuple[str, bytes]] = set()
+
     for case in cases:
         lineage.add(case)
-        stamp = case.trajectory.benchmark or (
-            case.task.benchmark if case.task is not None else None
-        )
-        if stamp is not None:
-            stamps[case.trajectory.task_id] = stamp
-            for text in _asked(case):
-                known = (case.trajectory.task_id, text_key(text))
-                if stamp not in config.allow and known not in told:
-                    told.add(known)
-                    documents.add(stamp, text)
+        task_id = case.trajectory.task_id
+        stamp = case.trajectory.benchmark or (case.task.benchmark if case.task else None)
+
+        if stamp is None:
+            continue
+
+        # an allowed benchmark's own words are not looked for: they may stand in training data
+        stamps[task_id] = stamp
+        for text in _asked(case) if stamp not in config.allow else ():
+            known = (task_id, text_key(text))
+            if known not in told:
+                told.add(known)
+                documents.add(stamp, text)
+
     return {
         case.trajectory.trajectory_id: _verdict(case, config, documents, lineage, stamps)
         for case in cases
@@ -75,50 +81,48 @@ def _verdict(
     lineage: TaskLineage,
     stamps: Mapping[str, str],
 ) -> Verdict:
-    trajectory = case.trajectory
-    stamp = trajectory.benchmark or next(
-        (stamps[task] for task in lineage.tasks(trajectory) if task in stamps), None
-    )
+    """By stamp, then by the whole text, then by n-grams; `stamps`: task -> its benchmark."""
+    # a retry, a branch, a task made of a benchmark's task: all are the benchmark's
+    descended = (stamps[task] for task in lineage.tasks(case.trajectory) if task in stamps)
+    stamp = case.trajectory.benchmark or next(descended, None)
+    if stamp in config.allow:
+        return Verdict(True, "allowed")
+
     if stamp is not None:
-        return (
-            Verdict(True, "allowed")
-            if stamp in config.allow
-            else Verdict(False, "benchmark", detail={"benchmark": stamp})
-        )
-    same = next((name for text in _asked(case) if (name := documents.same(text)) is not None), None)
+        return Verdict(False, "benchmark", detail={"benchmark": stamp})
+
+    same = next(filter(None, map(documents.same, _asked(case))), None)
     if same is not None:
         return Verdict(False, "task_identity", detail={"benchmark": same})
     if not len(documents):
         return Verdict(None, "nothing_to_compare_with")
-    counts = documents.repeated(_asked(case) if config.texts == "task" else _everything(case))
-    name, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+
+    counts = documents.repeated([*_asked(case), *(_said(case) if config.texts == "all" else ())])
+
+    # the benchmark that most is repeated of; by name where two are equal
+    count, name = max(((count, name) for name, count in counts.items()), default=(0, ""))
     if count >= config.least:
         return Verdict(False, "overlap", float(count), {"benchmark": name})
+
     return Verdict(True, "clean", float(count))
 
 
-def _asked(case: Case) -> Iterator[str]:
-    """Goal and opening, each once."""
-    texts = [o.content for o in case.trajectory.opening]
-    if case.task is not None:
-        texts.append(case.task.goal)
-    yield from dict.fromkeys(text for text in texts if text)
+def _asked(case: Case) -> list[str]:
+    """Goal and opening, each once: what a task asks, and a benchmark's own words."""
+    texts = [observation.content for observation in case.trajectory.opening]
+    texts += [case.task.goal] if case.task is not None else []
+    return list(filter(None, dict.fromkeys(texts)))
 
 
-def _everything(case: Case) -> Iterator[str]:
-    yield from _asked(case)
-    yield from _said(case.trajectory)
-
-
-def _said(trajectory: Trajectory) -> Iterator[str]:
-    for turn in trajectory.turns:
+def _said(case: Case) -> Iterator[str]:
+    """What the agent wrote and was answered; what an environment says in the role of a system is
+    nobody's text.
+    """
+    for turn in case.trajectory.turns:
         yield from filter(None, (turn.content, turn.thought))
         yield from (call.arguments for call in turn.tool_calls)
-        yield from (
-            observation.content
-            for observation in turn.observations
-            if observation.source is not Source.ENVIRONMENT
-        )
+        answers = (one for one in turn.observations if one.source is not Source.ENVIRONMENT)
+        yield from (answer.content for answer in answers)
 
 
 FILTER = Filter(ContaminationConfig, contamination, scope="corpus")

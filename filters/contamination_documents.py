@@ -1,4 +1,7 @@
-"""Texts of named benchmarks as word n-grams, and what of them a text repeats."""
+"""Texts of named benchmarks as word n-grams, and what of them a text repeats.
+
+After the contamination study of Brown et al. 2020, appendix C, with words where that has tokens.
+"""
 
 import gzip
 import json
@@ -24,31 +27,33 @@ _SUFFIXES = (".txt", ".md", ".json", ".jsonl")
 class Documents:
     """n-grams by benchmark, and whole texts; what stands in more than `common` documents is a set
     phrase, and does not count.
+
+    `n`: words of an n-gram; of a shorter document all of its words are one. Memory: 8 bytes and the
+    overhead of a dict for each distinct n-gram.
     """
 
     def __init__(self, n: int, common: int) -> None:
         self._n = n
         self._common = common
-        self._grams: dict[bytes, tuple[str, int]] = {}
-        self._whole: dict[bytes, tuple[str, int]] = {}
+        self._known: dict[bytes, tuple[str, int]] = {}
         self._lengths: set[int] = set()
         self._count = 0
 
     def add(self, benchmark: str, text: str) -> None:
-        """One more document of a benchmark."""
-        found = words(text)
-        if not found:
-            return
-        self._count += 1
-        if len(found) >= LEAST_WHOLE:
-            name, count = self._whole.get(_key(found), (benchmark, 0))
-            self._whole[_key(found)] = (name, count + 1)
-        size = min(self._n, len(found))
+        """One more document of a benchmark. An n-gram belongs to the first that had it."""
+        words = _words(text)
+        self._count += bool(words)
+        keys = {_whole(words)} if len(words) >= LEAST_WHOLE else set()
+
+        # a document shorter than n is one n-gram of its own length
+        size = min(self._n, len(words))
         if size >= LEAST_WORDS:
             self._lengths.add(size)
-            for key in set(_grams(found, size)):
-                name, count = self._grams.get(key, (benchmark, 0))
-                self._grams[key] = (name, count + 1)
+            keys |= _grams(words, size)
+
+        for key in keys:
+            name, count = self._known.get(key, (benchmark, 0))
+            self._known[key] = (name, count + 1)
 
     def __len__(self) -> int:
         return self._count
@@ -57,35 +62,43 @@ class Documents:
         """The benchmark that has a text as a document, letter case and punctuation aside; one of
         too many documents is nobody's task.
         """
-        name, count = self._whole.get(_key(words(text)), ("", 0))
+        name, count = self._known.get(_whole(_words(text)), ("", 0))
         return name if 0 < count <= self._common else None
 
     def repeated(self, texts: Iterable[str]) -> dict[str, int]:
         """Benchmark -> how many distinct n-grams of its documents stand in the texts."""
-        counts: dict[str, int] = {}
+        # an n-gram counts once, however many texts repeat it
         seen: set[bytes] = set()
-        for text in texts:
-            found = words(text)
+        for words in map(_words, texts):
             for size in self._lengths:
-                for key in _grams(found, size):
-                    hit = self._grams.get(key)
-                    if hit is not None and hit[1] <= self._common and key not in seen:
-                        seen.add(key)
-                        counts[hit[0]] = counts.get(hit[0], 0) + 1
+                seen.update(filter(self._known.__contains__, _grams(words, size)))
+
+        counts: dict[str, int] = {}
+        for name, count in map(self._known.__getitem__, seen):
+            if count <= self._common:
+                counts[name] = counts.get(name, 0) + 1
+
         return counts
 
 
-def words(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     """Runs of letters and digits, in one case."""
     return _WORD.findall(text.casefold())
 
 
-def _grams(found: Sequence[str], size: int) -> Iterator[bytes]:
-    return (_key(found[at : at + size]) for at in range(len(found) - size + 1))
+def _grams(words: Sequence[str], size: int) -> set[bytes]:
+    """The distinct runs of so many words, as keys."""
+    return {_key(words[at : at + size]) for at in range(len(words) - size + 1)}
 
 
-def _key(found: Sequence[str]) -> bytes:
-    return blake2b(" ".join(found).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _whole(words: Sequence[str]) -> bytes:
+    """The key of a whole text, which no n-gram has: no word of one is empty."""
+    return _key(["", *words])
+
+
+def _key(words: Sequence[str]) -> bytes:
+    """64 bits of some words: an index of a benchmark holds no text."""
+    return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 @lru_cache(maxsize=4)
@@ -96,47 +109,47 @@ def read(paths: tuple[tuple[str, tuple[str, ...]], ...]) -> Sequence[tuple[str, 
     Files may end in .gz. Raises `ConfigError` for what does not exist or cannot be read.
     """
     found = []
-    for benchmark, places in paths:
-        for place in places:
-            files = _files(Path(place))
-            if not files:
+    for benchmark, place in ((name, Path(place)) for name, places in paths for place in places):
+        files = [place] if place.is_file() else sorted(filter(_fits, place.rglob("*")))
+        if not files:
+            raise ConfigError(
+                f"benchmarks.{benchmark}: {place} holds no {', '.join(_SUFFIXES)} file (each "
+                "may end in .gz)"
+            )
+
+        for file in files:
+            try:
+                found += [(benchmark, text) for text in _texts(file)]
+            except (OSError, EOFError, ValueError, RecursionError) as error:
                 raise ConfigError(
-                    f"benchmarks.{benchmark}: {place} holds no {', '.join(_SUFFIXES)} file (each "
-                    "may end in .gz)"
-                )
-            found += [(benchmark, text) for file in files for text in _texts(file, benchmark)]
+                    f"benchmarks.{benchmark}: {file} cannot be read: {error}"
+                ) from error
+
     return found
 
 
-def _files(place: Path) -> list[Path]:
-    if place.is_dir():
-        return sorted(
-            path for path in place.rglob("*") if path.name.removesuffix(".gz").endswith(_SUFFIXES)
-        )
-    return [place] if place.exists() else []
+def _fits(path: Path) -> bool:
+    """Whether a file of a folder is one that documents are read from."""
+    return path.name.removesuffix(".gz").endswith(_SUFFIXES)
 
 
-def _texts(file: Path, benchmark: str) -> Iterator[str]:
+def _texts(file: Path) -> Iterator[str]:
+    """The documents of a file, by its kind. Raises what reading and parsing raise."""
     kind = Path(file.name.removesuffix(".gz")).suffix
-    try:
-        with (
-            gzip.open(file, "rt", encoding="utf-8")
-            if file.suffix == ".gz"
-            else file.open(encoding="utf-8") as lines
-        ):
-            if kind == ".jsonl":
-                for line in lines:
-                    if line.strip():
-                        yield from _strings(json.loads(line))
-            elif kind == ".json":
-                yield from _strings(json.load(lines))
-            else:
-                yield lines.read()
-    except (OSError, EOFError, ValueError, RecursionError) as error:
-        raise ConfigError(f"benchmarks.{benchmark}: {file} cannot be read: {error}") from error
+    opening: Any = gzip.open if file.suffix == ".gz" else open
+
+    with opening(file, "rt", encoding="utf-8") as lines:
+        if kind == ".jsonl":
+            for line in filter(str.strip, lines):
+                yield from _strings(json.loads(line))
+        elif kind == ".json":
+            yield from _strings(json.load(lines))
+        else:
+            yield lines.read()
 
 
 def _strings(value: Any) -> Iterator[str]:
+    """Every text anywhere in a record: which field holds the question is not known."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):

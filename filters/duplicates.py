@@ -1,14 +1,14 @@
-"""Copies: the same transcript again, one that differs in a few words, turns that other rows teach
-already; the better row stays.
+"""The filter `duplicates`: drops the same transcript again, one that differs in a few words, and
+turns that other rows teach already; the better row stays.
 
 Better, in this order: a success before no verdict, a cut-off run, a failure; higher reward; nobody
-who wrote it had looked at gold; written
-by a model before scripts; fewer turns, fewer calls; then the lower trial number and the lower id,
-so that the order is total.
+who wrote it had looked at gold; written by a model before scripts; fewer turns, fewer calls; then
+the lower trial number and the lower id, so that the order is total.
 """
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 from pydantic import Field
@@ -17,53 +17,10 @@ from synth.schemas.filter import Cases, Filter, FilterSettings
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Authorship, Trajectory
 from synth.schemas.verdict import Verdict
-from synth.stats.minhash import LEAST_SIMILARITY, NearIndex, kept_first
+from synth.stats.minhash import LEAST_SIMILARITY, NearIndex, near_copies
 from synth.text.similarity import exact_key, shared_openings, shingles, spoken, turn_keys
 
-
-class Turns:
-    """Distinct turns by key; what was taught is held, and so is what is similar to it where a
-    `similarity` is given.
-    """
-
-    def __init__(self, near: NearIndex | None) -> None:
-        self._near = near
-        self._numbers: dict[bytes, int] = {}
-        self._taught: set[bytes] = set()
-
-    def added(self, key: bytes, words: list[str]) -> bytes:
-        """The key, its words remembered where they are to be compared."""
-        if self._near is not None and key not in self._numbers:
-            self._numbers[key] = len(self._near)
-            self._near.add(shingles(words))
-        return key
-
-    def close_adding(self) -> None:
-        """From here on turns are compared."""
-        if self._near is not None:
-            self._near.close_adding()
-
-    def holds(self, key: bytes) -> bool:
-        """Whether a better row has a turn of this key, or one that is similar."""
-        return key in self._taught or (
-            self._near is not None and bool(self._near.similar(self._numbers[key]))
-        )
-
-    def teach(self, keys: tuple[bytes, ...]) -> None:
-        """A row that stays has these turns."""
-        for key in keys:
-            if key not in self._taught:
-                self._taught.add(key)
-                if self._near is not None:
-                    self._near.open(self._numbers[key])
-
-    def forget(self) -> None:
-        """Nothing was taught yet."""
-        self._taught.clear()
-        if self._near is not None:
-            self._near.close_opened()
-
-
+# the best first: a run without a verdict may be a success, a cut-off one is none
 _OUTCOMES = (Outcome.SUCCESS, Outcome.UNKNOWN, Outcome.TRUNCATED, Outcome.FAILURE, Outcome.INVALID)
 
 
@@ -72,12 +29,10 @@ class DuplicatesConfig(FilterSettings):
     exact copies are dropped.
 
     `copied_turns`: share of its turns with loss that better rows hold word for word after the same
-    answer, from which on a row is dropped;
-    None: the share is only told. `turn_similarity`: from which on two turns count as the same one;
-    None: word for word only (1 KB of memory
-    per distinct turn otherwise). `across_outcomes: false` compares successes with successes only,
-    failures with failures, so that a success
-    and the failure beside it both stay.
+    answer, from which on a row is dropped; None: the share is only told. `turn_similarity`: from
+    which on two turns count as the same one; None: word for word only (1 KB of memory per distinct
+    turn otherwise). `across_outcomes: false` compares successes with successes only, failures with
+    failures, so that a success and the failure beside it both stay.
     """
 
     similarity: float | None = Field(default=0.8, ge=LEAST_SIMILARITY, le=1)
@@ -87,119 +42,134 @@ class DuplicatesConfig(FilterSettings):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """What is remembered of a trajectory: its rank among copies, the hash of all it says, and of
-    its turns.
+    """What is remembered of a trajectory: its rank among copies, the hash of all it says, and the
+    numbers of its turns that carry loss (equal turns have one number).
     """
 
     identity: str
     rank: tuple[object, ...]
-    outcome: str
     exact: bytes
-    turns: tuple[bytes, ...]
-    empty: bool
+    turns: tuple[int, ...]
+
+
+def _index(similarity: float | None) -> AbstractContextManager[NearIndex | None]:
+    """An index where something is to be compared, else None."""
+    return nullcontext() if similarity is None else NearIndex(similarity)
 
 
 async def duplicates(cases: Cases, config: DuplicatesConfig) -> Mapping[str, Verdict]:
     """Drop what a better row holds already: `exact`, `near`, `copied_turns`; undefined where a
     transcript has no turns.
     """
-    shared = shared_openings(
-        (c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening
-    )
+    # what stands before all tasks of an environment would make all of them near copies
+    openings = ((c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening)
+    shared = shared_openings(openings)
     verdicts: dict[str, Verdict] = {}
-    with NearIndex(config.similarity or 1.0) as index, ExitStack() as opened:
-        similarity = config.turn_similarity
-        turns = Turns(None if similarity is None else opened.enter_context(NearIndex(similarity)))
-        rows = []
-        for case in cases:
-            rows.append(_row(case.trajectory, turns))
-            if config.similarity is not None:
-                index.add(shingles(spoken(case.trajectory, shared)))
-        index.close_adding()
-        turns.close_adding()
-        order = sorted(
-            (at for at, row in enumerate(rows) if not row.empty), key=lambda at: rows[at].rank
-        )
-        for row in rows:
-            if row.empty:
+    groups: dict[str, list[int]] = {}
+    rows: list[_Row] = []
+    numbers: dict[bytes, int] = {}
+
+    with _index(config.similarity) as near, _index(config.turn_similarity) as near_turns:
+        # one pass over the corpus: only hashes, ranks and numbers are remembered
+        for trajectory in (case.trajectory for case in cases):
+            turns = []
+            for key, words in turn_keys(trajectory):
+                turns.append(numbers.setdefault(key, len(numbers)))
+                if near_turns is not None and turns[-1] == len(near_turns):
+                    near_turns.add(shingles(words))
+
+            if near is not None:
+                near.add(shingles(spoken(trajectory, shared)))
+
+            rank, exact = _rank(trajectory), exact_key(trajectory)
+            row = _Row(trajectory.trajectory_id, rank, exact, tuple(turns))
+
+            if trajectory.turns:
+                kind = "any" if config.across_outcomes else trajectory.outcome
+                groups.setdefault(kind, []).append(len(rows))
+            else:
                 verdicts[row.identity] = Verdict(None, "empty")
-        for kind in (
-            sorted({rows[at].outcome for at in order}) if not config.across_outcomes else [None]
-        ):
-            _judge(
-                rows,
-                [at for at in order if kind in (None, rows[at].outcome)],
-                index,
-                turns,
-                config,
-                verdicts,
-            )
+
+            rows.append(row)
+
+        for index in (near, near_turns):
+            if index is not None:
+                index.close_adding()
+
+        for group in groups.values():
+            group.sort(key=lambda at: rows[at].rank)
+            verdicts |= _judged(rows, group, near, near_turns, config.copied_turns)
+
     return verdicts
 
 
-def _judge(
-    rows: list[_Row],
-    order: list[int],
-    index: NearIndex,
-    taught: Turns,
-    config: DuplicatesConfig,
-    verdicts: dict[str, Verdict],
-) -> None:
-    """Decides on rows in order, best first."""
+def _copies(
+    rows: Sequence[_Row], order: Sequence[int], near: NearIndex | None
+) -> list[tuple[int, int, str, float]]:
+    """(copy, kept, reason, similarity) of rows in order, best first."""
+    # the first of equal transcripts in this order is the one that stays
     best: dict[bytes, int] = {}
-    distinct = []
-    copies: dict[int, int] = {}
+    firsts = [(at, best.setdefault(rows[at].exact, at)) for at in order]
+    found = [(at, kept, "exact", 1.0) for at, kept in firsts if at != kept]
 
-    def drop(document: int, kept: int, reason: str, score: float) -> None:
-        copies[kept] = copies.get(kept, 0) + 1
-        verdicts[rows[document].identity] = Verdict(
-            False, reason, score, {"of": rows[kept].identity}
-        )
+    if near is not None:
+        for at, kept, similarity in near_copies(near, best.values()):
+            found.append((at, kept, "near", similarity))
+        near.close_opened()
 
-    for at in order:
-        kept = best.setdefault(rows[at].exact, at)
-        if kept == at:
-            distinct.append(at)
-        else:
-            drop(at, kept, "exact", 1.0)
-    if config.similarity is not None:
-        kept_first(
-            index,
-            iter(distinct),
-            lambda document, kept, similarity: drop(document, kept, "near", similarity),
-        )
-        index.close_opened()
-    taught.forget()
-    for at in distinct:
-        if rows[at].identity in verdicts:
+    return found
+
+
+def _judged(
+    rows: Sequence[_Row],
+    order: Sequence[int],
+    near: NearIndex | None,
+    near_turns: NearIndex | None,
+    most_copied: float | None,
+) -> Iterator[tuple[str, Verdict]]:
+    """Decides on rows in order, best first: copies of a whole transcript, then turns that better
+    rows teach.
+    """
+    copies = _copies(rows, order, near)
+    for at, kept, reason, similarity in copies:
+        of = {"of": rows[kept].identity}
+        yield rows[at].identity, Verdict(False, reason, similarity, of)
+
+    counts = Counter(kept for _, kept, _, _ in copies)
+    dropped = {at for at, _, _, _ in copies}
+
+    # a row that goes teaches nothing, so only those that stay take a turn from the next
+    taught: set[int] = set()
+
+    for at in (at for at in order if at not in dropped):
+        row = rows[at]
+        share = _taught_share(row.turns, taught, near_turns)
+        if most_copied is not None and share >= most_copied:
+            yield row.identity, Verdict(False, "copied_turns", share)
             continue
-        turns = rows[at].turns
-        share = sum(taught.holds(key) for key in turns) / len(turns) if turns else 0.0
-        if config.copied_turns is not None and share >= config.copied_turns:
-            verdicts[rows[at].identity] = Verdict(False, "copied_turns", share)
-            continue
-        taught.teach(turns)
-        detail = {
-            "copied_turns": round(share, 4),
-            **({"copies": copies[at]} if at in copies else {}),
-        }
-        verdicts[rows[at].identity] = Verdict(
-            True, "best_of_copies" if at in copies else "unique", None, detail
-        )
+
+        if near_turns is not None:
+            for turn in set(row.turns) - taught:
+                near_turns.open(turn)
+
+        taught.update(row.turns)
+        told = {"copied_turns": round(share, 4)} | ({"copies": counts[at]} if counts[at] else {})
+        reason = "best_of_copies" if counts[at] else "unique"
+        yield row.identity, Verdict(True, reason, None, told)
+
+    if near_turns is not None:
+        near_turns.close_opened()
 
 
-def _row(trajectory: Trajectory, turns: Turns) -> _Row:
-    return _Row(
-        trajectory.trajectory_id,
-        rank(trajectory),
-        trajectory.outcome.value,
-        exact_key(trajectory),
-        tuple(turns.added(key, words) for key, words in turn_keys(trajectory)),
-        not trajectory.turns,
-    )
+def _taught_share(turns: Sequence[int], taught: set[int], near: NearIndex | None) -> float:
+    """The share of these turns that the rows that stay teach already, word for word or, with an
+    index, nearly so; 0 of none.
+    """
+    held = [turn in taught or (near is not None and bool(near.similar(turn))) for turn in turns]
+    return sum(held) / len(held) if held else 0.0
 
 
-def rank(trajectory: Trajectory) -> tuple[object, ...]:
+def _rank(trajectory: Trajectory) -> tuple[object, ...]:
     """The order of copies, the best first."""
     return (
         _OUTCOMES.index(trajectory.outcome),

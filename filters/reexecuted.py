@@ -1,5 +1,7 @@
-"""Keeps what can be done again: the trajectory executed a second time gives the same observations
-and the same verdict.
+"""The filter `reexecuted`: keeps what can be done again. The trajectory, executed a second time,
+gives the same observations and the same verdict.
+
+It is the only filter that opens environments; each trajectory has one of its own.
 """
 
 from pydantic import Field
@@ -20,53 +22,48 @@ class ReexecutedConfig(FilterSettings):
 
 
 async def reexecuted(case: Case, config: ReexecutedConfig) -> Verdict:
-    """Drop where the world answers otherwise or its check decides otherwise; undefined where there
-    is no world to ask.
+    """Drop where the environment answers otherwise or its check decides otherwise; undefined where
+    there is no environment to ask.
 
     A re-execution that breaks is no verdict on the trajectory: undefined, with the fault in the
-    detail. An environment that is not bound
-    here (`unbound`) is not opened, whatever the task says of it.
+    detail. An environment that is not bound here (`unbound`) is not opened, whatever the task says
+    of it.
     """
-    trajectory, task = case.trajectory, case.task
-    imported = trajectory.synthesizer == "import"
+    task = case.task
+
+    # what was imported may come without an environment, or without a check that could be asked
+    imported = case.trajectory.synthesizer == "import"
     if task is None or (imported and task.check is None):
         return Verdict(None, "no_world" if task is None else "no_check")
+
     try:
-        return _verdict(await _replayed(case, task, config))
+        found = (await _replayed(case, task, config.timeout_s)).first_difference
     except FaultError as error:
         return Verdict(None, "fault", detail={"fault": error.fault, "message": error.detail})
     except UnboundError as error:
         return Verdict(None, "unbound", detail={"message": str(error)})
     except ConfigError:
-        if imported:  # it was played where its world is
+        if imported:  # it was played where its environment is
             return Verdict(None, "no_world")
         raise
 
+    if found is None:
+        return Verdict(True, "same")
 
-async def _replayed(case: Case, task: Task, config: ReexecutedConfig) -> Replayed:
+    of_check = found.what in ("verdict", "final facts")
+    reason = "verdict_differs" if of_check else "observation_differs"
+    return Verdict(False, reason, detail={"turn": found.turn, "what": found.what})
+
+
+async def _replayed(case: Case, task: Task, timeout_s: float) -> Replayed:
+    """The trajectory done again in an environment of its own, which is closed whatever happens."""
     env = case.open_env(task.env, task.env_config)
     try:
         return await guard_async(
-            Fault.ENVIRONMENT,
-            "re-execution",
-            lambda: replay(env, task, case.trajectory),
-            config.timeout_s,
+            Fault.ENVIRONMENT, "re-execution", lambda: replay(env, task, case.trajectory), timeout_s
         )
     finally:
-        await guard_async(Fault.ENVIRONMENT, "close", env.close, config.timeout_s)
-
-
-def _verdict(replayed: Replayed) -> Verdict:
-    if replayed.matched:
-        return Verdict(True, "same")
-    difference = replayed.first_difference
-    assert difference is not None
-    reason = (
-        "verdict_differs"
-        if difference.what in ("verdict", "final facts")
-        else "observation_differs"
-    )
-    return Verdict(False, reason, detail={"turn": difference.turn, "what": difference.what})
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, timeout_s)
 
 
 FILTER = Filter(ReexecutedConfig, reexecuted, opens=True)

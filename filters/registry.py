@@ -3,7 +3,7 @@
 """
 
 FILTERS: dict[str, str] = {
-    "solved": "synth.filters.solved:FILTER",
+    "solved": "synth.filters.solved:solved",
     "attribution": "synth.filters.attribution.filter:FILTER",
     "reexecuted": "synth.filters.reexecuted:FILTER",
     "rubric": "synth.filters.rubric.filter:FILTER",
@@ -13,10 +13,10 @@ FILTERS: dict[str, str] = {
     "rank_surprisal": "synth.filters.rank_surprisal.within_task:FILTER",
     "provenance": "synth.filters.provenance:FILTER",
     "signals": "synth.filters.signals.signals:FILTER",
-    "efficiency": "synth.filters.signals.efficiency:FILTER",
+    "efficiency": "synth.filters.efficiency:FILTER",
     "waste": "synth.filters.waste:FILTER",
     "duplicates": "synth.filters.duplicates:FILTER",
     "contamination": "synth.filters.contamination:FILTER",
     "split": "synth.filters.split:FILTER",
-    "pdi": "synth.filters.pdi.filter:FILTER",
+    "pdi": "synth.filters.pdi:FILTER",
 }

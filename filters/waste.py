@@ -1,5 +1,7 @@
-"""Turns that a trajectory could have done without, as a column; drops only where the flow sets a
-share.
+"""The filter `waste`: turns that a trajectory could have done without, as a column; drops only
+where the flow sets a share.
+
+The kinds of waste are those of `synth.topology.waste`; here they need no other trials of the task.
 """
 
 from collections.abc import Sequence
@@ -10,7 +12,6 @@ from synth.engine.asking import SourceMeans
 from synth.schemas.filter import Case, Filter, FilterSettings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
-from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns
 from synth.topology.waste import waste_share, wasted
@@ -25,11 +26,14 @@ class WasteConfig(FilterSettings):
 async def measure(case: Case, config: WasteConfig, means: SourceMeans) -> Sequence[Measure]:
     """Distinct wasted turns over the agent's turns, with the turns by kind; undefined without
     turns.
+
+    Of failures too: the verdict alone tells them apart.
     """
     turns = agent_turns(case.trajectory)
     if not turns:
         return [Measure("waste_share", None, about={"why": "empty"})]
-    found = wasted(case.trajectory, trajectory_keys(case.trajectory), effectful_by_name)
+
+    found = wasted(case.trajectory, trajectory_keys(case.trajectory))
     return [Measure("waste_share", waste_share(found, turns), about={"turns": found})]
 
 
@@ -41,10 +45,12 @@ async def waste(case: Case, config: WasteConfig) -> Verdict:
     detail = measured.about
     if measured.value is None:
         return Verdict(None, "empty")
+
     if case.trajectory.outcome is not Outcome.SUCCESS:
         return Verdict(None, "no_success", measured.value, detail)
     if config.max_share is not None and measured.value > config.max_share:
         return Verdict(False, "wasteful", measured.value, detail)
+
     return Verdict(True, "wasteful" if measured.value else "lean", measured.value, detail)
 
 

@@ -2,7 +2,7 @@
 2601.14249; official `rsr_cal.py`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -27,44 +27,23 @@ class Sums(msgspec.Struct, frozen=True):
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(self.rank + other.rank, self.nll + other.nll, self.tokens + other.tokens)
 
-    @classmethod
-    def of(cls, turns: Sequence[tuple[float, float, int]]) -> tuple["Sums", ...]:
-        """Of each turn, as the measure `rsr` keeps them."""
-        return tuple(cls(*one) for one in turns)
-
     @property
     def ratio(self) -> float | None:
         """Sum of the ranks over the sum of the surprisals; None of no tokens."""
         return self.rank / max(self.nll, LEAST_SURPRISAL) if self.tokens else None
 
     @property
-    def mean_rank(self) -> float:
-        """Per token."""
-        return self.rank / self.tokens
-
-    @property
-    def mean_nll(self) -> float:
-        """Nats per token."""
-        return self.nll / self.tokens
+    def means(self) -> tuple[float, float]:
+        """Rank and nats per token."""
+        return self.rank / self.tokens, self.nll / self.tokens
 
 
 def summed(tokens: Iterable[TokenScore], max_rank: int = MAX_RANK) -> Sums:
-    """The sums of tokens, in their order."""
+    """The sums of tokens, in their order. A rank counts from 1, the likeliest token's."""
     rank, nll, count = 0, 0.0, 0
     for token in tokens:
         rank += min(token.rank, max_rank)
         nll -= token.logprob
         count += 1
+
     return Sums(float(rank), nll, count)
-
-
-def dataset_ratio(trajectories: Sequence[Sums]) -> float | None:
-    """Sum of the trajectories' mean ranks over the sum of their mean surprisals: a long one counts
-    as much as a short one.
-    """
-    scored = [one for one in trajectories if one.tokens]
-    if not scored:
-        return None
-    return sum(one.mean_rank for one in scored) / max(
-        sum(one.mean_nll for one in scored), LEAST_SURPRISAL
-    )

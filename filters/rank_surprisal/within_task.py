@@ -2,9 +2,8 @@
 the lowest ratio of its task.
 
 Within a task the spread of the ratio is small against its noise, so a choice is made only among
-candidates of two policies, or of many, and
-only where the difference is larger than the noise; the rest is a tie, `rsr_tie`, which the next
-criterion decides (rigor.md 10.1).
+candidates of two policies, or of many, and only where the difference is larger than the noise; the
+rest is a tie, `rsr_tie`, which the next criterion decides (rigor.md 10.1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,15 @@ from msgspec import to_builtins
 from synth.filters.rank_surprisal.measure import MEASURED, RSR, RankSurprisalConfig, measure
 from synth.filters.rank_surprisal.ratio import Sums
 from synth.schemas.errors import SynthError
-from synth.schemas.filter import Case, Filter, Measure
+from synth.schemas.filter import Case, Filter
+from synth.schemas.labels import given
 from synth.schemas.measures import Faulted, Ranked
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
 
 TIE = "rsr_tie"
 RESAMPLES = 400
+"""Of the turns of both trials, for the standard error of their difference."""
 LEAST_TURNS = 4
 """Scored turns below which resampling them shows no noise."""
 
@@ -42,9 +43,14 @@ class RankedTrial(msgspec.Struct, frozen=True):
     @property
     def ratio(self) -> float:
         """Of all its turns."""
-        ratio = sum(self.turns, Sums()).ratio
-        assert ratio is not None
-        return ratio
+        return _ratio(self.turns)
+
+
+def _ratio(turns: Sequence[Sums]) -> float:
+    """Of turns that were scored: each has at least one token."""
+    ratio = sum(turns, Sums()).ratio
+    assert ratio is not None
+    return ratio
 
 
 async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Mapping[str, Verdict]:
@@ -55,103 +61,99 @@ async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Map
     kept.
     """
     verdicts: dict[str, Verdict] = {}
-    candidates: list[RankedTrial] = []
+    scored: list[RankedTrial] = []
+
     for case in cases:
+        trajectory, identity = case.trajectory, case.trajectory.trajectory_id
         found = next(one for one in case.measures if one.metric == RSR)
         about: Ranked = found.about
+
         if about.fault is not None and not about.final:
             raise SynthError(
-                f"rank_surprisal: the student could not score {case.trajectory.trajectory_id}: "
-                f"{about.message}; what was scored is "
-                "kept: mend the server, and the same command goes on"
+                f"rank_surprisal: the student could not score {identity}: {about.message}; what "
+                "was scored is kept: mend the server, and the same command goes on"
             )
         if found.value is None:
-            verdicts[case.trajectory.trajectory_id] = Verdict(
-                None,
-                about.why or "fault",
-                detail=to_builtins(Faulted(fault=about.fault, message=about.message)),
-            )
-        else:
-            candidates.append(_candidate(case, found))
-    if not config.select:
-        return verdicts | {one.identity: Verdict(None, "scored", one.ratio) for one in candidates}
-    return verdicts | selected(candidates, config)
+            lost = to_builtins(Faulted(fault=about.fault, message=about.message))
+            verdicts[identity] = Verdict(None, about.why or "fault", detail=lost)
+            continue
 
+        turns = tuple(Sums(*turn) for turn in about.turns)
+        success = trajectory.outcome is Outcome.SUCCESS
+        who = (trajectory.policy, trajectory.model)
+        under = (given(about.weights_id), about.template_hash)
+        scored.append(RankedTrial(identity, who, success, turns, under))
 
-def _candidate(case: Case, found: Measure) -> RankedTrial:
-    about, trajectory = found.about, case.trajectory
-    who = (trajectory.policy, trajectory.model)
-    success = trajectory.outcome is Outcome.SUCCESS
-    return RankedTrial(
-        trajectory.trajectory_id,
-        who,
-        success,
-        Sums.of(about.turns),
-        (about.weights_id, about.template_hash),
-    )
+    if config.select:
+        return verdicts | selected(scored, config)
+
+    return verdicts | {one.identity: Verdict(None, "scored", one.ratio) for one in scored}
 
 
 def selected(scored: Sequence[RankedTrial], config: RankSurprisalConfig) -> dict[str, Verdict]:
     """Of each: kept where all others lie above it by more than the noise, dropped where it lies so
     above the lowest, else a tie.
+
+    `lowest_of_all` in the detail names whom the plain minimum over all scored trials would have
+    taken.
     """
-    solved = [one for one in scored if one.success]
-    candidates = solved if config.solved_first and solved else list(scored)
-    lowest_of_all = (
-        min(scored, key=lambda one: (one.ratio, one.identity)).identity if scored else None
-    )
-    verdicts = {one.identity: Verdict(None, "not_a_candidate", one.ratio) for one in scored}
+    order = sorted(scored, key=lambda one: (one.ratio, one.identity))
+    solved = [one for one in order if one.success]
+    candidates = solved if config.solved_first and solved else order
+    verdicts = {one.identity: Verdict(None, "not_a_candidate", one.ratio) for one in order}
     why = _no_choice(candidates, config)
+
     if why is not None:
-        told = {"why": why, "lowest_of_all": lowest_of_all}
+        told = {"why": why, "lowest_of_all": order[0].identity if order else None}
         return verdicts | {one.identity: Verdict(None, TIE, one.ratio, told) for one in candidates}
-    best = min(candidates, key=lambda one: (one.ratio, one.identity))
-    gaps = {
-        one.identity: (one.ratio - best.ratio, standard_error(best, one))
-        for one in candidates
-        if one is not best
-    }
+
+    # all are compared with the lowest: who lies above it by more than the noise goes
+    best, *others = candidates
+    gaps = {one.identity: (one.ratio - best.ratio, _error(best, one)) for one in others}
     above = {identity for identity, (gap, error) in gaps.items() if gap > config.errors * error}
+
     for one in candidates:
         gap, error = gaps.get(one.identity, (0.0, 0.0))
-        detail = {
-            "gap": gap,
-            "error": error,
-            "lowest": best.identity,
-            "lowest_of_all": lowest_of_all,
-        }
+        lowest = {"lowest": best.identity, "lowest_of_all": order[0].identity}
+        detail = {"gap": gap, "error": error, **lowest}
+        verdict = Verdict(None, TIE, one.ratio, {"why": "within_noise", **detail})
+
         if one.identity in above:
-            verdicts[one.identity] = Verdict(False, "higher_rsr", one.ratio, detail)
-        elif len(above) == len(candidates) - 1:
-            verdicts[one.identity] = Verdict(True, "lowest_rsr", one.ratio, detail)
-        else:
-            verdicts[one.identity] = Verdict(
-                None, TIE, one.ratio, {"why": "within_noise", **detail}
-            )
+            verdict = Verdict(False, "higher_rsr", one.ratio, detail)
+        elif len(above) == len(others):
+            verdict = Verdict(True, "lowest_rsr", one.ratio, detail)
+
+        verdicts[one.identity] = verdict
+
     return verdicts
 
 
 def _no_choice(candidates: Sequence[RankedTrial], config: RankSurprisalConfig) -> str | None:
-    """Why there is nothing to choose, or None."""
+    """Why there is nothing to choose, or None.
+
+    Many trials of one policy differ by chance: fewer than `least_candidates` of them must stand
+    beside one of another policy or model.
+    """
     if len(candidates) < 2:
         return "one_candidate"
     if len({one.under for one in candidates}) > 1:
         return "different_weights_or_templates"
     if len({one.policy for one in candidates}) < 2 and len(candidates) < config.least_candidates:
         return "few_of_one_policy"
+
     return "few_turns" if any(len(one.turns) < LEAST_TURNS for one in candidates) else None
 
 
-def standard_error(low: RankedTrial, high: RankedTrial) -> float:
-    """Of the difference of two ratios, by drawing the turns of both again with replacement."""
+def _error(low: RankedTrial, high: RankedTrial) -> float:
+    """The standard error of the difference of two ratios, by drawing the turns of both again with
+    replacement; the same whenever the two are compared.
+    """
     rng = Random(f"{low.identity} {high.identity}")
-    return pstdev([_redrawn(high, rng) - _redrawn(low, rng) for _ in range(RESAMPLES)])
 
+    def redrawn(trial: RankedTrial) -> float:
+        return _ratio(rng.choices(trial.turns, k=len(trial.turns)))
 
-def _redrawn(candidate: RankedTrial, rng: Random) -> float:
-    ratio = sum(rng.choices(candidate.turns, k=len(candidate.turns)), Sums()).ratio
-    assert ratio is not None
-    return ratio
+    return pstdev([redrawn(high) - redrawn(low) for _ in range(RESAMPLES)])
 
 
 FILTER = Filter(

@@ -1,24 +1,27 @@
 """The filter `rubric`: a judge answers a rubric's questions K times; it decides only where it was
 shown to agree with gold in this run.
+
+What it asks, how replies are read and when it may decide: docs/rubrics.md.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec import to_builtins
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, computed_field, field_validator, model_validator
 
-from synth.engine.asking import TOO_LONG, SourceMeans, told
+from synth.engine.asking import TOO_LONG, SourceMeans
+from synth.filters.judge import NoDrawsError, draws
 from synth.filters.rubric.algorithmic import RULES
 from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
-from synth.filters.rubric.scoring import Rating, enough, item_measure, overall, sampling_weight
+from synth.filters.rubric.scoring import Rating, item_measure, overall, sampling_weight
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Case, Cases, Filter, FilterResult, FilterSettings, Measure
 from synth.schemas.outcome import Outcome
 from synth.schemas.verdict import Verdict
-from synth.stats.agreement import Agreement, Item, agreement, line
+from synth.stats.agreement import Item, agreement, line
 
 
 class RubricConfig(FilterSettings):
@@ -37,7 +40,23 @@ class RubricConfig(FilterSettings):
     drop_below: dict[str, Answer] = Field(default_factory=dict)
     min_items: int = Field(default=50, ge=1)
     min_kappa: float = Field(default=0.4, ge=-1, le=1)
-    digest: str = ""
+
+    @cached_property
+    def found(self) -> Rubric:
+        """The rubric itself, read once: a file that changes while a run goes on changes nothing."""
+        return read_rubric(self.rubric)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def digest(self) -> str:
+        """What a rubric's file says, so that another text is judged anew."""
+        return content_hash(self.found.model_dump(mode="json"))
+
+    @property
+    def least(self) -> dict[str, float]:
+        """Item -> the least value that is kept, as its scale counts."""
+        judged = {item.name: item.scale for item in self.found.judged}
+        return {name: judged[name].value(answer) for name, answer in self.drop_below.items()}
 
     @field_validator("rubric")
     @classmethod
@@ -46,91 +65,74 @@ class RubricConfig(FilterSettings):
             read_rubric(name)
         except ConfigError as error:
             raise ValueError(str(error)) from error
+
         return name
 
     @model_validator(mode="after")
     def _of_the_rubric(self) -> "RubricConfig":
-        found = read_rubric(self.rubric)
-        for item in found.items:
+        rubric = self.found
+        for item in rubric.items:
             if isinstance(item, Computed) and item.rule not in RULES:
                 raise ValueError(
-                    f"rubric {found.name}: {item.name}: rule {item.rule!r} is not known; known: "
+                    f"rubric {rubric.name}: {item.name}: rule {item.rule!r} is not known; known: "
                     f"{', '.join(sorted(RULES))}"
                 )
+
+        judged = {item.name: item for item in rubric.judged}
         for name, least in self.drop_below.items():
-            judged = next((one for one in found.judged if one.name == name), None)
-            if judged is None:
-                raise ValueError(f"drop_below: {name} is no judged item of rubric {found.name}")
-            if judged.negative or least not in judged.scale.answers:
+            if name not in judged:
+                raise ValueError(f"drop_below: {name} is no judged item of rubric {rubric.name}")
+            if judged[name].negative or least not in judged[name].scale.answers:
                 raise ValueError(
                     f"drop_below.{name}: {least!r} is no answer that more of is better"
                 )
-        if self.drop_below and found.decides is None:
+
+        if self.drop_below and rubric.decides is None:
             raise ValueError(
-                f"drop_below: rubric {found.name} asks for no verdict on success, so its judge "
+                f"drop_below: rubric {rubric.name} asks for no verdict on success, so its judge "
                 "cannot be compared with gold"
             )
-        digest = content_hash(found.model_dump(mode="json"))
-        if self.digest not in ("", digest):
-            raise ValueError("digest: is computed, leave it out")
-        object.__setattr__(self, "digest", digest)
+
         return self
 
 
 async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Sequence[Measure]:
-    """Every item of one trajectory; a judge's fault is handed on as such, and asked again next
-    time.
+    """Every item of one trajectory, its score, and its weight where the rubric gives one.
+
+    A judge's fault is handed on as such, and asked again next time.
     """
-    rubric = read_rubric(config.rubric)
-    computed = {
-        item.name: RULES[item.rule](case) for item in rubric.items if isinstance(item, Computed)
-    }
-    measures = [
-        Measure(
-            f"{rubric.name}.{name}",
-            one.value,
-            about=Rating(reason=one.reason) if one.reason else None,
-        )
-        for name, one in computed.items()
-    ]
-    values: dict[str, float | None] = {name: one.value for name, one in computed.items()}
+    rubric = config.found
+    measures = []
+
+    for item in rubric.items:
+        if isinstance(item, Computed):
+            one = RULES[item.rule](case)
+            about = Rating(reason=one.reason) if one.reason else None
+            measures.append(Measure(f"{rubric.name}.{item.name}", one.value, about=about))
+
     if rubric.judged:
-        role = means.role(config.role)
-        extra = role.policy.sampling.get("extra") or {}
-        readings, unread = [], []
-        for draw in range(config.samples):
-            question = drawn(
-                rubric,
-                case,
-                draw,
-                temperature=config.temperature,
-                structured=config.structured,
-                extra=extra,
-            )
-            answer = await means.ask(config.role, question, partial(read, rubric))
-            if answer.value is not None:
-                readings.append(answer.value)
-            elif answer.fault is not None:
-                lost = (
-                    Rating(why=TOO_LONG)
-                    if answer.fault.context_overflow
-                    else told(answer.fault, Rating)
-                )
-                return [Measure(f"{rubric.name}.score", None, about=lost)]
-            elif answer.unreadable is None:
-                return []  # a ceiling kept it from being asked
-            else:
-                unread.append(answer.unreadable[:300])
-        if len(readings) < enough(config.samples):
-            message = f"{len(unread)} of {config.samples} answers could not be read: {unread[0]}"
-            fault = Rating(fault="judge", message=message)
-            return [Measure(f"{rubric.name}.score", None, about=fault)]
-        for item in rubric.judged:
-            found = item_measure(
-                rubric, item, [one.answers[item.name] for one in readings], config.samples, unread
-            )
-            values[item.name] = found.value
-            measures.append(found)
+        # a role's own extra settings stand; the form of the reply is added to them
+        drawing = partial(
+            drawn,
+            rubric,
+            case,
+            temperature=config.temperature,
+            structured=config.structured,
+            extra=means.role(config.role).policy.sampling.get("extra") or {},
+        )
+        questions = map(drawing, range(config.samples))
+        reader, too_long = partial(read, rubric), Rating(why=TOO_LONG)
+
+        try:
+            readings, unread = await draws(means, config.role, questions, reader, too_long)
+        except NoDrawsError as lost:
+            return lost.measures(f"{rubric.name}.score")
+
+        for judged in rubric.judged:
+            answers = [reading[judged.name] for reading in readings]
+            measures.append(item_measure(rubric, judged, answers, unread))
+
+    values = {one.metric.removeprefix(f"{rubric.name}."): one.value for one in measures}
     weight = sampling_weight(rubric, values)
     return [*measures, overall(rubric, values), *([weight] if weight is not None else [])]
 
@@ -138,76 +140,79 @@ async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Seque
 async def judge(cases: Cases, config: RubricConfig) -> FilterResult:
     """Keep and drop where the judge may decide; undefined, with the score, where it is a column
     only.
+
+    Beside the verdicts: a line per environment, and its agreement with gold as scores.
     """
-    rubric = read_rubric(config.rubric)
+    rubric = config.found
+
+    # what gold has decided tells how far the judge may be believed, environment by environment
     items: dict[str, list[Item]] = {}
+
     for case in cases:
-        accepts = _accepts(rubric, case)
-        if accepts is not None and case.trajectory.outcome in (Outcome.SUCCESS, Outcome.FAILURE):
-            gold = case.trajectory.outcome is Outcome.SUCCESS
-            items.setdefault(case.trajectory.env, []).append(
-                (case.trajectory.task_id, accepts, gold)
-            )
-    agreements = {
-        env: agreement(found, int(content_hash([config.digest, env], size=6), 16))
-        for env, found in sorted(items.items())
-    }
-    why_not = {
-        env: found.why_not(config.min_items, config.min_kappa) for env, found in agreements.items()
-    }
+        accepts, outcome = _accepts(rubric, case), case.trajectory.outcome
+        if accepts is not None and outcome in (Outcome.SUCCESS, Outcome.FAILURE):
+            item = (case.trajectory.task_id, accepts, outcome is Outcome.SUCCESS)
+            items.setdefault(case.trajectory.env, []).append(item)
+
+    notes, measures, deciding = [], {}, set()
+    for env, of_env in sorted(items.items()):
+        found = agreement(of_env, int(content_hash([config.digest, env], size=6), 16))
+        why_not = found.why_not(config.min_items, config.min_kappa)
+        notes.append(line(env, found, why_not))
+        measures[f"judge:{rubric.name}:{env}"] = found.measures(rubric.name)
+        deciding |= {env} if why_not is None else set()
+
     verdicts = {
-        case.trajectory.trajectory_id: _verdict(rubric, config, case, agreements, why_not)
+        case.trajectory.trajectory_id: _verdict(case, config, case.trajectory.env in deciding)
         for case in cases
-    }
-    notes = [line(env, found, why_not[env]) for env, found in agreements.items()]
-    measures = {
-        f"judge:{rubric.name}:{env}": found.measures(rubric.name)
-        for env, found in agreements.items()
     }
     return FilterResult(verdicts, notes, measures)
 
 
 def _accepts(rubric: Rubric, case: Case) -> bool | None:
-    """Whether the judge takes it for a success."""
-    if rubric.decides is None:
+    """Whether the judge takes it for a success; None where it was not asked, or gave no value.
+
+    An answer above the least accepted one is accepted too.
+    """
+    item, decides = rubric.deciding, rubric.decides
+    value = None if item is None else _value(rubric, case, item.name)
+    if item is None or decides is None or value is None:
         return None
-    item = next(one for one in rubric.judged if one.name == rubric.decides.item)
-    value = _value(rubric, case, item.name)
-    if value is None:
-        return None
-    least = min(item.scale.answers.index(answer) for answer in rubric.decides.accept)
-    return value >= (least if item.scale.choices else float(item.scale.answers[least]))
+
+    return value >= min(map(item.scale.value, decides.accept))
 
 
 def _value(rubric: Rubric, case: Case, item: str) -> float | None:
+    """Of an item, or of the whole (`score`)."""
     return next((one.value for one in case.measures if one.metric == f"{rubric.name}.{item}"), None)
 
 
-def _verdict(
-    rubric: Rubric,
-    config: RubricConfig,
-    case: Case,
-    agreements: dict[str, Agreement],
-    why_not: dict[str, str | None],
-) -> Verdict:
-    score = _value(rubric, case, "score")
+def _verdict(case: Case, config: RubricConfig, may_decide: bool) -> Verdict:
+    """A judge that may not decide gives a score and no verdict; so does a flow that drops
+    nothing.
+    """
+    score = _value(config.found, case, "score")
+
     abouts: list[Rating] = [one.about for one in case.measures if one.about is not None]
     fault = next((one for one in abouts if one.fault is not None), None)
+
     if fault is not None or not case.measures:
         return Verdict(None, "judge_fault", detail=to_builtins(fault) or {})
     if any(one.why == TOO_LONG for one in abouts):
         return Verdict(None, TOO_LONG)
     if not config.drop_below:
         return Verdict(None, "scored", score)
-    if case.trajectory.env not in agreements or why_not[case.trajectory.env] is not None:
+
+    if not may_decide:
         return Verdict(None, "judge_not_calibrated", score)
-    for name, least in config.drop_below.items():
-        item = next(one for one in rubric.judged if one.name == name)
-        value = _value(rubric, case, name)
+
+    for name, least in config.least.items():
+        value = _value(config.found, case, name)
         if value is None:
             return Verdict(None, f"{name}_undefined", score)
-        if value < (item.scale.answers.index(least) if item.scale.choices else float(least)):
+        if value < least:
             return Verdict(False, f"{name}_low", score)
+
     return Verdict(True, "above", score)
 
 
@@ -218,5 +223,5 @@ FILTER = Filter(
     about=Rating,
     measure=measure,
     measured=("digest", "samples", "temperature", "structured", "role"),
-    roles=lambda config: (config.role,) if read_rubric(config.rubric).judged else (),
+    roles=lambda config: (config.role,) if config.found.judged else (),
 )

@@ -6,23 +6,24 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from synth.schemas.errors import ConfigError
+from synth.schemas.filter import FilterSettings
 from synth.schemas.settings_error import explain
 from synth.schemas.strict_settings import strictly
 from synth.schemas.yaml_text import read_yaml
 
 Answer = str | int
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Weight = Annotated[float, Field(ge=0)]
 SHIPPED = files("synth") / "data" / "rubrics"
 
 
-class Scale(BaseModel):
+class Scale(FilterSettings):
     """Whole numbers from `low` to `high`, or named `choices` (worst first); what each means stands
     in the item's question.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     low: int = 1
     high: int = 5
@@ -34,6 +35,7 @@ class Scale(BaseModel):
             raise ValueError("choices: give two or more different ones")
         if not self.choices and self.low >= self.high:
             raise ValueError("low must be less than high")
+
         return self
 
     @property
@@ -41,55 +43,58 @@ class Scale(BaseModel):
         """All that may be answered, worst first."""
         return self.choices or tuple(range(self.low, self.high + 1))
 
+    def value(self, answer: Answer) -> float:
+        """Of an answer that is allowed: the number, or the position of the choice (0 = the
+        worst).
+        """
+        return float(self.choices.index(str(answer)) if self.choices else answer)
 
-class RubricVerdict(BaseModel):
+    def unit(self, value: float) -> float:
+        """A value as a share of the scale, from 0 (worst) to 1."""
+        low, high = (self.value(answer) for answer in (self.answers[0], self.answers[-1]))
+        return (value - low) / (high - low)
+
+
+class Judged(FilterSettings):
     """An item that the judge answers; `negative` where a high answer is bad."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: Name
     kind: Literal["judged"] = "judged"
     question: str = Field(min_length=1)
     scale: Scale = Scale()
-    weight: float = Field(default=1, ge=0)
+    weight: Weight = 1
     negative: bool = False
 
 
-class Computed(BaseModel):
+class Computed(FilterSettings):
     """An item that a rule computes, by its name in `synth.filters.rubric.algorithmic`; from 0 to
     1.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: Name
     kind: Literal["algorithmic"]
     rule: str
-    weight: float = Field(default=1, ge=0)
+    weight: Weight = 1
 
 
-Item = Annotated[RubricVerdict | Computed, Field(discriminator="kind")]
+Item = Annotated[Judged | Computed, Field(discriminator="kind")]
 
 
-class Decides(BaseModel):
+class Decides(FilterSettings):
     """The judged item that says whether the task was done, and the answers that say so: what is
     compared with gold.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     item: str
     accept: tuple[Answer, ...] = Field(min_length=1)
 
 
-class Rubric(BaseModel):
+class Rubric(FilterSettings):
     """`axes`: name -> items. `decides`: how the judge's view of success is read, where the rubric
     asks for one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: Name
     version: int = 1
     source: str = ""
     guidance: str = ""
@@ -99,52 +104,54 @@ class Rubric(BaseModel):
     @model_validator(mode="after")
     def _of_one_piece(self) -> "Rubric":
         names = [item.name for item in self.items]
-        if len(set(names)) != len(names):
-            raise ValueError(
-                f"axes: item {next(n for n in names if names.count(n) > 1)} stands there twice"
-            )
-        if self.decides is not None:
-            item = next((one for one in self.judged if one.name == self.decides.item), None)
-            if item is None:
-                raise ValueError(f"decides.item: {self.decides.item} is no judged item")
-            unknown = [answer for answer in self.decides.accept if answer not in item.scale.answers]
-            if unknown:
-                raise ValueError(f"decides.accept: {unknown[0]!r} is no answer of {item.name}")
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"axes: item {twice[0]} stands there twice")
+
+        if self.decides is None:
+            return self
+        if self.deciding is None:
+            raise ValueError(f"decides.item: {self.decides.item} is no judged item")
+
+        for answer in self.decides.accept:
+            if answer not in self.deciding.scale.answers:
+                raise ValueError(f"decides.accept: {answer!r} is no answer of {self.decides.item}")
+
         return self
 
     @property
-    def items(self) -> list[RubricVerdict | Computed]:
+    def items(self) -> list[Judged | Computed]:
         """All of all axes, in their order."""
         return [item for items in self.axes.values() for item in items]
 
     @property
-    def judged(self) -> list[RubricVerdict]:
+    def judged(self) -> list[Judged]:
         """Those that the judge answers."""
-        return [item for item in self.items if isinstance(item, RubricVerdict)]
+        return [item for item in self.items if isinstance(item, Judged)]
+
+    @property
+    def deciding(self) -> Judged | None:
+        """The item that `decides` names."""
+        wanted = None if self.decides is None else self.decides.item
+        return next((item for item in self.judged if item.name == wanted), None)
 
 
 def shipped() -> list[str]:
     """The names of the rubrics that come with the package."""
-    return sorted(
-        entry.name.removesuffix(".yaml")
-        for entry in SHIPPED.iterdir()
-        if entry.name.endswith(".yaml")
-    )
+    return sorted(Path(entry.name).stem for entry in SHIPPED.iterdir())
 
 
 def read_rubric(name: str) -> Rubric:
     """A shipped rubric by name, or a YAML file by its path. Raises `ConfigError`."""
+    place = SHIPPED / f"{name}.yaml" if name in shipped() else Path(name)
+    if not place.name.endswith((".yaml", ".yml")):
+        raise ConfigError(
+            f"rubric {name!r} is not known; known: {', '.join(shipped())}, or the path of a .yaml "
+            "file"
+        )
+
     try:
-        if name in shipped():
-            text = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
-        elif name.endswith((".yaml", ".yml")):
-            text = Path(name).read_text(encoding="utf-8")
-        else:
-            raise ConfigError(
-                f"rubric {name!r} is not known; known: {', '.join(shipped())}, or the path of a "
-                ".yaml file"
-            )
-        return strictly(Rubric, read_yaml(text, f"rubric {name}"))
+        return strictly(Rubric, read_yaml(place.read_text(encoding="utf-8"), f"rubric {name}"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"rubric {name}: cannot be read: {error}") from error
     except ValidationError as error:

@@ -1,20 +1,28 @@
-"""What calls and their answers say of a run: failures, loops, a world that gives out."""
+"""What calls and their answers say of a run.
 
+- `failure`: an answer that says what was wrong with a call.
+- `exhaustion`: an answer that says that the environment gives out: limits, timeouts, its network.
+- `loops`: the same call again (`retry`), the same tool with other arguments (`parameter_drift`), a
+  pattern of calls over and over (`oscillation`).
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from synth.filters.signals.patterns import ANSWERS, BAD_QUERY_WEAK
+from synth.filters.signals.patterns import ANSWERS
 from synth.filters.signals.rows import Signal, SignalRow
 from synth.text.pattern_set import PatternSet
 
 RUN = 3
 """Calls in a row that make a retry or a drift."""
-CYCLES = 3
-LONGEST_PATTERN = 5
-
-
+_ROUNDS = re.compile(r"(.{2,5}?)\1{2,}", re.DOTALL)
+"""Two to five calls, and the same at least twice more: an oscillation."""
+RECOVERED = "recovered"
+"""What is said of a failure that the agent made good."""
 _PATTERNS = PatternSet(
     {
+        # the name of a hit tells its kind: what stands behind the space tells patterns apart
         f"{category}.{kind} {at}": f"(?i){pattern}"
         for category, kinds in ANSWERS.items()
         for kind, found in kinds.items()
@@ -27,144 +35,122 @@ def execution(rows: Sequence[SignalRow], *, corrected: bool) -> Iterator[Signal]
     """Failures, loops and exhaustion.
 
     `corrected`: only answers that are errors count (a file that speaks of timeouts is none), a
-    failure after which the same tool answered
-    well is `recovered` and told with half its confidence, calls that only turn pages or are all
-    answered differently and without an error
-    are no drift, and a cycle must repeat its arguments as well.
+    failure after which the same tool answered well is `recovered` and told with half its
+    confidence, calls that only turn pages or are all answered differently and without an error are
+    no drift, and a cycle must repeat its arguments as well.
     """
-    yield from _answers(rows, corrected)
-    calls = [row for row in rows if row.role == "call"]
-    if len(calls) >= RUN:
-        yield from _loops(calls, _answers_by_call(rows), corrected)
-
-
-def _answers(rows: Sequence[SignalRow], corrected: bool) -> Iterator[Signal]:
     for place, row in enumerate(rows):
-        if row.role != "answer" or (corrected and not row.failed):
+        if row.role == "answer" and (row.failed or not corrected):
+            yield from _of_answer(rows, place, corrected)
+
+    calls = [row for row in rows if row.role == "call"]
+    yield from _runs(calls, _answers_by_call(rows) if corrected else None)
+    yield from _oscillation(calls, corrected)
+
+
+def _of_answer(rows: Sequence[SignalRow], place: int, corrected: bool) -> Iterator[Signal]:
+    """A failure and an exhaustion at most, each by the first kind that fits."""
+    row = rows[place]
+    hits = {name.partition(" ")[0] for name in _PATTERNS.hits(row.text)}
+
+    for category, kinds in ANSWERS.items():
+        kind = next((kind for kind in kinds if f"{category}.{kind}" in hits), None)
+        if kind is None:
             continue
-        hits = {name.partition(" ")[0] for name in _PATTERNS.hits(row.text)}
-        for category, kinds in ANSWERS.items():
-            kind = next((kind for kind in kinds if f"{category}.{kind}" in hits), None)
-            if kind is None:
-                continue
-            confidence = kinds[kind].confidence
-            if kind == "bad_query" and not any(
-                word in row.text.lower() for word in ("error", "invalid", "failed")
-            ):
-                confidence = BAD_QUERY_WEAK
-            mended = corrected and category == "failure" and _recovered(rows, place)
-            yield Signal(
-                f"{category}.{kind}",
-                row.at,
-                row.turn,
-                confidence / (2 if mended else 1),
-                "recovered" if mended else "",
-            )
+
+        # words that many answers have are weak evidence unless an error is spoken of
+        found, text = kinds[kind], row.text.lower()
+        confidence = found.confidence
+        if found.weak is not None and not any(word in text for word in found.words):
+            confidence = found.weak
+
+        mended = corrected and category == "failure" and _recovered(rows, place)
+        what = RECOVERED if mended else ""
+        yield row.signal(f"{category}.{kind}", what, confidence / (2 if mended else 1))
 
 
 def _recovered(rows: Sequence[SignalRow], place: int) -> bool:
-    """Whether a later call of the tool that failed was answered without an error."""
+    """Whether a later call of the tool that failed was answered without an error.
+
+    `place`: of the failure, whose call is the last one before it.
+    """
     failed = next((row.name for row in reversed(rows[:place]) if row.role == "call"), None)
     asked = ""
+
     for row in rows[place + 1 :]:
         if row.role == "call":
             asked = row.name
         elif row.role == "answer" and asked == failed and not row.failed:
             return True
+
     return False
 
 
 def _answers_by_call(rows: Sequence[SignalRow]) -> dict[int, SignalRow]:
-    """Calls, by row, with their answers; answers follow their turn's calls in order."""
+    """Calls, by row, with their answers; answers follow their turn's calls in order.
+
+    Whoever speaks ends a turn: what was not answered by then has no answer.
+    """
     found: dict[int, SignalRow] = {}
-    waiting: list[SignalRow] = []
+    waiting: list[int] = []
+
     for row in rows:
         if row.role == "call":
-            waiting.append(row)
-        elif row.role == "answer" and waiting:
-            found[waiting.pop(0).at] = row
-        elif row.role in ("agent", "human"):
+            waiting.append(row.at)
+        elif row.role != "answer":
             waiting.clear()
+        elif waiting:
+            found[waiting.pop(0)] = row
+
     return found
 
 
-def _loops(
-    calls: Sequence[SignalRow], answers: Mapping[int, SignalRow], corrected: bool
-) -> Iterator[Signal]:
-    retries: list[tuple[int, int]] = []
+def _runs(calls: Sequence[SignalRow], answers: Mapping[int, SignalRow] | None) -> Iterator[Signal]:
+    """Retries, and drifts that no retry lies in; with answers no drift where every call brought an
+    answer of its own, and none an error.
+    """
+    retried: set[int] = set()
+
     for _, group in groupby(calls, key=lambda call: (call.name, call.text)):
         run = list(group)
         if len(run) >= RUN:
-            retries.append((run[0].at, run[-1].at))
-            yield Signal(
-                "loops.retry", run[0].at, run[0].turn, 0.95, f"{run[0].name} {len(run)} times"
-            )
+            retried.update(call.at for call in run)
+            yield run[0].signal("loops.retry", f"{run[0].name} {len(run)} times", 0.95)
+
     for _, group in groupby(calls, key=lambda call: call.name):
         run = list(group)
-        distinct = {call.text for call in run}
-        if (
-            len(run) < RUN
-            or len(distinct) < 2
-            or any(run[0].at <= end and start <= run[-1].at for start, end in retries)
-        ):
+
+        # all equal is a retry, whose calls are no drift besides
+        same = len({call.text for call in run}) < 2 or any(call.at in retried for call in run)
+        if len(run) < RUN or same:
             continue
-        if not (corrected and _gets_on(run, answers)):
-            yield Signal(
-                "loops.parameter_drift",
-                run[0].at,
-                run[0].turn,
-                0.85,
-                f"{run[0].name} {len(run)} times",
-            )
-    yield from _oscillation(calls, corrected)
 
-
-def _gets_on(run: Sequence[SignalRow], answers: Mapping[int, SignalRow]) -> bool:
-    """Whether every call of a run brought an answer of its own, and none an error."""
-    told = [answers.get(call.at) for call in run]
-    return all(answer is not None and not answer.failed for answer in told) and len(
-        {a.text for a in told if a is not None}
-    ) == len(run)
+        told = [answers[call.at] for call in run if call.at in answers] if answers else []
+        distinct = {answer.text for answer in told if not answer.failed}
+        if len(distinct) < len(run):
+            yield run[0].signal("loops.parameter_drift", f"{run[0].name} {len(run)} times", 0.85)
 
 
 def _oscillation(calls: Sequence[SignalRow], corrected: bool) -> Iterator[Signal]:
     """Patterns of two to five calls with two and more names, three times in a row; the next is
     looked for behind the last.
+
+    Every distinct call is a character, so that a regular expression finds the rounds. As published,
+    calls of one tool are the same whatever their arguments.
     """
     steps = [(call.name, call.text if corrected else "") for call in calls]
+    letters = {step: chr(at) for at, step in enumerate(dict.fromkeys(steps))}
+    spelled = "".join(letters[step] for step in steps)
     at, last = 0, -1
-    while at + 2 * CYCLES <= len(steps):
-        found = next(
-            (
-                (length, cycles)
-                for length in range(2, LONGEST_PATTERN + 1)
-                if (cycles := _cycles(steps, at, length)) >= CYCLES
-            ),
-            None,
-        )
-        if found is None:
-            at += 1
-            continue
-        length, cycles = found
-        end = at + length * cycles - 1
-        if calls[at].at > last:
-            last = calls[end].at
-            yield Signal(
-                "loops.oscillation",
-                calls[at].at,
-                calls[at].turn,
-                0.9,
-                f"{length} calls {cycles} times",
-            )
-        at = end + 1 - length
 
+    while (found := _ROUNDS.search(spelled, at)) is not None:
+        first, length = calls[found.start()], len(found[1])
+        rounds = len(found[0]) // length
+        at = found.start() + 1
 
-def _cycles(steps: Sequence[tuple[str, str]], at: int, length: int) -> int:
-    """How often a pattern follows itself from a place on; 0 where it has one name only."""
-    pattern = steps[at : at + length]
-    if len(pattern) < length or len({name for name, _ in pattern}) < 2:
-        return 0
-    cycles = 1
-    while steps[at + cycles * length : at + (cycles + 1) * length] == pattern:
-        cycles += 1
-    return cycles
+        # one name over and over is a retry or a drift
+        if len({call.name for call in calls[found.start() :][:length]}) > 1:
+            at = found.end() - length
+            if first.at > last:
+                last = calls[found.end() - 1].at
+                yield first.signal("loops.oscillation", f"{length} calls {rounds} times", 0.9)

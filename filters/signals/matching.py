@@ -2,28 +2,29 @@
 is looked at once.
 
 A phrase matches where it stands in the message token by token, or the Jaccard similarity of the
-character trigrams is at least 0.65, or
-the cosine of the token counts at least 0.60. Both similarities are only worked out where their
-upper bounds allow a match.
+character trigrams is at least 0.65, or the cosine of the token counts at least 0.60.
 """
 
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from math import sqrt
+from itertools import chain
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from synth.text.pattern_set import PatternSet
 
 TRIGRAMS = 0.65
 COSINE = 0.60
+"""Similarities from which on a phrase matches."""
 LONGEST = 2000
 """Characters of a message; of longer ones the first fifth and the end."""
-_PUNCTUATION = string.punctuation
-_PLAIN = str.maketrans(
-    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-"}
-)
-_SLACK = 1e-9
+# typographic quotes and dashes as they are typed
+_PLAIN = str.maketrans("\u2019\u2018\u201c\u201d\u2013\u2014", "''\"\"--")
+Array = npt.NDArray[np.float64]
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -33,72 +34,81 @@ class Message(msgspec.Struct, frozen=True):
     tokens: tuple[str, ...]
 
 
-def cut(text: str) -> str:
-    """At most `LONGEST` characters."""
-    if len(text) <= LONGEST:
-        return text
-    head = LONGEST // 5
-    return f"{text[:head]} {text[len(text) - (LONGEST - head - 1) :]}"
-
-
 @lru_cache(maxsize=8192)
 def message(text: str) -> Message:
     """A text, prepared; kept for the next transcript that says the same."""
-    short = cut(text)
-    return Message(short, tokens_of(short))
+    if len(text) > LONGEST:
+        head = LONGEST // 5
+        text = f"{text[:head]} {text[len(text) - (LONGEST - head - 1) :]}"
+    return Message(text, _tokens(text))
 
 
-def tokens_of(text: str) -> tuple[str, ...]:
+def _tokens(text: str) -> tuple[str, ...]:
     """Words in lower case, punctuation at their ends aside."""
     words = text.translate(_PLAIN).lower().split()
-    return tuple(token for word in words if (token := word.strip(_PUNCTUATION)))
+    return tuple(token for word in words if (token := word.strip(string.punctuation)))
 
 
 def trigrams(text: str) -> frozenset[str]:
-    """Distinct runs of three characters."""
+    """Distinct runs of three characters, those across two words among them; of fewer than three
+    characters none.
+    """
     return frozenset(map("".join, zip(text, text[1:], text[2:], strict=False)))
 
 
-def without_punctuation(phrase: str) -> str:
-    """A phrase as its trigrams and token counts are taken."""
-    kept = "".join(
-        char
-        for char in phrase.translate(_PLAIN).lower()
-        if char.isalnum() or char == "_" or char.isspace()
-    )
-    return " ".join(kept.split())
+def _bare(phrase: str) -> str:
+    """A phrase as its trigrams and token counts are taken: without any punctuation, where a message
+    keeps what stands within its words.
+    """
+    spelled = phrase.translate(_PLAIN).lower()
+    kept = (char for char in spelled if char.isalnum() or char in "_ ")
+    return " ".join("".join(kept).split())
+
+
+class _Counts:
+    """Counts of something in every phrase, as a matrix [things, phrases]; `squares` are the sums of
+    their squares by phrase.
+
+    Of words for the cosine, of trigrams (each once) for the Jaccard similarity: a product gives the
+    dot product, or the number shared, for all phrases at once.
+    """
+
+    def __init__(self, phrases: Sequence[Iterable[str]]) -> None:
+        counted = [Counter(phrase) for phrase in phrases]
+        self._row = {thing: at for at, thing in enumerate(dict.fromkeys(chain(*counted)))}
+        table = [[counts[thing] for counts in counted] for thing in self._row]
+        self._counts: Array = np.array(table, np.float64)
+        self.squares: Array = (self._counts**2).sum(axis=0)
+
+    def dots(self, counts: Mapping[str, int]) -> Array:
+        """[phrases], of a message's counts with those of every phrase; what no phrase has adds
+        nothing.
+        """
+        known = [thing for thing in counts if thing in self._row]
+        weights = np.array([counts[thing] for thing in known], np.float64)
+        found: Array = weights @ self._counts[[self._row[thing] for thing in known]]
+        return found
 
 
 class Phrases:
-    """Lists of phrases by name."""
+    """Lists of phrases by name: what a message matches is worked out for all of them at once, as
+    products with matrices of counts.
+    """
 
     def __init__(self, lists: Mapping[str, Sequence[str]]) -> None:
-        self._texts: list[str] = []
-        self._list_of: list[str] = []
-        self._exact: dict[tuple[str, ...], list[int]] = {}
-        self._trigrams: list[frozenset[str]] = []
-        self._norms: list[float] = []
-        self._counts: dict[str, list[tuple[int, int]]] = {}
-        for name, phrases in lists.items():
-            for phrase in phrases:
-                self._add(name, phrase)
-        self._lengths = sorted({len(tokens) for tokens in self._exact})
-        self._largest = max(map(len, self._trigrams)) / TRIGRAMS + _SLACK
-        self._widest = max(len(tokens) for tokens in self._exact)
-        self._first = {tokens[0] for tokens in self._exact}
-        self._cached = lru_cache(maxsize=8192)(self._matched)
+        self._phrases = [(name, phrase) for name, found in lists.items() for phrase in found]
+        texts = [phrase for _, phrase in self._phrases]
+        bare = [_bare(phrase) for phrase in texts]
+        self._whole = PatternSet(
+            {str(at): f" {' '.join(_tokens(phrase))} " for at, phrase in enumerate(texts)}
+        )
 
-    def _add(self, name: str, phrase: str) -> None:
-        at = len(self._texts)
-        self._texts.append(phrase)
-        self._list_of.append(name)
-        self._exact.setdefault(tokens_of(phrase), []).append(at)
-        plain = without_punctuation(phrase)
-        self._trigrams.append(trigrams(plain))
-        counts = Counter(plain.split())
-        self._norms.append(sqrt(sum(count * count for count in counts.values())))
-        for token, count in counts.items():
-            self._counts.setdefault(token, []).append((at, count))
+        self._words = _Counts([phrase.split() for phrase in bare])
+        self._trigrams = _Counts([trigrams(phrase) for phrase in bare])
+
+        # more trigrams than these, and no phrase can have the share of them that a match needs
+        self._most_trigrams = self._trigrams.squares.max() / TRIGRAMS + 1
+        self._cached = lru_cache(maxsize=8192)(self._matched)
 
     def first(self, tokens: tuple[str, ...]) -> Mapping[str, str]:
         """List -> its first phrase that matches, for the lists that have one."""
@@ -109,47 +119,30 @@ class Phrases:
         self._cached.cache_clear()
 
     def _matched(self, tokens: tuple[str, ...]) -> Mapping[str, str]:
-        found = self._word_for_word(tokens) | self._by_words(tokens) | self._by_characters(tokens)
-        first: dict[str, str] = {}
-        for at in sorted(found):
-            first.setdefault(self._list_of[at], self._texts[at])
-        return first
+        """The phrases that match in one of the three ways; of a list the first is told."""
+        if not tokens:
+            return {}
 
-    def _word_for_word(self, tokens: tuple[str, ...]) -> set[int]:
-        found: set[int] = set()
-        for start, token in enumerate(tokens):
-            if token in self._first:
-                for length in self._lengths:
-                    found.update(self._exact.get(tokens[start : start + length], ()))
-        return found
-
-    def _by_words(self, tokens: tuple[str, ...]) -> set[int]:
-        counts = Counter(tokens)
-        norm = sum(count * count for count in counts.values())
-        shared = [
-            (count * count, token) for token, count in counts.items() if token in self._counts
-        ]
-        shared.sort(reverse=True)
-        if sum(square for square, _ in shared[: self._widest]) < COSINE * COSINE * norm - _SLACK:
-            return set()
-        dots: dict[int, int] = {}
-        for _, token in shared:
-            for at, count in self._counts[token]:
-                dots[at] = dots.get(at, 0) + count * counts[token]
-        length = sqrt(norm)
-        return {at for at, dot in dots.items() if dot / (length * self._norms[at]) >= COSINE}
-
-    def _by_characters(self, tokens: tuple[str, ...]) -> set[int]:
+        # tokens hold no space, so a phrase between spaces stands there token by token
         text = " ".join(tokens)
-        if len(trigrams(text[: 4 * int(self._largest)])) > self._largest:
-            return set()
-        mine = trigrams(text)
-        if not 0 < len(mine) <= self._largest:
-            return set()
-        found = set()
-        for at, theirs in enumerate(self._trigrams):
-            if min(len(mine), len(theirs)) >= TRIGRAMS * max(len(mine), len(theirs)) - _SLACK:
-                both = len(mine & theirs)
-                if both / (len(mine) + len(theirs) - both) >= TRIGRAMS:
-                    found.add(at)
-        return found
+        found = {int(at) for at in self._whole.hits(f" {text} ")}
+
+        counts = Counter(tokens)
+        length = np.sqrt(sum(count * count for count in counts.values()))
+        cosines = self._words.dots(counts) / (length * np.sqrt(self._words.squares))
+        found.update(np.flatnonzero(cosines >= COSINE).tolist())
+
+        # the beginning of a long message rules most of them out
+        mine = trigrams(text[: 4 * int(self._most_trigrams)])
+
+        if len(mine) <= self._most_trigrams:
+            mine = trigrams(text)
+            shared = self._trigrams.dots(dict.fromkeys(mine, 1))
+            both = len(mine) + self._trigrams.squares - shared
+            found.update(np.flatnonzero(shared / both >= TRIGRAMS).tolist())
+
+        first: dict[str, str] = {}
+        for name, phrase in (self._phrases[at] for at in sorted(found)):
+            first.setdefault(name, phrase)
+
+        return first

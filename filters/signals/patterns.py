@@ -1,4 +1,7 @@
-"""What signals are looked for by: phrases of people, expressions in answers (`signals.yaml`)."""
+"""What signals are looked for by: phrases of people, expressions in answers (`signals.yaml`).
+
+The file is read once, when the filter is first used.
+"""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -6,15 +9,23 @@ from importlib.resources import files
 import msgspec
 
 
-class PatternKind(msgspec.Struct, frozen=True):
-    """Expressions and the confidence of a match."""
+class AnswerKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Expressions and the confidence of a match; `weak` is the confidence where none of the `words`
+    stands in the answer.
+    """
 
     confidence: float
     patterns: tuple[str, ...]
+    weak: float | None = None
+    words: tuple[str, ...] = ()
 
 
 class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file, as it is written."""
+    """The file, as it is written.
+
+    `phrases`: kind -> phrases; `reach`, `whom`: what phrases of escalation are made of; openings:
+    how a message begins that agrees, or confirms; `kinds`: category -> its kinds.
+    """
 
     phrases: Mapping[str, tuple[str, ...]]
     reach: tuple[str, ...]
@@ -22,21 +33,23 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     positive_openings: tuple[str, ...]
     confirming_openings: tuple[str, ...]
     stop_words: str
-    failures: Mapping[str, PatternKind]
-    exhaustion: Mapping[str, PatternKind]
+    failures: Mapping[str, AnswerKind]
+    exhaustion: Mapping[str, AnswerKind]
+    kinds: Mapping[str, tuple[str, ...]]
 
 
 LISTS = msgspec.yaml.decode(
     (files("synth.filters.signals") / "signals.yaml").read_bytes(), type=Lists
 )
-PHRASES = {
-    **LISTS.phrases,
-    "escalation": (
-        *(f"{reach} {whom}" for whom in LISTS.whom for reach in LISTS.reach),
-        *LISTS.phrases["escalation"],
-    ),
-}
+
+# "talk to a manager" and all its kin would fill the file
+PHRASES = dict(LISTS.phrases)
+PHRASES["escalation"] = (
+    *(f"{reach} {whom}" for whom in LISTS.whom for reach in LISTS.reach),
+    *PHRASES["escalation"],
+)
 STOP_WORDS = frozenset(LISTS.stop_words.split())
 ANSWERS = {"failure": LISTS.failures, "exhaustion": LISTS.exhaustion}
-BAD_QUERY_WEAK = 0.6
-"""Of a bad query whose answer says neither error nor invalid nor failed."""
+
+KINDS = {category: kinds or tuple(ANSWERS[category]) for category, kinds in LISTS.kinds.items()}
+"""Category -> the kinds of it; of a message or an answer the first that fits is told."""

@@ -1,67 +1,74 @@
-"""The score of 0 to 100 that the counts of signals come to."""
+"""The score of 0 to 100 that the counts of signals come to.
+
+The weights are those of the published rules; what the score knows of success and failure on real
+trajectories stands in docs/filters.md.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.filters.signals.rows import Signal, SignalRow, severity
+from synth.filters.signals.execution import RECOVERED
+from synth.filters.signals.patterns import KINDS
+from synth.filters.signals.rows import Signal, SignalRow
 
-CATEGORIES = (
-    "misalignment",
-    "stagnation",
-    "disengagement",
-    "satisfaction",
-    "failure",
-    "loops",
-    "exhaustion",
-)
+# from so many points on
 _LABELS = ((75, "excellent"), (60, "good"), (40, "neutral"), (25, "poor"), (0, "severe"))
 _SATISFACTION = (0.0, 0.6, 0.8, 0.95)
+"""By count; from 3 on the last."""
+_SEVERITIES = (0, 1, 1, 2, 2, 3)
+"""By count; from 5 on the last."""
+_PENALTIES = {"failure": 8, "loops": 5, "exhaustion": 3}
 _MISALIGNED = 0.3
+"""Share of a person's messages."""
 
 
-class Quality(msgspec.Struct, frozen=True):
-    """`score` is None where nothing was said or answered that could tell; counts and severities by
-    category.
-    """
+class SignalsFound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the score stands on; counts and severities by category, `empty` without rows."""
 
-    score: float | None
     label: str
-    counts: dict[str, int]
-    severities: dict[str, int]
+    counts: Mapping[str, int] | None = None
+    severities: Mapping[str, int] | None = None
+    signals: tuple[Signal, ...] | None = None
 
 
-def quality(rows: Sequence[SignalRow], signals: Sequence[Signal], *, corrected: bool) -> Quality:
+def quality(
+    rows: Sequence[SignalRow], signals: Sequence[Signal], *, corrected: bool
+) -> tuple[float | None, SignalsFound]:
     """50, plus 20 for satisfaction, less disengagement, misalignment, stagnation, failures (8
     each), loops (5), exhaustion (3).
 
     0 where a person asked for somebody else or gave up, or where disengagement or stagnation is
-    severe. `corrected`: recovered failures
-    do not count, and a transcript with one message of a person and no answer of a tool has no
-    score, where the rule says 50.
+    severe. `corrected`: recovered failures do not count, and a transcript with one message of a
+    person and no answer of a tool has no score, where the rule says 50.
     """
-    counted = [signal for signal in signals if signal.what != "recovered"] if corrected else signals
+    # a failure that the agent made good is told, and costs nothing
+    counted = [signal for signal in signals if not (corrected and signal.what == RECOVERED)]
     counts = Counter(signal.category for signal in counted)
-    severities = {category: severity(counts[category]) for category in CATEGORIES}
+    severities = {category: _SEVERITIES[min(counts[category], 5)] for category in KINDS}
+
+    about = SignalsFound("severe", dict(counts), severities, tuple(signals))
+
     humans = sum(row.role == "human" for row in rows)
+
     if corrected and humans <= 1 and not any(row.role == "answer" for row in rows):
-        return Quality(None, "silent", dict(counts), severities)
-    kinds = {signal.kind for signal in counted}
-    if (
-        kinds & {"disengagement.escalation", "disengagement.quit"}
-        or max(severities["disengagement"], severities["stagnation"]) >= 3
-    ):
-        return Quality(0.0, "severe", dict(counts), severities)
-    score = (
-        50 + 20 * _SATISFACTION[min(counts["satisfaction"], 3)] - 10 * severities["disengagement"]
-    )
+        return None, replace(about, label="silent")
+
+    # whoever asks for somebody else, or gives up, was not served, whatever else was said
+    left = {"disengagement.escalation", "disengagement.quit"} & {one.kind for one in counted}
+    if left or max(severities["disengagement"], severities["stagnation"]) >= 3:
+        return 0.0, about
+
+    score = 50 + 20 * _SATISFACTION[min(counts["satisfaction"], 3)]
+    score -= 10 * severities["disengagement"]
     if humans and counts["misalignment"] / humans > _MISALIGNED:
         score -= 15
+
     if counts["stagnation"] > 2:
         score -= 8 * severities["stagnation"]
-    score -= 8 * counts["failure"] + 5 * counts["loops"] + 3 * counts["exhaustion"]
+
+    score -= sum(each * counts[category] for category, each in _PENALTIES.items())
     score = min(max(score, 0.0), 100.0)
-    return Quality(
-        score, next(label for least, label in _LABELS if score >= least), dict(counts), severities
-    )
+    return score, replace(about, label=next(name for least, name in _LABELS if score >= least))

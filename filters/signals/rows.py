@@ -3,7 +3,7 @@ calls, answers.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -12,13 +12,26 @@ from synth.schemas.canonical import canonical_json
 from synth.schemas.messages import SYSTEM_NAME
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
-SEVERITIES = (0, 1, 1, 2, 2, 3)
-"""By count; from 5 on the last."""
+Role = Literal["human", "agent", "call", "answer"]
+"""Whose row it is: what a person or the agent said, a call, what was answered to one."""
+LAST = 100
+"""Rows that are looked at: the last ones."""
+_CONTROL = re.compile(r"\s*#{2,}\s*[A-Z_ -]+\s*#{2,}\s*")
+_FAILING = re.compile(
+    r"\s*(?:error|traceback|exception|failed|invalid|unknown|http\s*[45]\d\d|[45]\d\d\b)"
+    r'|\s*\{\s*"(?:error|exception|errors)"\s*:\s*(?!null|""|\[\]|\{\}|false)',
+    re.IGNORECASE,
+)
+"""How an answer opens that is an error: by an error's words, or as an object whose first key is
+one.
+"""
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """`kind` is category and type (`disengagement.quit`); `at` the row, `turn` the trajectory's;
-    `what` is our words, never the text.
+    """One sign, and where it was seen.
+
+    `kind` is category and type (`disengagement.quit`); `at` the row, `turn` the trajectory's;
+    `what` is our words, never the text. `confidence`: from 0 to 1, as the rules have it.
     """
 
     kind: str
@@ -31,24 +44,6 @@ class Signal(msgspec.Struct, frozen=True):
     def category(self) -> str:
         """misalignment, stagnation, disengagement, satisfaction, failure, loops or exhaustion."""
         return self.kind.partition(".")[0]
-
-
-def severity(count: int) -> int:
-    """0 to 3."""
-    return SEVERITIES[min(count, len(SEVERITIES) - 1)]
-
-
-Role = Literal["human", "agent", "call", "answer"]
-LAST = 100
-"""Rows that are looked at: the last ones."""
-_CONTROL = re.compile(r"\s*#{2,}\s*[A-Z_ -]+\s*#{2,}\s*")
-_FAILING = re.compile(
-    r"\s*(?:error|traceback|exception|failed|invalid|unknown|http\s*[45]\d\d|[45]\d\d\b)",
-    re.IGNORECASE,
-)
-_FAILING_KEY = re.compile(
-    r'\s*\{\s*"(?:error|exception|errors)"\s*:\s*(?!null|""|\[\]|\{\}|false)', re.IGNORECASE
-)
 
 
 class SignalRow(msgspec.Struct, frozen=True):
@@ -65,53 +60,49 @@ class SignalRow(msgspec.Struct, frozen=True):
     name: str = ""
     failed: bool = False
 
+    def signal(self, kind: str, what: str, confidence: float = 1.0) -> Signal:
+        """One that is seen here."""
+        return Signal(kind, self.at, self.turn, confidence, what)
+
 
 def rows(trajectory: Trajectory, *, corrected: bool) -> list[SignalRow]:
-    """The last `LAST` rows. `corrected`: control signals of simulators (`###STOP###`) are nobody's
-    words, and what a world says in the
-    role of a user is an answer.
+    """The last `LAST` rows, in the order in which they came.
+
+    `corrected`: control signals of simulators (`###STOP###`) are nobody's
+    words, and what an environment says in the role of a user is an answer.
     """
     found: list[SignalRow] = []
-    for observation in trajectory.opening:
-        found += _heard(observation, len(found), None, corrected)
+
+    # an environment's system message is what the agent is told, and no person's word
+    def hear(observations: Iterable[Observation], turn: int | None) -> None:
+        for heard in observations:
+            text, told = heard.content, heard.source is Source.ENVIRONMENT
+            if told and heard.name == SYSTEM_NAME:
+                continue
+
+            if heard.source is Source.TOOL or (corrected and told):
+                failed = heard.error or _FAILING.match(text) is not None
+                found.append(SignalRow(len(found), turn, "answer", text, heard.name or "", failed))
+            elif not (corrected and _CONTROL.fullmatch(text)):
+                found.append(SignalRow(len(found), turn, "human", text))
+
+    hear(trajectory.opening, None)
     for turn in trajectory.turns:
         if turn.content:
             found.append(SignalRow(len(found), turn.index, "agent", turn.content))
+
         for call in turn.tool_calls:
             found.append(SignalRow(len(found), turn.index, "call", _arguments(call), call.name))
-        for observation in turn.observations:
-            found += _heard(observation, len(found), turn.index, corrected)
+
+        hear(turn.observations, turn.index)
+
     return found[-LAST:]
 
 
-def _heard(
-    observation: Observation, at: int, turn: int | None, corrected: bool
-) -> Iterator[SignalRow]:
-    text = observation.content
-    if observation.source is Source.ENVIRONMENT and observation.name == SYSTEM_NAME:
-        return
-    if observation.source is Source.TOOL or (
-        corrected and observation.source is Source.ENVIRONMENT
-    ):
-        yield SignalRow(
-            at,
-            turn,
-            "answer",
-            text,
-            observation.name or "",
-            observation.error or opens_like_an_error(text),
-        )
-    elif not (corrected and _CONTROL.fullmatch(text)):
-        yield SignalRow(at, turn, "human", text)
-
-
-def opens_like_an_error(text: str) -> bool:
-    """Whether an answer begins with an error's words, or is an object whose first key is one."""
-    return _FAILING.match(text) is not None or _FAILING_KEY.match(text) is not None
-
-
 def _arguments(call: ToolCall) -> str:
-    """Arguments in one order of keys; text where they are no JSON object."""
-    return (
-        call.arguments if call.parse_error is not None else canonical_json(call.parsed()).decode()
-    )
+    """Arguments in one order of keys, so that equal calls are equal text; as they stand where they
+    are no JSON object.
+    """
+    if call.parse_error is not None:
+        return call.arguments
+    return canonical_json(call.parsed()).decode()

@@ -13,7 +13,13 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.topology.volatile_fields import Asked, Compared, Field, tool_of, volatile_fields
+from synth.topology.nondeterminism.fields import (
+    Asked,
+    Compared,
+    Field,
+    nondeterministic_fields,
+    tool_of,
+)
 
 TIMEOUT_S = 300.0
 ASKING = 500
@@ -48,7 +54,9 @@ async def learned_fields(
             if task is not None:
                 tasks.append(task)
                 pairs += await _compared(run, trajectory, task)
-        found[world] = volatile_fields(pairs, Asked.by([*tasks, *_tasks_of(run, world, tasks_of)]))
+        found[world] = nondeterministic_fields(
+            pairs, Asked.by([*tasks, *_tasks_of(run, world, tasks_of)])
+        )
     return found
 
 

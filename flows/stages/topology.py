@@ -24,15 +24,14 @@ from synth.schemas.canonical import content_hash
 from synth.schemas.measures import Potentials
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
-from synth.text.provenance.effect import effectful_by_name
 from synth.topology.embeddings import Embed, kept_sentence_encoder, missing
 from synth.topology.graph import BASE
 from synth.topology.keys import Level
+from synth.topology.nondeterminism.fields import Field as NondeterministicField
+from synth.topology.nondeterminism.fields import as_masks
+from synth.topology.nondeterminism.masking import DEFAULTS, Nondeterminism
 from synth.topology.of_task import task_rows
 from synth.topology.semantic import SIMILARITY, merges
-from synth.topology.volatile import DEFAULTS, Volatile
-from synth.topology.volatile_fields import Field as VolatileField
-from synth.topology.volatile_fields import as_masks
 
 TRIALS_PER_SHARD = 1000
 VOLATILE = "volatile_field"
@@ -135,10 +134,10 @@ class TopologyStage:
             {identity for _, identities in shard.items for identity in identities}
         ):
             trials[trajectory.task_id].append(trajectory)
-        volatile = await self._volatile(run, stage_key)
+        nondeterminism = await self._nondeterminism(run, stage_key)
         level, usual = (
             self.config.level,
-            Volatile({**DEFAULTS, **self.config.masked}, self.config.generated),
+            Nondeterminism({**DEFAULTS, **self.config.masked}, self.config.generated),
         )
         merging = (
             partial(merges, embed=_embed(), threshold=self.config.similarity)
@@ -153,9 +152,8 @@ class TopologyStage:
                 task_rows,
                 task,
                 found,
-                effectful_by_name,
                 level=level,
-                volatile=volatile.get(found[0].env, usual) if found else usual,
+                nondeterminism=nondeterminism.get(found[0].env, usual) if found else usual,
                 group=self.config.group,
                 merging=merging,
             )
@@ -167,7 +165,7 @@ class TopologyStage:
             StageRef(self.name, stage_key), nodes=nodes, edges=edges, scores=scores, name=shard.name
         )
 
-    async def _volatile(self, run: Run, stage_key: str) -> dict[str, Volatile]:
+    async def _nondeterminism(self, run: Run, stage_key: str) -> dict[str, Nondeterminism]:
         """World -> what its answers are masked by, learned once and kept in the ledger; worlds that
         taught nothing are not in it.
         """
@@ -185,7 +183,7 @@ class TopologyStage:
                 for one in fields
             ]
             run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
-        return _as_volatile(_learned(run.ledger, stage_key), self.config)
+        return _as_nondeterminism(_learned(run.ledger, stage_key), self.config)
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Tasks, those with both outcomes, and how much the trials have in common."""
@@ -233,7 +231,7 @@ def _embed() -> Embed:
     return kept_sentence_encoder(state_folder())
 
 
-def masking_of(ledger: Ledger, task_id: str) -> Volatile:
+def masking_of(ledger: Ledger, task_id: str) -> Nondeterminism:
     """What the current flow's stage masks in the answers of a task's world; the defaults where no
     such stage ran.
     """
@@ -242,27 +240,28 @@ def masking_of(ledger: Ledger, task_id: str) -> Volatile:
             {"similarity"} - line.settings.keys()
         ):
             config = TopologySettings.model_validate({**line.settings, "level": "exact"})
-            usual = Volatile({**DEFAULTS, **config.masked}, config.generated)
-            masks = _as_volatile(_fields(ledger, line.stage_key), config)
+            usual = Nondeterminism({**DEFAULTS, **config.masked}, config.generated)
+            masks = _as_nondeterminism(_fields(ledger, line.stage_key), config)
             return masks.get(ledger.task_ids().get(task_id, ""), usual)
-    return Volatile()
+    return Nondeterminism()
 
 
-def _as_volatile(
-    fields: Iterable[tuple[str, VolatileField]], config: TopologySettings
-) -> dict[str, Volatile]:
+def _as_nondeterminism(
+    fields: Iterable[tuple[str, NondeterministicField]], config: TopologySettings
+) -> dict[str, Nondeterminism]:
     """World -> what its answers are masked by, for the worlds that taught something."""
-    found: dict[str, list[VolatileField]] = {}
+    found: dict[str, list[NondeterministicField]] = {}
     for world, field in fields:
         found.setdefault(world, []).append(field)
     masked = {**DEFAULTS, **config.masked}
     return {
-        world: Volatile(masked, config.generated, *as_masks(kept)) for world, kept in found.items()
+        world: Nondeterminism(masked, config.generated, *as_masks(kept))
+        for world, kept in found.items()
     }
 
 
-def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:
-    found = read(ledger, VolatileField, (VOLATILE,), stage_key=stage_key)
+def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, NondeterministicField]]:
+    found = read(ledger, NondeterministicField, (VOLATILE,), stage_key=stage_key)
     return sorted(
         {(row.subject_id, row.about) for row in found},
         key=lambda one: (one[0], msgspec.json.encode(one[1])),
@@ -270,7 +269,7 @@ def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:
 
 
 @lru_cache(maxsize=1)
-def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:
+def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, NondeterministicField]]:
     """The fields, once they are learned, for all shards: asked of the ledger once, since every
     shard makes its tables longer.
     """

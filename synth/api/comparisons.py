@@ -27,14 +27,13 @@ def graph(
     """A task's trials as one graph, as the stage `topology` found it: of the population with the
     most trials, or of one.
 
-    Nodes and edges carry `n` and `n_success`, counts of trials. Raises `ConfigError` where there is
-    none.
+    Nodes and edges carry `n` and `n_success`, counts of trials; nodes also say where they lie in
+    the graph (`between`, `loop`, `to_success`, `gate`: docs/topology.md). Raises `ConfigError`
+    where there is none.
     """
-    from synth.topology.graph_file import networkx_of
-    from synth.topology.stored_graph import graph_rows
+    from synth.topology.stored_graph import graph_rows, networkx_of
 
-    rows = graph_rows(stored(ledger), task_id, population)
-    return networkx_of(rows.nodes, rows.edges, rows.said)
+    return networkx_of(graph_rows(stored(ledger), task_id, population))
 
 
 def drawn_graph(
@@ -48,8 +47,7 @@ def drawn_graph(
     """The same graph as a file; `told` is given the other populations of the task, if there are
     any.
     """
-    from synth.topology.graph_file import as_json, graphml
-    from synth.topology.stored_graph import graph_rows
+    from synth.topology.stored_graph import as_json, graph_rows, graphml
 
     rows = graph_rows(stored(ledger), task_id, population)
     if rows.others:
@@ -66,7 +64,7 @@ def drawn_graph(
         opened = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
         style = f"<style>{PAGE}{STYLE}.graph {{ background: var(--page); }}</style>"
         return f"{opened}>{style}{body}\n".encode()
-    return (as_json if form == "json" else graphml)(rows.nodes, rows.edges, rows.said)
+    return (as_json if form == "json" else graphml)(rows)
 
 
 def explain_nodes(ledger: Ledger | Path | str, one: str, other: str) -> list[str]:

@@ -1,9 +1,11 @@
-"""How far a judge agrees with gold, on the run's own gold-decided trajectories: Cohen's kappa, and
-what it lets pass of the failures.
+"""How far a judge agrees with gold on the run's own gold-decided trajectories: Cohen's kappa, and
+the share of the failures that the judge accepts.
 """
 
 import random
 from collections.abc import Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 
 import msgspec
 
@@ -11,13 +13,14 @@ from synth.schemas.filter import Measure
 from synth.stats.intervals import clopper_pearson
 
 DRAWS = 500
+"""Of whole tasks, for the interval of kappa."""
 Item = tuple[str, bool, bool]
 """Task, whether the judge accepts, whether gold does."""
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """Of one environment. `kappa` is None where one of both says the same of all; intervals are 95
-    %.
+    """Of one environment. `kappa` is None where judge or gold says the same of all; intervals are
+    95 %.
     """
 
     items: int
@@ -33,19 +36,13 @@ class Agreement(msgspec.Struct, frozen=True):
 
     def measures(self, prefix: str) -> Sequence[Measure]:
         """As scores."""
-        low, high = self.false_accept_interval
         rate = self.false_accepts / self.failures if self.failures else None
+        kappa = {"interval": self.kappa_interval, "items": self.items}
+        accepts = {"interval": [*self.false_accept_interval], "failures": self.failures}
+
         return [
-            Measure(
-                f"{prefix}.kappa",
-                self.kappa,
-                about={"interval": self.kappa_interval, "items": self.items},
-            ),
-            Measure(
-                f"{prefix}.false_accepts",
-                rate,
-                about={"interval": [low, high], "failures": self.failures},
-            ),
+            Measure(f"{prefix}.kappa", self.kappa, about=kappa),
+            Measure(f"{prefix}.false_accepts", rate, about=accepts),
         ]
 
     def why_not(self, fewest: int, lowest_kappa: float) -> str | None:
@@ -56,20 +53,25 @@ class Agreement(msgspec.Struct, frozen=True):
             return "kappa is undefined: gold or the judge says the same of all"
         if self.kappa < lowest_kappa:
             return f"kappa {self.kappa:.2f} is below {lowest_kappa:g}"
+
         return None
 
 
 def kappa(items: Sequence[Item]) -> float | None:
-    """Cohen's kappa (1960) of two yes/no raters; None where chance alone gives full agreement."""
+    """Cohen's kappa (1960) of two yes/no raters; None where chance alone gives full agreement.
+
+    (agreed - chance) / (1 - chance), where `chance` is the agreement of two raters who say yes as
+    often as these, independently of each other.
+    """
     n = len(items)
     if n == 0:
         return None
+
     agreed = sum(judge == gold for _, judge, gold in items) / n
-    yes_judge, yes_gold = (
-        sum(judge for _, judge, _ in items) / n,
-        sum(gold for *_, gold in items) / n,
-    )
+    yes_judge = sum(judge for _, judge, _ in items) / n
+    yes_gold = sum(gold for *_, gold in items) / n
     chance = yes_judge * yes_gold + (1 - yes_judge) * (1 - yes_gold)
+
     return None if chance >= 1 else (agreed - chance) / (1 - chance)
 
 
@@ -82,34 +84,27 @@ def agreement(items: Sequence[Item], seed: int) -> Agreement:
 
 
 def _bootstrap(items: Sequence[Item], seed: int) -> tuple[float, float] | None:
-    by_task: dict[str, list[Item]] = {}
-    for item in items:
-        by_task.setdefault(item[0], []).append(item)
-    tasks = [by_task[name] for name in sorted(by_task)]
+    tasks = [list(found) for _, found in groupby(sorted(items), key=itemgetter(0))]
     if len(tasks) < 2:
         return None
+
     rng = random.Random(seed)
-    values = [
-        kappa([item for task in rng.choices(tasks, k=len(tasks)) for item in task])
-        for _ in range(DRAWS)
-    ]
-    known = sorted(value for value in values if value is not None)
-    return (
-        (known[int(0.025 * len(known))], known[min(len(known) - 1, int(0.975 * len(known)))])
-        if known
-        else None
-    )
+    drawn = [kappa([*chain(*rng.choices(tasks, k=len(tasks)))]) for _ in range(DRAWS)]
+    known = sorted(value for value in drawn if value is not None)
+
+    if not known:
+        return None
+
+    return known[int(0.025 * len(known))], known[int(0.975 * len(known))]
 
 
 def line(env: str, found: Agreement, why_not: str | None) -> str:
     """What the funnel says of it."""
     low, high = found.false_accept_interval
     shown = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
-    between = (
-        f" [{found.kappa_interval[0]:.2f}, {found.kappa_interval[1]:.2f}]"
-        if found.kappa_interval
-        else ""
-    )
+    if found.kappa_interval is not None:
+        shown += " [{:.2f}, {:.2f}]".format(*found.kappa_interval)
+
     accepts = f"accepts {found.false_accepts} of {found.failures} failures [{low:.0%}, {high:.0%}]"
     verdict = "may decide" if why_not is None else f"is a column only: {why_not}"
-    return f"{env}: kappa {shown}{between} on {found.items} gold-decided, {accepts}; {verdict}"
+    return f"{env}: kappa {shown} on {found.items} gold-decided, {accepts}; {verdict}"

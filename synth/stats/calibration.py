@@ -2,9 +2,8 @@
 target.
 
 The rate is a logistic curve that falls with the level; after each round the next one is played
-where the curve crosses the target
-(the adaptive logit design of Wu 1985, "Efficient sequential designs with binary data", with weak
-priors so that it exists from the start).
+where the curve crosses the target (the adaptive logit design of Wu 1985, "Efficient sequential
+designs with binary data", with weak priors so that it exists from the start).
 """
 
 import math
@@ -49,22 +48,23 @@ class Curve:
 
     def rate(self, level: float) -> float:
         """The expected pass rate."""
-        return _logistic(self.intercept + self.slope * (level - _CENTRE))
+        return float(logistic.share(self.intercept + self.slope * (level - _CENTRE)))
 
     def interval(self, level: float) -> tuple[float, float]:
         """The central 95 % of the pass rate (normal on the logit)."""
         at, (own, joint, of_slope) = level - _CENTRE, self.covariance
         logit = self.intercept + self.slope * at
         half = _Z95 * math.sqrt(own + 2 * at * joint + at * at * of_slope)
-        return _logistic(logit - half), _logistic(logit + half)
+        low, high = logistic.share(np.array([logit - half, logit + half]))
+
+        return float(low), float(high)
 
     def crossing(self, target: float) -> float:
         """The level from 0 to 1 where the rate takes the target, or the nearest."""
         if not 0 < target < 1:
             return 0.0 if target >= 1 else 1.0
-        return min(
-            1.0, max(0.0, _CENTRE + (math.log(target / (1 - target)) - self.intercept) / self.slope)
-        )
+        level = _CENTRE + (math.log(target / (1 - target)) - self.intercept) / self.slope
+        return min(1.0, max(0.0, level))
 
 
 def fitted(played: Sequence[LevelPlayed]) -> Curve:
@@ -76,6 +76,7 @@ def fitted(played: Sequence[LevelPlayed]) -> Curve:
     weights = logistic.fitted(design, passed, precision, means)
     (own, joint), (_, of_slope) = logistic.covariance(design, precision, weights).tolist()
     intercept, slope = weights.tolist()
+
     return Curve(intercept, min(slope, _GENTLEST_SLOPE), (own, joint, of_slope))
 
 
@@ -93,9 +94,6 @@ def round_levels(
         return []
     if number:
         return [(round(fitted(played).crossing(target), LEVEL_DIGITS), size)]
+
     counts = [size // FIRST_LEVELS + (at < size % FIRST_LEVELS) for at in range(FIRST_LEVELS)]
     return [(at / (FIRST_LEVELS - 1), count) for at, count in enumerate(counts)]
-
-
-def _logistic(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -2,10 +2,11 @@
 little.
 
 A classifier that sees nothing but length ranks all sides, chosen and rejected pooled, by it: its
-AUC is P(chosen longer) + P(equal) / 2
-over all (chosen, rejected) combinations, and 1 minus that where the shorter is chosen.
+AUC is P(chosen longer) + P(equal) / 2 over all (chosen, rejected) combinations, and 1 minus that
+where the shorter is chosen.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -25,6 +26,7 @@ class Lengths(msgspec.Struct, frozen=True):
 
     @property
     def direction(self) -> int:
+        """1 where the chosen side is the longer, -1 where it is the shorter, else 0."""
         return (self.chosen > self.rejected) - (self.chosen < self.rejected)
 
 
@@ -54,14 +56,14 @@ def balanced(pairs: Iterable[Lengths], most: float) -> list[Lengths]:
     """As many pairs as keep the AUC at or below `most`, in the order of their ids.
 
     Left out are pairs of the direction that there is too much of, those with the smallest ids
-    first: a sample of it, whatever by how much
-    they differ, since the largest differences (to ask or to act) are worth the most. Where no
-    sample of 20 holds, none is kept.
+    first: a sample of it, whatever by how much they differ, since the largest differences (to ask
+    or to act) are worth the most. Where no sample of 20 holds, none is kept.
     """
     every = sorted(pairs, key=lambda pair: pair.pair_id)
     told = length_auc(every)
     if told is None or told <= most:
         return every
+
     too_much = 1 if raw_auc(every) > 0.5 else -1
     leaning = [pair.pair_id for pair in every if pair.direction == too_much]
 
@@ -69,15 +71,12 @@ def balanced(pairs: Iterable[Lengths], most: float) -> list[Lengths]:
         gone = set(leaning[:count])
         return [pair for pair in every if pair.pair_id not in gone]
 
-    def leans(count: int) -> bool:
+    def balances(count: int) -> bool:
         left = without(count)
         longer = raw_auc(left) if left else 0.5
-        return (longer if too_much == 1 else 1 - longer) > most
+        return (longer if too_much == 1 else 1 - longer) <= most
 
-    low, high = 0, len(leaning)
-    while low < high:  # the fewest whose absence stops the leaning
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if leans(middle) else (low, middle)
-    left = without(low)
+    # the fewest whose absence stops the leaning
+    left = without(bisect_left(range(len(leaning)), True, key=balances))
     found = length_auc(left)
     return left if found is not None and found <= most else []

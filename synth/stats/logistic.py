@@ -19,23 +19,27 @@ def fitted(design: Array, labels: Array, precision: Array, mean: Array | float =
     def loss(weights: Array) -> tuple[float, Array]:
         odds, off = design @ weights, weights - mean
         value = np.logaddexp(0.0, odds).sum() - labels @ odds + precision @ (off * off) / 2
-        return float(value), design.T @ (_share(odds) - labels) + precision * off
+        return float(value), design.T @ (share(odds) - labels) + precision * off
 
     start = np.zeros(len(precision)) + mean
     found: Any = minimize(
         loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}
     )
     weights: Array = found.x
+
     return weights
 
 
 def covariance(design: Array, precision: Array, weights: Array) -> Array:
-    """Of the weights: the inverse curvature of the loss there."""
-    share = _share(design @ weights)
-    curvature: Array = (design.T * (share * (1 - share))) @ design + np.diag(precision)
+    """[weights, weights], of the weights: the inverse curvature of the loss there (Laplace)."""
+    rate = share(design @ weights)
+    curvature: Array = (design.T * (rate * (1 - rate))) @ design + np.diag(precision)
     return np.linalg.inv(curvature).astype(np.float64)
 
 
-def _share(odds: Array) -> Array:
-    found: Array = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+def share(odds: Array | float) -> Array:
+    """The share that log-odds stand for."""
+    from scipy.special import expit
+
+    found: Array = expit(odds)
     return found

@@ -36,9 +36,11 @@ def decide(successes_good: int, successes_bad: int, m: int) -> Verdict:
             f"{successes_good} and {successes_bad} successes of {m} per side: the test looks at "
             "2, 4, 6 and 8"
         )
+
     gap = successes_good - successes_bad
     if m in _ACCEPT_FROM and gap >= _ACCEPT_FROM[m]:
         return "accept"
+
     return "stop" if gap <= _STOP_UP_TO[m] else "more"
 
 

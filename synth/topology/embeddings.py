@@ -3,7 +3,7 @@ downloaded), each text once. Extra `embed`.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +24,9 @@ BATCH = 32
 AT_ONCE = 2048
 """Texts between two writes to the disk: what an interrupted run keeps."""
 _BF16_FLAGS = frozenset({"amx_bf16", "avx512_bf16"})
+_TABLE = """
+CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID
+"""
 
 
 def missing() -> str | None:
@@ -31,6 +34,7 @@ def missing() -> str | None:
     absent = [package for package in PACKAGES if find_spec(package) is None]
     if not absent:
         return None
+
     return (
         f"level semantic: {', '.join(absent)} not installed; pip install -c constraints.txt "
         "-e '.[embed]' (torch's CPU build)"
@@ -43,6 +47,7 @@ def processor_has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return False
+
     flags = next((line for line in lines if line.startswith("flags")), "")
     return not _BF16_FLAGS.isdisjoint(flags.split())
 
@@ -56,17 +61,22 @@ class SentenceEncoder:
         told = missing()
         if told is not None:
             raise ConfigError(told)
+
         self.dtype = "bfloat16" if processor_has_bf16() else "float32"
         self._model: Any = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """Texts in the order of their length, so that a batch holds equally long ones."""
-        if self._model is None:
-            self._model = self._load()
+        self._model = self._model or self._load()
         found = self._model.encode(
             list(texts), batch_size=BATCH, normalize_embeddings=False, show_progress_bar=False
         )
-        return _unit(np.asarray(found, np.float32))
+
+        # of unit length, so that a dot product is a cosine; a text without words stays zero
+        vectors = np.asarray(found, np.float32)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+
+        return (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
 
     def _load(self) -> Any:
         import torch
@@ -74,24 +84,22 @@ class SentenceEncoder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        dtype = getattr(torch, self.dtype)
         logging.disable_progress_bar()
+
         return SentenceTransformer(
             str(get_model_path()),
             device="cpu",
-            model_kwargs={"dtype": dtype},
+            model_kwargs={"dtype": getattr(torch, self.dtype)},
             local_files_only=True,
         )
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
 
 
 class Kept:
     """Embeddings kept on disk, by what was embedded: a text is embedded once on this machine,
     whatever run it comes from.
+
+    Several processes may share the file: both embed a text that neither has, and the first to write
+    is kept.
     """
 
     def __init__(self, embed: Embed, file: Path) -> None:
@@ -100,48 +108,39 @@ class Kept:
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """One row per text. Raises `ConfigError` where the file cannot be used."""
-        keys = [_key(text) for text in texts]
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._file, timeout=60)) as kept:
-                kept.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT "
-                    "NULL) WITHOUT ROWID"
-                )
-                known = dict(_read(kept, keys))
-                new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-                waiting = sorted(new, key=lambda key: (len(new[key]), new[key]))
-                for at in range(0, len(waiting), AT_ONCE):
-                    part = waiting[at : at + AT_ONCE]
-                    vectors = self._embed([new[key] for key in part])
-                    rows = [
-                        (key, vector.astype(np.float32).tobytes())
-                        for key, vector in zip(part, vectors, strict=True)
-                    ]
-                    with kept:
-                        kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-                    known |= dict(rows)
+                kept.execute(_TABLE)
+                new = {text for text in texts if _read(kept, text) is None}
+                self._add(kept, sorted(new, key=lambda text: (len(text), text)))
+                whole = b"".join(_read(kept, text) or b"" for text in texts)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
                 f"{self._file}: embeddings cannot be kept: {error}; delete it, or set "
                 "SYNTH_STATE_DIR elsewhere"
             ) from error
-        return (
-            np.stack([np.frombuffer(known[key], np.float32) for key in keys])
-            if keys
-            else np.zeros((0, 0), np.float32)
-        )
+
+        return np.frombuffer(whole, np.float32).reshape(len(texts), -1 if texts else 0)
+
+    def _add(self, kept: sqlite3.Connection, texts: Sequence[str]) -> None:
+        """Embeds texts, so many at once, and writes them."""
+        for at in range(0, len(texts), AT_ONCE):
+            part = texts[at : at + AT_ONCE]
+            vectors = self._embed(part).astype(np.float32)
+            rows = [(_key(text), row.tobytes()) for text, row in zip(part, vectors, strict=True)]
+            with kept:
+                kept.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
 
 def _key(text: str) -> bytes:
+    """128 bits of a text: no two of any run collide."""
     return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
 
 
-def _read(kept: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    for at in range(0, len(keys), 500):
-        part = keys[at : at + 500]
-        marks = ", ".join("?" * len(part))
-        yield from kept.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part)
+def _read(kept: sqlite3.Connection, text: str) -> bytes | None:
+    found = kept.execute("SELECT vector FROM vectors WHERE key = ?", [_key(text)]).fetchone()
+    return None if found is None else found[0]
 
 
 def kept_sentence_encoder(state: Path) -> Embed:

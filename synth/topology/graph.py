@@ -2,14 +2,13 @@
 followed what; cycles stay.
 
 Structure after TopoCurate (arXiv 2603.01714), which gives no formulas; identity and counts are our
-definition. Only base trials of one
-policy under one sampling count: retries, branches and injected runs are interventions, and say
-nothing about how often a turn is reached.
+definition. Only base trials of one policy under one sampling count: retries, branches and injected
+runs are interventions, and say nothing about how often a turn is reached.
 """
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +16,9 @@ from synth.schemas.canonical import content_hash
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.topology.keys import Level, TurnKeys
+
+if TYPE_CHECKING:
+    import networkx
 
 START, SUCCESS, FAILURE = "START", "SUCCESS", "FAILURE"
 BASE = frozenset({"rollout", "import"})
@@ -33,30 +35,18 @@ class GraphTrial(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
 
 
-class Count(msgspec.Struct):
-    """Trials that came by, and those of them that succeeded: each trial once, so that loops do not
-    inflate.
-    """
-
-    n: int = 0
-    n_success: int = 0
-
-    def add(self, success: bool) -> None:
-        """One more trial."""
-        self.n += 1
-        self.n_success += success
-
-
 class TaskGraph(msgspec.Struct, frozen=True):
-    """Counts by node and by edge; START before every first turn, SUCCESS or FAILURE after every
-    last one.
+    """Trials and the ways that they took: START before every first turn, SUCCESS or FAILURE after
+    every last one.
+
+    Nodes and edges of `ways` carry `n`, the trials that came by, and `n_success`, those of them
+    that succeeded; each trial counts once, so that loops do not inflate.
     """
 
     task_id: str
     level: Level
     trials: tuple[GraphTrial, ...]
-    nodes: Mapping[str, Count]
-    edges: Mapping[tuple[str, str], Count]
+    ways: "networkx.DiGraph[Any]"
 
     @property
     def mixed(self) -> bool:
@@ -65,32 +55,21 @@ class TaskGraph(msgspec.Struct, frozen=True):
         """
         return 0 < sum(trial.success for trial in self.trials) < len(self.trials)
 
-    def successors(self) -> dict[str, list[str]]:
-        """Node -> distinct nodes that followed it, in the order of their first appearance."""
-        found: dict[str, list[str]] = {}
-        for one, other in self.edges:
-            found.setdefault(one, []).append(other)
-        return found
-
     def singletons(self) -> float | None:
         """Share of the nodes that one trial alone visited; None without nodes."""
-        inner = [
-            count for node, count in self.nodes.items() if node not in (START, SUCCESS, FAILURE)
-        ]
-        return sum(count.n == 1 for count in inner) / len(inner) if inner else None
+        ends = (START, SUCCESS, FAILURE)
+        inner = [n for node, n in self.ways.nodes(data="n") if node not in ends]
+        return inner.count(1) / len(inner) if inner else None
 
 
 def is_donor(trajectory: Trajectory) -> bool:
     """Whether a trajectory is a trial of its task, with a verdict: nothing put in the policy's
-    place, nothing whispered.
+    place, no hidden guidance.
     """
-    base = (
+    return (
         trajectory.synthesizer in BASE
         and trajectory.parent_id is None
         and trajectory.guidance is None
-    )
-    return (
-        base
         and trajectory.outcome in COUNTED
         and not any(turn.injected for turn in trajectory.turns)
     )
@@ -100,6 +79,7 @@ def population(trajectory: Trajectory) -> str:
     """Who played it, how it was sampled and what it was shown first: trials of different
     populations are never counted together.
     """
+    # the name of a population is content: the same on every machine and in every run
     who = [
         trajectory.policy,
         trajectory.model,
@@ -113,52 +93,46 @@ def population(trajectory: Trajectory) -> str:
 def task_graph(
     task_id: str, paths: Iterable[tuple[Trajectory, Sequence[TurnKeys]]], level: Level = "exact"
 ) -> TaskGraph:
-    """The graph of trials of one task and one population. Raises `ValueError` for trajectories that
-    are no such trials.
+    """The graph of trials of one task and one population, each with its keys.
+
+    `level` says which turns are one node. Raises `ValueError` for trajectories that are no such
+    trials.
     """
     trials: list[GraphTrial] = []
     populations: set[str] = set()
+
     for trajectory, keys in paths:
+        identity, success = trajectory.trajectory_id, trajectory.outcome is Outcome.SUCCESS
         if trajectory.task_id != task_id or not is_donor(trajectory):
-            raise ValueError(f"trajectory {trajectory.trajectory_id} is no trial of task {task_id}")
+            raise ValueError(f"trajectory {identity} is no trial of task {task_id}")
+
         populations.add(population(trajectory))
-        trials.append(
-            GraphTrial(
-                trajectory.trajectory_id,
-                trajectory.outcome is Outcome.SUCCESS,
-                tuple(key.node(level) for key in keys),
-            )
-        )
+        trials.append(GraphTrial(identity, success, tuple(key.node(level) for key in keys)))
+
     if len(populations) > 1:
         raise ValueError(
             f"task {task_id}: trials of {len(populations)} policies, models or samplings make no "
             "one graph"
         )
+
     return graph_of(task_id, trials, level)
 
 
 def graph_of(task_id: str, trials: Sequence[GraphTrial], level: Level = "exact") -> TaskGraph:
-    """The graph of paths."""
-    nodes: dict[str, Count] = {}
-    edges: dict[tuple[str, str], Count] = {}
-    for trial in trials:
-        path = (START, *trial.nodes, SUCCESS if trial.success else FAILURE)
-        for node in dict.fromkeys(path):
-            nodes.setdefault(node, Count()).add(trial.success)
-        for edge in dict.fromkeys(itertools.pairwise(path)):
-            edges.setdefault(edge, Count()).add(trial.success)
-    return TaskGraph(task_id, level, tuple(trials), nodes, edges)
-
-
-def as_networkx(graph: TaskGraph) -> Any:
-    """A `networkx.DiGraph` with `n` and `n_success` on nodes and edges; `networkx.write_graphml`
-    takes it as it is.
-    """
+    """The graph of paths. Nodes and edges stand in the order of their first appearance."""
     import networkx
 
-    found = networkx.DiGraph(task_id=graph.task_id, level=graph.level)
-    for node, count in graph.nodes.items():
-        found.add_node(node, n=count.n, n_success=count.n_success)
-    for (one, other), count in graph.edges.items():
-        found.add_edge(one, other, n=count.n, n_success=count.n_success)
-    return found
+    # the counts are the attributes themselves: networkx measures and writes them as they are
+    ways = networkx.DiGraph(task_id=task_id, level=level)
+
+    for trial in trials:
+        path = (START, *trial.nodes, SUCCESS if trial.success else FAILURE)
+        networkx.add_path(ways, path)
+        visited = [ways.nodes[node] for node in set(path)]
+        taken = [ways[one][other] for one, other in set(pairwise(path))]
+
+        for about in (*visited, *taken):
+            about["n"] = about.get("n", 0) + 1
+            about["n_success"] = about.get("n_success", 0) + trial.success
+
+    return TaskGraph(task_id, level, tuple(trials), ways)

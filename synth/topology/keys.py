@@ -1,10 +1,11 @@
 """When two turns of different trials are the same: canonical keys of actions, observations and
 states (methods: our definition).
 
-`action_key`: tool and canonical arguments, reasoning left out; `observation_key`: the answer
-without its volatile spans; `state_key`: the
-world's own logical key where it gives one, else the observation and the last `history` turn keys;
-`turn_key`: action and observation.
+- `action_key`: tool and canonical arguments, reasoning left out.
+- `observation_key`: the answer without its nondeterministic spans.
+- `state_key`: the environment's own logical key where it gives one, else the observation and the
+  last `history` turn keys.
+- `turn_key`: action and observation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,22 +14,22 @@ from typing import Any, Literal
 import msgspec
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.trajectory import SampledBy, ToolCall, ToolSchema, Trajectory, Turn
-from synth.topology.volatile import Masking, Volatile
-from synth.topology.volatile_fields import tool_of
+from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory, Turn
+from synth.topology.nondeterminism.fields import tool_of
+from synth.topology.nondeterminism.masking import Masking, Nondeterminism
 
 CANON_VERSION = "1"
+"""Of these rules: graphs of two versions cannot be compared."""
 Level = Literal["exact", "state", "semantic"]
-"""How turns are merged: by action and observation, by the tools called and the world's logical
-state after them, or by what they say
-(`synth.topology.semantic`).
+"""How turns are merged: by action and observation, by the tools called and the logical state of the
+environment after them, or by what they say (`synth.topology.semantic`).
 """
 
 
 class TurnKeys(msgspec.Struct, frozen=True):
-    """The keys of one turn; `parts` are what they were made of, so that any merge can be explained.
-    `merged`: the node at level semantic,
-    where it holds turns of several keys.
+    """The keys of one turn; `parts` are what they were made of, so that any merge can be explained,
+    and `taken` is the turn itself. `merged`: the node at level semantic, where it holds turns of
+    several keys.
     """
 
     action: str
@@ -37,6 +38,7 @@ class TurnKeys(msgspec.Struct, frozen=True):
     turn: str
     tools: tuple[str, ...]
     parts: tuple[str, str]
+    taken: Turn
     merged: str | None = None
 
     def node(self, level: Level) -> str:
@@ -47,64 +49,64 @@ class TurnKeys(msgspec.Struct, frozen=True):
 
 
 def trajectory_keys(
-    trajectory: Trajectory, volatile: Volatile | None = None, history: int = 1
+    trajectory: Trajectory, nondeterminism: Nondeterminism | None = None, history: int = 1
 ) -> list[TurnKeys]:
     """One per turn that an agent took: canned turns are none.
 
-    `history` turns enter the state key where the world gives no logical key: 0 where an observation
-    shows the whole state.
+    `history` turns enter the state key where the environment gives no logical key: 0 where an
+    observation shows the whole state.
     """
-    masking = Masking(volatile or Volatile())
-    schemas = {
-        tool["function"]["name"]: tool["function"].get("parameters", {})
-        for tool in trajectory.tools
-        if "function" in tool
-    }
+    masking = Masking(nondeterminism or Nondeterminism())
+    functions = [tool["function"] for tool in trajectory.tools if "function" in tool]
+    schemas = {function["name"]: function.get("parameters", {}) for function in functions}
     for observation in trajectory.opening:
         masking.text(observation.as_given().content)  # identifiers that it shows are numbered first
+
     keys: list[TurnKeys] = []
     for turn in trajectory.turns:
-        if turn.sampled_by is SampledBy.CANNED:
-            continue
-        keys.append(_turn_keys(turn, schemas, masking, keys, history))
+        if turn.sampled_by is not SampledBy.CANNED:
+            past = [one.turn for one in keys[len(keys) - history :]] if history else []
+            keys.append(_turn_keys(turn, schemas, masking, past))
+
     return keys
 
 
 def _turn_keys(
-    turn: Turn,
-    schemas: Mapping[str, Any],
-    masking: Masking,
-    before: Sequence[TurnKeys],
-    history: int,
+    turn: Turn, schemas: Mapping[str, Any], masking: Masking, past: Sequence[str]
 ) -> TurnKeys:
     action = _action(turn, schemas, masking)
+
+    # as the environment gave them, before a fault was planted in what the agent was shown
     called = {call.call_id: call.name for call in turn.tool_calls}
-    given = [o.as_given() for o in turn.observations]
     observation = [
-        [o.source, o.error, masking.answer(tool_of(o, called), o.content)] for o in given
+        [given.source, given.error, masking.answer(tool_of(given, called), given.content)]
+        for given in (one.as_given() for one in turn.observations)
     ]
+
     action_key, observation_key = content_hash(action), content_hash(observation)
-    turn_key = content_hash([action_key, observation_key])
-    past = [keys.turn for keys in before[len(before) - history :]] if history else []
-    state_key = (
-        turn.state_key if turn.state_key is not None else content_hash([observation_key, past])
+    state = turn.state_key
+    return TurnKeys(
+        action_key,
+        observation_key,
+        state if state is not None else content_hash([observation_key, past]),
+        content_hash([action_key, observation_key]),
+        tuple(call.name for call in turn.tool_calls) or ("says",),
+        (msgspec.json.encode(action).decode(), msgspec.json.encode(observation).decode()),
+        turn,
     )
-    tools = tuple(call.name for call in turn.tool_calls) or ("says",)
-    parts = (msgspec.json.encode(action).decode(), msgspec.json.encode(observation).decode())
-    return TurnKeys(action_key, observation_key, state_key, turn_key, tools, parts)
 
 
 def _action(turn: Turn, schemas: Mapping[str, Any], masking: Masking) -> list[Any]:
-    """The calls; where there are none, what was said, letter case and white space aside."""
+    """The calls; where there are none, what was said, letter case and white space aside.
+
+    Text beside calls is left out: it is said to nobody, or says what the calls do.
+    """
     if not turn.tool_calls:
         return ["says", masking.text(turn.content or "").casefold()]
-    return [
-        [call.name, canonical_arguments(call, schemas.get(call.name, {}))]
-        for call in turn.tool_calls
-    ]
+    return [[call.name, _arguments(call, schemas.get(call.name, {}))] for call in turn.tool_calls]
 
 
-def canonical_arguments(call: ToolCall, parameters: ToolSchema) -> Any:
+def _arguments(call: ToolCall, parameters: Mapping[str, Any]) -> Any:
     """The arguments with the schema's defaults filled in, numbers in one form, strings without
     stray white space, sets in one order.
 
@@ -113,56 +115,47 @@ def canonical_arguments(call: ToolCall, parameters: ToolSchema) -> Any:
     """
     if call.parse_error is not None:
         return call.arguments
-    given = call.parsed()
-    properties = (
-        parameters.get("properties", {})
-        if isinstance(parameters.get("properties", {}), dict)
-        else {}
-    )
+
     filled = {
         name: schema["default"]
-        for name, schema in properties.items()
+        for name, schema in _mapping(parameters, "properties").items()
         if isinstance(schema, dict) and "default" in schema
     }
-    return {
-        name: _canonical(value, properties.get(name, {}))
-        for name, value in sorted({**filled, **given}.items())
-    }
+    return _canonical({**filled, **call.parsed()}, parameters)
+
+
+def _mapping(schema: Any, name: str) -> dict[str, Any]:
+    """What a schema says under a name; empty where that, or the schema itself, is no mapping."""
+    found = schema.get(name) if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _canonical(value: Any, schema: Any) -> Any:
+    """A value in the one form that all its spellings have, by what its schema says of it."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, float) and value.is_integer():
-        return int(value)
+        return int(value)  # JSON has one kind of number
     if isinstance(value, dict):
-        inner = schema.get("properties", {}) if isinstance(schema, dict) else {}
-        return {key: _canonical(item, inner.get(key, {})) for key, item in sorted(value.items())}
+        inner = _mapping(schema, "properties")
+        return {key: _canonical(value[key], inner.get(key)) for key in sorted(value)}
+
     if isinstance(value, list):
-        items = schema.get("items", {}) if isinstance(schema, dict) else {}
-        found = [_canonical(item, items) for item in value]
-        unordered = isinstance(schema, dict) and schema.get("uniqueItems") is True
-        return (
-            sorted(found, key=lambda item: msgspec.json.encode(item, order="deterministic"))
-            if unordered
-            else found
-        )
+        found = [_canonical(item, _mapping(schema, "items")) for item in value]
+        if isinstance(schema, dict) and schema.get("uniqueItems") is True:
+            found.sort(key=lambda item: msgspec.json.encode(item, order="deterministic"))
+        return found
+
     return value
 
 
 def explained(one: TurnKeys, other: TurnKeys) -> Iterator[str]:
     """Why two turns are, or are not, the same: a line for each key, with the parts where they
-    differ.
+    differ. A state has no parts: its key alone is shown.
     """
-    for what, equal in (
-        ("action", one.action == other.action),
-        ("observation", one.observation == other.observation),
-        ("state", one.state == other.state),
+    of_one, of_other = ((*keys.parts, keys.state) for keys in (one, other))
+    for what, part, other_part in zip(
+        ("action", "observation", "state"), of_one, of_other, strict=True
     ):
-        if equal:
-            yield f"{what}: equal"
-        elif what == "state":
-            yield f"state: {one.state} | {other.state}"
-        else:
-            at = ("action", "observation").index(what)
-            yield f"{what}: {one.parts[at]} | {other.parts[at]}"
+        equal = getattr(one, what) == getattr(other, what)
+        yield f"{what}: equal" if equal else f"{what}: {part} | {other_part}"

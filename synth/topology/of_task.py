@@ -3,14 +3,17 @@ waste.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Score
 from synth.schemas.trajectory import Trajectory
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import TaskGraph, is_donor, population, task_graph
 from synth.topology.keys import CANON_VERSION, Level, TurnKeys, trajectory_keys
+from synth.topology.nondeterminism.masking import Nondeterminism
 from synth.topology.potential import Potential, drops, potentials
 from synth.topology.semantic import Merges
 from synth.topology.step_credit import Credit, Path, alone, gigpo, graphgpo, salt
@@ -20,24 +23,24 @@ from synth.topology.task_measures import (
     strategic_heterogeneity,
 )
 from synth.topology.trajectory_measures import (
-    agent_turns,
     efficiency,
     excursions,
     process_kept,
     recovered,
     strategy,
 )
-from synth.topology.volatile import Volatile
 from synth.topology.waste import waste_share, wasted
 
-Effectful = Callable[[str], bool]
 Keyed = Sequence[tuple[Trajectory, list[TurnKeys]]]
 Merging = Callable[[Keyed], Merges]
 """Finds the turns of a task's trials that say the same, for level semantic."""
 
 
 class TaskRows(msgspec.Struct, frozen=True):
-    """Of one task: its graphs, one per population, and scores of its trials and of itself."""
+    """Of one task: its graphs, one per population, and scores of its trials and of itself.
+
+    What each metric means stands in docs/topology.md.
+    """
 
     nodes: list[Node]
     edges: list[Edge]
@@ -47,186 +50,182 @@ class TaskRows(msgspec.Struct, frozen=True):
 def task_rows(
     task_id: str,
     trials: Sequence[Trajectory],
-    effectful: Effectful,
     *,
     level: Level = "exact",
-    volatile: Volatile | None = None,
+    nondeterminism: Nondeterminism | None = None,
     group: int = 8,
     merging: Merging | None = None,
 ) -> TaskRows:
     """Rows for the trials of a task; those that are none (retries, branches, no verdict) are left
-    out. `group`: trials per task in RL.
+    out.
 
-    `merging` is needed at level semantic.
+    `level`: how turns are merged; `merging` is needed at level semantic. `nondeterminism`: what is
+    masked in answers before they are compared. `group`: trials per task in RL.
     """
     populations: dict[str, list[tuple[Trajectory, list[TurnKeys]]]] = {}
-    for trajectory in sorted(
-        trials, key=lambda one: (one.trial, one.trajectory_id)
-    ):  # workers commit them in whatever order
+
+    # in an order of their own: workers commit trials in whatever order
+    for trajectory in sorted(trials, key=lambda one: (one.trial, one.trajectory_id)):
         if is_donor(trajectory):
-            populations.setdefault(population(trajectory), []).append(
-                (trajectory, trajectory_keys(trajectory, volatile))
-            )
+            keys = trajectory_keys(trajectory, nondeterminism)
+            populations.setdefault(population(trajectory), []).append((trajectory, keys))
+
     rows = TaskRows([], [], [])
     for name, keyed in populations.items():
         if merging is not None:
             found = merging(keyed)
             rows.scores.extend(_merged(keyed, found))
             keyed = [(trajectory, found.applied(keys)) for trajectory, keys in keyed]
+
         graph = task_graph(task_id, keyed, level)
         rows.nodes.extend(_nodes(graph, name, keyed))
-        rows.edges.extend(
-            Edge(task_id, one, other, name, level, count.n, count.n_success)
-            for (one, other), count in graph.edges.items()
-        )
-        rows.scores.extend(_of_trials(graph, keyed, effectful))
-        rows.scores.extend(_of_task(graph, name, keyed, effectful, group))
+        for one, other, about in graph.ways.edges(data=True):
+            rows.edges.append(Edge(task_id, one, other, name, level, **about))
+
+        credits = _credits(keyed)
+        rows.scores.extend(_of_trials(graph, keyed, credits))
+        rows.scores.extend(_of_task(graph, name, keyed, group, credits["gigpo"]))
+
     return rows
 
 
 def _merged(keyed: Keyed, found: Merges) -> Iterator[Score]:
     """Of every turn that shares its node with other texts: how alike they are, and where to read
     the first of them.
+
+    Gives one score `merged` per such turn; its value is the similarity to that first text.
     """
-    first: dict[str, tuple[str, int]] = {}
-    for trajectory, keys in keyed:
-        for turn, key in zip(_turns(trajectory), keys, strict=True):
-            first.setdefault(key.turn, (trajectory.trajectory_id, turn))
-    for trajectory, keys in keyed:
-        for turn, key in zip(_turns(trajectory), keys, strict=True):
-            merge = found.by_turn.get(key.turn)
-            if merge is not None:
-                where = dict(zip(("trajectory_id", "turn"), first[merge.first], strict=True))
-                detail = {
-                    "node": merge.node,
-                    "with": where,
-                    "least": merge.least,
-                    "threshold": found.threshold,
-                }
-                yield Score(trajectory.trajectory_id, "merged", merge.similarity, turn, detail)
+    places = [(trajectory.trajectory_id, key) for trajectory, keys in keyed for key in keys]
+    first: dict[str, dict[str, object]] = {}
+    for identity, key in places:
+        first.setdefault(key.turn, {"trajectory_id": identity, "turn": key.taken.index})
 
-
-def _turns(trajectory: Trajectory) -> list[int]:
-    """The turns that an agent took, by their index."""
-    return [turn.index for turn in trajectory.turns if turn.sampled_by != "canned"]
+    for identity, key in places:
+        merge = found.by_turn.get(key.turn)
+        if merge is not None:
+            detail = {
+                "node": merge.node,
+                "with": first[merge.first],
+                "least": merge.least,
+                "threshold": found.threshold,
+            }
+            yield Score(identity, "merged", merge.similarity, key.taken.index, detail)
 
 
 def _nodes(graph: TaskGraph, name: str, keyed: Keyed) -> Iterator[Node]:
-    examples: dict[str, tuple[tuple[str, ...], str | None, int | None]] = {}
+    """Each node with a turn of its first trial as the example; START and the ends have none."""
+    examples: dict[str, dict[str, Any]] = {}
     for trajectory, keys in keyed:
-        for turn, key in zip(_turns(trajectory), keys, strict=True):
-            examples.setdefault(key.node(graph.level), (key.tools, trajectory.trajectory_id, turn))
-    for node, count in graph.nodes.items():
-        tools, identity, turn_index = examples.get(node, ((), None, None))
-        yield Node(
-            graph.task_id,
-            node,
-            name,
-            graph.level,
-            count.n,
-            count.n_success,
-            tools,
-            identity,
-            turn_index,
-        )
+        for key in keys:
+            where = {"trajectory_id": trajectory.trajectory_id, "turn": key.taken.index}
+            examples.setdefault(key.node(graph.level), {"tools": key.tools, **where})
+
+    for node, about in graph.ways.nodes(data=True):
+        example = examples.get(node, {})
+        yield Node(graph.task_id, node, name, graph.level, **about, **example)
 
 
-def _of_trials(graph: TaskGraph, keyed: Keyed, effectful: Effectful) -> Iterator[Score]:
-    fits = [
-        (trajectory, agent_turns(trajectory))
-        for trajectory, _ in keyed
-        if trajectory.outcome == "success" and process_kept(trajectory)
-    ]
+def _credits(keyed: Keyed) -> dict[str, list[Credit]]:
+    """By method, one credit per trial."""
     paths = [_path(trajectory, keys) for trajectory, keys in keyed]
-    credits: dict[str, list[Credit]] = {
-        "gigpo": gigpo(paths),
-        "graphgpo": graphgpo(paths),
-        "salt": salt(paths),
+    return {"gigpo": gigpo(paths), "graphgpo": graphgpo(paths), "salt": salt(paths)}
+
+
+def _path(trajectory: Trajectory, keys: Sequence[TurnKeys]) -> Path:
+    """A trial as the methods of step credit take it.
+
+    States are the environment's keys; what a turn was rewarded with is the trial's outcome at its
+    last turn, else nothing. Calls that were refused are invalid actions.
+    """
+    success = trajectory.outcome == "success"
+    states = (trajectory.opening_state_key or "opening", *(key.state for key in keys))
+    rewards = [0.0] * len(keys)
+    rewards[-1:] = [float(success)] if keys else []
+    invalid = sum(any(o.error for o in key.taken.observations) for key in keys)
+
+    return Path(states, tuple(key.action for key in keys), tuple(rewards), success, invalid)
+
+
+def _of_trials(graph: TaskGraph, keyed: Keyed, credits: dict[str, list[Credit]]) -> Iterator[Score]:
+    """What the graph says of each trial: one score a metric."""
+    # successes that broke the process are short for the wrong reason, and no yardstick
+    lengths = {
+        trajectory.trajectory_id: len(keys)
+        for trajectory, keys in keyed
+        if trajectory.outcome == "success" and process_kept(trajectory)
     }
-    for at, ((trajectory, keys), potential) in enumerate(
-        zip(keyed, potentials(graph), strict=True)
-    ):
+
+    for at, potential in enumerate(potentials(graph)):
+        trajectory, keys = keyed[at]
         identity = trajectory.trajectory_id
-        turns = _turns(trajectory)
-        nodes = [key.node(graph.level) for key in keys]
-        yield Score(
-            identity,
-            "potential",
-            potential.mean(),
-            detail={**_potential_detail(potential, turns), "nodes": nodes},
-        )
-        yield from (
-            Score(identity, "decisive_drop", potential.by_turn[place], turns[place])
-            for place in drops(potential)
-        )
-        others = [count for other, count in fits if other is not trajectory]
+        yield from _of_potential(trajectory, keys, potential, graph)
+
+        others = [length for other, length in lengths.items() if other != identity]
         yield Score(identity, "efficiency", efficiency(len(keys), others))
-        writes, reads = strategy(trajectory, effectful)
+
+        writes, reads = strategy(trajectory, effectful_by_name)
         yield Score(identity, "strategy", None, detail={"writes": writes, "reads": reads})
-        found = excursions(trajectory, keys, potential, effectful)
-        yield Score(
-            identity,
-            "recovered",
-            float(recovered(trajectory, found)),
-            detail={"excursions": msgspec.to_builtins(found)},
-        )
-        waste = wasted(trajectory, keys, effectful)
+
+        waste = wasted(trajectory, keys)
         yield Score(identity, "waste", waste_share(waste, len(keys)), detail=dict(waste))
+
+        turns = [key.taken.index for key in keys]
         for name, credit in credits.items():
             own = credit[at]
-            yield Score(
-                identity,
-                name,
-                own.episode,
-                detail={"turns": turns, "steps": own.steps, "groups": own.groups},
-            )
+            detail = {"turns": turns, "steps": own.steps, "groups": own.groups}
+            yield Score(identity, name, own.episode, detail=detail)
 
 
-def _potential_detail(potential: Potential, turns: Sequence[int]) -> dict[str, object]:
-    return {
+def _of_potential(
+    trajectory: Trajectory,
+    keys: Sequence[TurnKeys],
+    potential: Potential,
+    graph: TaskGraph,
+) -> Iterator[Score]:
+    """The potential of one trial, its falls, and what became of them."""
+    identity = trajectory.trajectory_id
+    turns = [key.taken.index for key in keys]
+    detail = {
         "turns": turns,
         "by_turn": potential.by_turn,
         "support": potential.support,
         "seen": potential.seen,
         "donors": potential.donors,
         "canon": CANON_VERSION,
+        "nodes": [key.node(graph.level) for key in keys],
     }
 
+    yield Score(identity, "potential", potential.mean(), detail=detail)
+    for place in drops(potential):
+        yield Score(identity, "decisive_drop", potential.by_turn[place], turns[place])
 
-def _path(trajectory: Trajectory, keys: Sequence[TurnKeys]) -> Path:
-    """States are the world's keys; what a turn was rewarded with is the trial's outcome at its last
-    turn, else nothing.
-    """
-    success = trajectory.outcome == "success"
-    opening = trajectory.opening_state_key or "opening"
-    states = (opening, *(key.state for key in keys))
-    rewards = tuple(float(success) if at == len(keys) - 1 else 0.0 for at in range(len(keys)))
-    turns = [turn for turn in trajectory.turns if turn.sampled_by != "canned"]
-    invalid = sum(any(o.error for o in turn.observations) for turn in turns)
-    return Path(states, tuple(key.action for key in keys), rewards, success, invalid)
+    found = excursions(keys, potential)
+    back = float(recovered(trajectory, found))
+    yield Score(identity, "recovered", back, detail={"excursions": msgspec.to_builtins(found)})
 
 
 def _of_task(
-    graph: TaskGraph, name: str, keyed: Keyed, effectful: Effectful, group: int
+    graph: TaskGraph,
+    name: str,
+    keyed: Keyed,
+    group: int,
+    credits: Sequence[Credit],
 ) -> Iterator[Score]:
-    trials, successes = len(graph.trials), sum(trial.success for trial in graph.trials)
+    """What the graph says of the task: one score a metric."""
+    trials = len(graph.trials)
+    successes = sum(trial.success for trial in graph.trials)
+    strategies = [strategy(one, effectful_by_name) for one, _ in keyed if one.outcome == "success"]
     detail = {"population": name, "trials": trials, "successes": successes}
-    strategies = [
-        strategy(trajectory, effectful)
-        for trajectory, _ in keyed
-        if trajectory.outcome == "success"
-    ]
-    yield Score(graph.task_id, "pass_rate", successes / trials, detail=detail)
-    yield Score(graph.task_id, "error_branch_ratio", error_branch_ratio(graph), detail=detail)
-    yield Score(
-        graph.task_id, "strategic_heterogeneity", strategic_heterogeneity(strategies), detail=detail
-    )
-    yield Score(
-        graph.task_id,
-        "mixed_group",
-        mixed_group_probability(successes, trials, group),
-        detail={**detail, "group": group},
-    )
-    yield Score(graph.task_id, "singletons", graph.singletons(), detail=detail)
-    credits = gigpo([_path(trajectory, keys) for trajectory, keys in keyed])
-    yield Score(graph.task_id, "step_singletons", alone(credits), detail=detail)
+    values = {
+        "pass_rate": successes / trials,
+        "error_branch_ratio": error_branch_ratio(graph),
+        "strategic_heterogeneity": strategic_heterogeneity(strategies),
+        "mixed_group": mixed_group_probability(successes, trials, group),
+        "singletons": graph.singletons(),
+        "step_singletons": alone(credits),
+    }
+
+    # the chance of a mixed group is one for a size of the group
+    for metric, value in values.items():
+        about = {**detail, "group": group} if metric == "mixed_group" else detail
+        yield Score(graph.task_id, metric, value, detail=about)

@@ -5,8 +5,8 @@ did that came by the same turn.
     i, p_D = their pass rate
 
 0 = no information, undefined where no donor came by. Our definition (rigor.md 8.1): with the
-trial's own outcome in it, or uncentred,
-the estimate holds the label (within-task AUROC .999 and .21 on pure noise; this one .49).
+trial's own outcome in it, or uncentred, the estimate holds the label (within-task AUROC .999 and
+.21 on pure noise; this one .49).
 """
 
 from collections.abc import Sequence
@@ -34,64 +34,44 @@ class Potential(msgspec.Struct, frozen=True):
 
     def mean(self, turns: int | None = None) -> float | None:
         """Over the first `turns` turns, or all; None where fewer than `SEEN` of them are known."""
-        part = self.by_turn if turns is None else self.by_turn[:turns]
+        part = self.by_turn[:turns]
         known = [value for value in part if value is not None]
-        return (
-            sum(known) / len(known) if part and known and len(known) >= SEEN * len(part) else None
-        )
+        return sum(known) / len(known) if known and len(known) >= SEEN * len(part) else None
 
 
 def potentials(graph: TaskGraph, kappa: float = KAPPA) -> list[Potential]:
     """One per trial, in their order."""
-    return [_potential(graph, trial, kappa, (trial,)) for trial in graph.trials]
+    return [potential(graph, trial, (trial,), kappa) for trial in graph.trials]
 
 
-def _potential(
-    graph: TaskGraph, trial: GraphTrial, kappa: float, left_out: Sequence[GraphTrial]
+def potential(
+    graph: TaskGraph, trial: GraphTrial, left_out: Sequence[GraphTrial], kappa: float = KAPPA
 ) -> Potential:
+    """Of one trial by the trials of the graph but some, of which it is one.
+
+    `left_out` is the trial alone, or a pair that is to be compared by the same donors.
+    """
     donors = len(graph.trials) - len(left_out)
-    successes = sum(other.success for other in graph.trials) - sum(
-        other.success for other in left_out
-    )
-    if donors < 1:
-        return Potential(
-            trial.trajectory_id, 0, None, (None,) * len(trial.nodes), (0,) * len(trial.nodes), 0.0
-        )
-    rate = successes / donors
+    successes = sum(one.success for one in graph.trials) - sum(one.success for one in left_out)
+    rate = successes / donors if donors else 0.0
+
+    # a trial counts once at a node, however often it came by
+    visited = [(one.success, set(one.nodes)) for one in left_out]
+
     values: list[float | None] = []
     support: list[int] = []
-    visited = [(other, set(other.nodes)) for other in left_out]
+
     for node in trial.nodes:
-        count = graph.nodes[node]
-        there = [other for other, nodes in visited if node in nodes]
-        n, s = count.n - len(there), count.n_success - sum(other.success for other in there)
+        there = [success for success, nodes in visited if node in nodes]
+        about = graph.ways.nodes[node]
+        n, n_success = about["n"] - len(there), about["n_success"] - sum(there)
         support.append(n)
-        values.append((s + kappa * rate) / (n + kappa) - rate if n else None)
-    seen = sum(value is not None for value in values) / len(values) if values else 0.0
-    return Potential(trial.trajectory_id, donors, rate, tuple(values), tuple(support), seen)
+        values.append((n_success + kappa * rate) / (n + kappa) - rate if n else None)
 
-
-def pairwise(
-    graph: TaskGraph, turns: int | None = None, kappa: float = KAPPA
-) -> list[tuple[float, float]]:
-    """For each success and failure of the task, both mean potentials by the same donors: all trials
-    but those two.
-
-    Comparing trials by `potentials` favours failures where there are few trials, for each of the
-    two is a donor of the other; with
-    both left out, noise ranks them at .5 whatever the number of trials (leave-pair-out, Airola et
-    al. 2011). Pairs of which one has
-    no potential are left out.
-    """
-    found = []
-    for good in (trial for trial in graph.trials if trial.success):
-        for bad in (trial for trial in graph.trials if not trial.success):
-            means = [
-                _potential(graph, trial, kappa, (good, bad)).mean(turns) for trial in (good, bad)
-            ]
-            if means[0] is not None and means[1] is not None:
-                found.append((means[0], means[1]))
-    return found
+    seen = sum(n > 0 for n in support) / len(support) if support else 0.0
+    return Potential(
+        trial.trajectory_id, donors, rate if donors else None, tuple(values), tuple(support), seen
+    )
 
 
 def drops(potential: Potential, by: float = 0.25, support: int = 2) -> Sequence[int]:
@@ -102,10 +82,11 @@ def drops(potential: Potential, by: float = 0.25, support: int = 2) -> Sequence[
     """
     found: list[int] = []
     last = 0.0
+
     for turn, (value, n) in enumerate(zip(potential.by_turn, potential.support, strict=True)):
-        if value is None or n < support:
-            continue
-        if last - value >= by:
-            found.append(turn)
-        last = value
+        if value is not None and n >= support:
+            if last - value >= by:
+                found.append(turn)
+            last = value
+
     return found

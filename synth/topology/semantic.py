@@ -2,11 +2,9 @@
 set of tools (our definition).
 
 Only the wording of free text may differ. Turns of other tools, of answers with another error mark,
-with another value of fewer than three
-words anywhere, with other numbers, codes, names or denials in their texts, or with other logical
-states of the world after them, are never
-one, however similar they are: to an encoder, flights from ATL and from LAX are nearly the same
-(.98).
+with another value of fewer than three words anywhere, with other numbers, codes, names or denials
+in their texts, or with other logical states of the environment after them, are never one, however
+similar they are: to an encoder, flights from ATL and from LAX are nearly the same (.98).
 """
 
 import re
@@ -18,13 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.trajectory import SampledBy, Trajectory, Turn
-from synth.topology.embeddings import Embed
+from synth.schemas.trajectory import Trajectory
+from synth.topology.embeddings import Embed, Vectors
 from synth.topology.keys import TurnKeys
+from synth.topology.nondeterminism.masking import json_in
 
 PIECE = 500
 """Characters that are embedded together: MiniLM reads 256 tokens and drops the rest."""
 SIMILARITY = 0.9
+DIGITS = 4
+"""Of similarities: float32 says no more."""
 WORDS = 3
 """A value of fewer words is a name, a code or a choice, and is compared to the letter."""
 _FIXED = re.compile(
@@ -48,8 +49,10 @@ class Merge(msgspec.Struct, frozen=True):
 
 
 class Merges(msgspec.Struct, frozen=True):
-    """Turn key -> its merge, for the turns whose node holds more than one text; `threshold` is what
-    all of them reach.
+    """The turns of a task's trials that share their nodes.
+
+    `by_turn`: turn key -> its merge, for the turns whose node holds more than one text; `threshold`
+    is what all of them reach.
     """
 
     threshold: float
@@ -57,12 +60,8 @@ class Merges(msgspec.Struct, frozen=True):
 
     def applied(self, keys: Sequence[TurnKeys]) -> list[TurnKeys]:
         """The keys with their nodes."""
-        return [
-            msgspec.structs.replace(key, merged=self.by_turn[key.turn].node)
-            if key.turn in self.by_turn
-            else key
-            for key in keys
-        ]
+        found = {turn: merge.node for turn, merge in self.by_turn.items()}
+        return [msgspec.structs.replace(key, merged=found.get(key.turn)) for key in keys]
 
 
 def merges(
@@ -74,50 +73,76 @@ def merges(
     in.
 
     Similarity of two turns = the least cosine over their pieces, action and answers, in order;
-    turns of another number of pieces have
-    none. Complete linkage: every two texts of a node reach the threshold.
+    turns of another number of pieces have none. Complete linkage: every two texts of a node reach
+    the threshold.
     """
-    groups: dict[Hashable, dict[str, tuple[str, ...]]] = {}
-    for trajectory, keys in keyed:
-        turns = [turn for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED]
-        for turn, key in zip(turns, keys, strict=True):
-            pieces = _pieces(key)
-            groups.setdefault((*_fixed(turn, key), len(pieces)), {})[key.turn] = pieces
-    several = {group: members for group, members in groups.items() if len(members) > 1}
-    texts = sorted(
-        {piece for members in several.values() for pieces in members.values() for piece in pieces}
-    )
+    # what may never be one is apart before anything is compared
+    groups: dict[Hashable, dict[str, list[str]]] = {}
+    for key in (key for _, keys in keyed for key in keys):
+        pieces = [piece for part in key.parts for piece in _cut(part)]
+        groups.setdefault((*_fixed(key), len(pieces)), {})[key.turn] = pieces
+
+    # a turn that has no company needs no embedding
+    several = [members for members in groups.values() if len(members) > 1]
+    texts = sorted({piece for turns in several for pieces in turns.values() for piece in pieces})
     vectors = dict(zip(texts, embed(texts), strict=True)) if texts else {}
     found: dict[str, Merge] = {}
-    for members in several.values():
+
+    for members in several:
         names = sorted(members)
-        stacked = np.stack(
-            [[vectors[piece] for piece in members[name]] for name in names]
-        )  # [turns, pieces, dimensions]
-        similarity = np.round(
-            np.einsum("ipd,jpd->ijp", stacked, stacked).min(axis=2).astype(np.float64), 4
-        )
-        for cluster in complete_linkage(similarity, threshold):
-            if len(cluster) > 1:
-                inner = similarity[np.ix_(cluster, cluster)]
-                node = content_hash(["semantic", [names[at] for at in cluster]])
-                for at in cluster:
-                    found[names[at]] = Merge(
-                        node,
-                        names[cluster[0]],
-                        float(similarity[at, cluster[0]]),
-                        float(inner.min()),
-                    )
+        stacked = np.array([[vectors[piece] for piece in members[name]] for name in names])
+        found |= _merged(names, stacked, threshold)
+
     return Merges(threshold, found)
 
 
-def _fixed(turn: Turn, key: TurnKeys) -> tuple[Hashable, ...]:
-    """What merged turns have in common whatever they say."""
+def _merged(names: Sequence[str], pieces: Vectors, threshold: float) -> Iterator[tuple[str, Merge]]:
+    """Of turns that differ in wording alone; `pieces`: [turns, pieces, dimensions]."""
+    cosines = np.einsum("ipd,jpd->ijp", pieces, pieces).min(axis=2)
+    similarity = cosines.astype(np.float64).round(DIGITS)
+
+    for cluster in complete_linkage(similarity, threshold):
+        node = content_hash(["semantic", [names[at] for at in cluster]])
+        least = float(similarity[np.ix_(cluster, cluster)].min())
+
+        for at in cluster if len(cluster) > 1 else ():
+            alike = float(similarity[at, cluster[0]])
+            yield names[at], Merge(node, names[cluster[0]], alike, least)
+
+
+def complete_linkage(similarity: npt.NDArray[np.floating], threshold: float) -> list[list[int]]:
+    """Clusters in which every two reach the threshold: the most similar are joined first, of
+    equally similar ones the pair that stands first.
+
+    `similarity`: [n, n], symmetric, rounded to `DIGITS`. Gives places, each in one cluster, by
+    their first; O(n^2) memory.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(1 - similarity, checks=False)
+    # later pairs lie further apart, by less than any similarity is rounded to: no ties are left
+    tree = linkage(distances + 1e-12 * np.arange(len(distances)), "complete")
+
+    # what reaches the threshold exactly is in, whatever its last binary digit
+    labels = fcluster(tree, 1 - threshold + 10.0 ** -(DIGITS + 1), "distance")
+    clusters: dict[int, list[int]] = {}
+    for at, label in enumerate(labels.tolist()):
+        clusters.setdefault(label, []).append(at)
+
+    return list(clusters.values())
+
+
+def _fixed(key: TurnKeys) -> tuple[Hashable, ...]:
+    """What merged turns have in common whatever they say: tools, error marks, the values and the
+    marks in the texts of action and answers, and the logical state after them.
+    """
+    turn = key.taken
     errors = tuple((o.source, o.error) for o in turn.observations)
     values = tuple(tuple(_letters(msgspec.json.decode(part))) for part in key.parts)
-    said = (
-        _marks(turn.content or "") if not turn.tool_calls else frozenset()
-    )  # the key holds it without its letter case
+    # the key holds what was said without its letter case, which tells names
+    said = _marks(turn.content or "") if not turn.tool_calls else frozenset()
+
     return (key.tools, errors, values, said, turn.state_key)
 
 
@@ -138,7 +163,7 @@ def _letters(value: Any) -> Iterator[Hashable]:
             yield from _letters(item)
     elif not isinstance(value, str):
         yield value
-    elif value[:1] in ("{", "[") and (inner := _decoded(value)) is not None:
+    elif (inner := json_in(value)) is not None:
         yield from _letters(inner)
     elif len(value.split()) < WORDS:
         yield value.casefold()
@@ -146,46 +171,14 @@ def _letters(value: Any) -> Iterator[Hashable]:
         yield _marks(value)
 
 
-def _decoded(text: str) -> Any:
-    """An answer that is itself JSON; None for what only begins so."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+def _cut(text: str) -> Iterator[str]:
+    """The text in parts of at most `PIECE` characters, cut at white space where there is any.
 
-
-def _pieces(key: TurnKeys) -> tuple[str, ...]:
-    return tuple(piece for part in key.parts for piece in _cut(part))
-
-
-def _cut(text: str) -> list[str]:
-    """The text in parts of at most `PIECE` characters, cut at white space where there is any."""
-    found: list[str] = []
-    while len(text) > PIECE:
-        at = text.rfind(" ", PIECE // 2, PIECE)
-        at = PIECE if at < 0 else at + 1
-        found.append(text[:at])
-        text = text[at:]
-    return [*found, text]
-
-
-def complete_linkage(similarity: npt.NDArray[np.floating], threshold: float) -> list[list[int]]:
-    """Clusters, sorted: again and again the two whose least similar members are the most similar,
-    while those reach the threshold.
-
-    Equal similarities go to the pair that stands first; O(n^2) memory and work per merge.
+    No part is shorter than half of that, but for the last.
     """
-    linked = np.array(similarity, np.float64)
-    np.fill_diagonal(linked, -np.inf)
-    clusters: dict[int, list[int]] = {at: [at] for at in range(len(linked))}
-    while len(clusters) > 1:
-        one, other = sorted(
-            int(at) for at in np.unravel_index(int(np.argmax(linked)), linked.shape)
-        )
-        if linked[one, other] < threshold:
-            break
-        clusters[one] += clusters.pop(other)
-        linked[one] = linked[:, one] = np.minimum(linked[one], linked[other])
-        linked[one, one] = -np.inf
-        linked[other] = linked[:, other] = -np.inf
-    return sorted(sorted(cluster) for cluster in clusters.values())
+    while len(text) > PIECE:
+        at = text.rfind(" ", PIECE // 2, PIECE) + 1 or PIECE
+        yield text[:at]
+        text = text[at:]
+
+    yield text

@@ -17,20 +17,27 @@ def error_branch_ratio(graph: TaskGraph) -> float | None:
     """Edges out of branching nodes into children that never succeed, while a sibling does, over all
     edges out of branching nodes.
 
-    None without a branching node, and without both outcomes.
+    How often a choice went wrong that others got right (TopoCurate's notion, our formula). None
+    without a branching node, and without both outcomes.
     """
     if not graph.mixed:
         return None
+
+    # in a crowd what one trial did may be chance
     least = 2 if len(graph.trials) >= CROWD else 1
+    inner = {
+        node: about["n_success"]
+        for node, about in graph.ways.nodes(data=True)
+        if node not in (SUCCESS, FAILURE) and about["n"] >= least
+    }
+
     wrong = total = 0
-    for successors in graph.successors().values():
-        children = [graph.nodes[node] for node in successors if node not in (SUCCESS, FAILURE)]
-        children = [count for count in children if count.n >= least]
-        if len(children) < 2:
-            continue
-        total += len(children)
-        if any(count.n_success for count in children):
-            wrong += sum(not count.n_success for count in children)
+    for node in graph.ways:
+        children = [inner[child] for child in graph.ways.successors(node) if child in inner]
+        if len(children) > 1:
+            total += len(children)
+            wrong += children.count(0) if any(children) else 0
+
     return wrong / total if total else None
 
 
@@ -49,7 +56,9 @@ def mixed_group_probability(
     """
     if not 0 <= successes <= trials or group < 1:
         raise ValueError(f"{successes} successes of {trials} trials, group {group}")
+
     a, b = prior[0] + successes, prior[1] + trials - successes
     all_pass = prod((a + i) / (a + b + i) for i in range(group))
     all_fail = prod((b + i) / (a + b + i) for i in range(group))
+
     return 1.0 - all_pass - all_fail

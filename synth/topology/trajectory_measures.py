@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from synth.schemas.trajectory import Source, Trajectory, Turn
+from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import TurnKeys
 from synth.topology.potential import Potential
 
 DROP, RETURN, SUPPORT = 0.25, 0.05, 2
+"""How far a potential must fall, how near it must come back, and how many donors must have come by.
+"""
 _CORRECTION = re.compile(
     r"\b(?:my mistake|i was wrong|that was wrong|i made an? "
     r"(?:error|mistake)|correction|apologi[sz]e for|instead of"
@@ -23,8 +26,8 @@ _CORRECTION = re.compile(
 
 class Excursion(msgspec.Struct, frozen=True):
     """From the first turn of a fall of potential to the return; `back` is None where it never came
-    back. `diagnosed` says how it was
-    mended: re_read, undo or stated; empty for none of them (a blind retry).
+    back. `diagnosed` says how it was mended: re_read, undo or stated; empty for none of them (a
+    blind retry).
     """
 
     turn: int
@@ -50,7 +53,7 @@ def process_kept(trajectory: Trajectory) -> bool:
 
 def agent_turns(trajectory: Trajectory) -> int:
     """Turns that the agent took; a canned greeting is none."""
-    return sum(turn.sampled_by != "canned" for turn in trajectory.turns)
+    return sum(turn.sampled_by is not SampledBy.CANNED for turn in trajectory.turns)
 
 
 def strategy(
@@ -59,48 +62,39 @@ def strategy(
     """The signature of a strategy: effectful calls in order, and the tools that only read, sorted.
     Failed calls are neither.
     """
-    writes: list[str] = []
-    reads: set[str] = set()
+    done: list[str] = []
     for turn in trajectory.turns:
         failed = {o.call_id for o in turn.observations if o.error}
-        for call in turn.tool_calls:
-            if call.call_id in failed:
-                continue
-            if effectful(call.name):
-                writes.append(call.name)
-            else:
-                reads.add(call.name)
-    return tuple(writes), tuple(sorted(reads))
+        done += [call.name for call in turn.tool_calls if call.call_id not in failed]
+
+    reads = {name for name in done if not effectful(name)}
+    return tuple(name for name in done if name not in reads), tuple(sorted(reads))
 
 
-def excursions(
-    trajectory: Trajectory,
-    keys: Sequence[TurnKeys],
-    potential: Potential,
-    effectful: Callable[[str], bool],
-) -> list[Excursion]:
+def excursions(keys: Sequence[TurnKeys], potential: Potential) -> list[Excursion]:
     """Falls of at least `DROP` below the highest potential so far, each up to the first return to
     within `RETURN` of it.
 
     Only turns that `SUPPORT` donors came by are looked at. Drop and return are correlation: whether
     the agent recovered is `recovered`.
     """
-    turns = [turn for turn in trajectory.turns if turn.sampled_by != "canned"]
-    known = [
-        (at, value)
-        for at, (value, n) in enumerate(zip(potential.by_turn, potential.support, strict=True))
-        if value is not None and n >= SUPPORT
-    ]
     found: list[Excursion] = []
     highest, began = 0.0, None
-    for at, value in known:
+
+    for at, (value, n) in enumerate(zip(potential.by_turn, potential.support, strict=True)):
+        if value is None or n < SUPPORT:
+            continue
+
+        # a fall is measured from the highest so far, not from the turn before
         if began is None and value <= highest - DROP:
             began = at
         elif began is not None and value >= highest - RETURN:
-            found.append(Excursion(began, at, _diagnosed(turns, keys, began, at, effectful)))
+            found.append(Excursion(began, at, _diagnosed(keys, began, at)))
             began = None
+
         if began is None:
             highest = max(highest, value)
+
     return [*found, Excursion(began, None)] if began is not None else found
 
 
@@ -113,31 +107,31 @@ def recovered(trajectory: Trajectory, found: Sequence[Excursion]) -> bool:
     )
 
 
-def _diagnosed(
-    turns: Sequence[Turn],
-    keys: Sequence[TurnKeys],
-    began: int,
-    back: int,
-    effectful: Callable[[str], bool],
-) -> tuple[str, ...]:
-    """How the turns after the fall, up to the return, looked at what had gone wrong."""
+def _diagnosed(keys: Sequence[TurnKeys], began: int, back: int) -> tuple[str, ...]:
+    """How the turns after the fall, up to the return, looked at what had gone wrong.
+
+    re_read: what was read before the fall is read again. undo: the state is one from before the
+    fall. stated: a turn says that something was wrong. In the order in which they come.
+    """
     ways: dict[str, None] = {}
-    before = {keys[at].action for at in range(began + 1) if _reads(turns[at], effectful)}
-    states = {keys[at].state for at in range(began)}
+    reads = {key.action for key in keys[: began + 1] if _reads(key.taken)}
+    states = {key.state for key in keys[:began]}
+
     for at in range(began + 1, back + 1):
-        if keys[at].action in before:
+        key = keys[at]
+        if key.action in reads:
             ways["re_read"] = None
-        if keys[at].state in states and keys[at].state != keys[at - 1].state:
+
+        if key.state in states and key.state != keys[at - 1].state:
             ways["undo"] = None
-        if turns[at].content and _CORRECTION.search(str(turns[at].content)):
+
+        if _CORRECTION.search(key.taken.content or ""):
             ways["stated"] = None
+
     return tuple(ways)
 
 
-def _reads(turn: Turn, effectful: Callable[[str], bool]) -> bool:
+def _reads(turn: Turn) -> bool:
+    names = [call.name for call in turn.tool_calls]
     answered = any(o.source is Source.TOOL for o in turn.observations)
-    return (
-        answered
-        and bool(turn.tool_calls)
-        and not any(effectful(call.name) for call in turn.tool_calls)
-    )
+    return answered and bool(names) and not any(map(effectful_by_name, names))

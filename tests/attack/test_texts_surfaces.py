@@ -37,7 +37,7 @@ from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.printable import printable
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.topology.graph import START, SUCCESS
-from synth.topology.graph_file import as_json, graphml
+from synth.topology.stored_graph import GraphRows, as_json, graphml
 from tests.attack.payloads import PAYLOADS
 from tests.attack.test_texts_escaped import LIVE, MARKDOWN, UNSEEN, Seen, read
 from tests.synth.exporters.solved import export_sft
@@ -295,9 +295,10 @@ def test_the_last_net_catches_what_a_line_of_ours_forgot() -> None:
 def test_graphs_are_xml_and_ascii_json_with_every_text_in_them() -> None:
     nodes = [Node("t", START, "p", "exact", 2, 1), Node("t", SUCCESS, "p", "exact", 1, 1)]
     for text in TEXTS:
-        given = [*nodes, Node("t", text, text, "exact", 1, 1, (text,), text, 0)]
-        ElementTree.fromstring(graphml(given, [], {text: text}))
-        assert_is_text(graphml(given, [], {text: text}).decode())
-        written = as_json(given, [], {text: text}).decode()
+        node = Node("t", text, text, "exact", 1, 1, (text,), text, 0)
+        given = GraphRows([*nodes, node], [], {text: text})
+        ElementTree.fromstring(graphml(given))
+        assert_is_text(graphml(given).decode())
+        written = as_json(given).decode()
         assert written.isascii()
         assert json.loads(written)["nodes"][2]["said"] == text

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from synth.envs.echo import WORLD
-from synth.filters.solved import SolvedConfig, solved
+from synth.filters.solved import solved
 from synth.schemas.filter import Case
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.verdict import Verdict
@@ -26,4 +26,4 @@ def test_only_successes_are_kept_and_the_unknown_stays_undefined(
 ) -> None:
     trajectory = make_trajectory(outcome=outcome, termination=termination, reward=reward)
     case = Case(trajectory, None, lambda name, config: WORLD.open(config))
-    assert asyncio.run(solved(case, SolvedConfig())) == verdict
+    assert asyncio.run(solved.judge(case, solved.config())) == verdict

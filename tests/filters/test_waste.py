@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from synth.envs.echo import WORLD
-from synth.filters.signals.efficiency import (
+from synth.filters.efficiency import (
     EfficiencyConfig,
     action_repetition_rate,
     efficiency,
     prompt_cache_use,
 )
-from synth.filters.signals.efficiency import measure as measure_efficiency
+from synth.filters.efficiency import measure as measure_efficiency
 from synth.filters.waste import WasteConfig, measure, waste
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.filter import Case

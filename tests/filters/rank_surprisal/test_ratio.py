@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.filters.rank_surprisal.decisions import copied, scaffolding
-from synth.filters.rank_surprisal.measure import RankSurprisalConfig, trained_on
-from synth.filters.rank_surprisal.ratio import Sums, dataset_ratio, summed
+from synth.filters.rank_surprisal.measure import RankSurprisalConfig
+from synth.filters.rank_surprisal.ratio import Sums, summed
 from synth.filters.rank_surprisal.sources import ScoredRow, ranking
+from synth.filters.rank_surprisal.student_card import trained_on
 from synth.filters.rank_surprisal.within_task import TIE, RankedTrial, selected
 from synth.schemas.model import Scored, TokenScore
 from synth.schemas.verdict import Verdict
@@ -39,8 +40,13 @@ def test_a_text_known_by_heart_has_the_largest_ratio_and_no_text_has_none() -> N
 
 def test_a_data_set_counts_each_trajectory_once_however_long() -> None:
     short, long = Sums(10.0, 2.0, 2), Sums(100.0, 400.0, 100)
-    assert dataset_ratio([short, long]) == pytest.approx((5 + 1) / (1 + 4))  # pooled: 110 / 402
-    assert dataset_ratio([Sums()]) is None
+    rows = [ScoredRow("a", "t", one.ratio, one.means, decision=one.means) for one in (short, long)]
+    (source,) = ranking(rows).sources
+    assert source.ratio is not None
+    assert source.ratio.value == pytest.approx((5 + 1) / (1 + 4))  # pooled: 110 / 402
+    assert source.decision == pytest.approx((5 + 1) / (1 + 4))
+    (unscored,) = ranking([ScoredRow("a", "t", why="no_tokens")]).sources
+    assert (unscored.ratio, unscored.decision) == (None, None)
 
 
 def chat(text: Sequence[int], *spans: tuple[int, int]) -> Scored:
@@ -254,7 +260,17 @@ def test_spearman_is_that_of_ranks_with_ties_sharing_their_mean() -> None:
 def row(
     source: str, task: int, rank: float, nll: float, length: int = 10, share: float = 0.5
 ) -> ScoredRow:
-    return ScoredRow(source, f"t{task}", Sums(rank * 10, nll * 10, 10), None, length, share, 10)
+    return ScoredRow(
+        source,
+        f"t{task}",
+        rank / nll,
+        (rank, nll),
+        tokens=10,
+        decision=(rank, nll),
+        chat_tokens=length,
+        copied_share=share,
+        loss_tokens=10,
+    )
 
 
 def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tasks_that_they_share() -> (

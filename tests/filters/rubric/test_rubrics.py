@@ -95,22 +95,18 @@ def test_an_act_is_redundant_where_it_comes_again_in_the_same_state() -> None:
 def test_the_median_of_three_and_the_majority_of_choices() -> None:
     fintrace, bench = read_rubric("fintrace"), read_rubric("agent_reward_bench")
     progress = next(item for item in fintrace.judged if item.name == "progress")
-    found = item_measure(fintrace, progress, [1, 5, 4], 3, [])
+    found = item_measure(fintrace, progress, [1, 5, 4], [])
     assert (found.metric, found.value, found.about.spread) == (
         "fintrace.progress",
         4.0,
         4.0,
     )
-    assert item_measure(fintrace, progress, [5], 3, ["x"]).value is None, (
-        "one of three is not enough"
-    )
-    assert item_measure(fintrace, progress, [5], 1, []).value == 5.0
+    assert item_measure(fintrace, progress, [5], []).value == 5.0
     success = bench.judged[0]
     assert (
-        item_measure(bench, success, ["Successful", "Unsuccessful", "Successful"], 3, []).value
-        == 1.0
+        item_measure(bench, success, ["Successful", "Unsuccessful", "Successful"], []).value == 1.0
     )
-    tied = item_measure(bench, success, ["Successful", "Unsuccessful"], 3, ["x"])
+    tied = item_measure(bench, success, ["Successful", "Unsuccessful"], ["x"])
     assert (tied.value, tied.about.reason) == (None, "tie")
 
 
@@ -242,7 +238,7 @@ def test_prose_around_the_object_does_no_harm() -> None:
         read_rubric("stagewise"),
         Completion(content=f"Here you are:\n```json\n{json.dumps(GOOD)}\n```"),
     )
-    assert found.answers == {"plan": 5, "research": 4, "review": 3, "answer": 5}
+    assert found == {"plan": 5, "research": 4, "review": 3, "answer": 5}
 
 
 def gullible(messages: Any) -> int:

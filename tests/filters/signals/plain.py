@@ -8,7 +8,7 @@ from collections import Counter
 from functools import cache
 from math import sqrt
 
-from synth.filters.signals.patterns import ANSWERS, BAD_QUERY_WEAK, LISTS, PHRASES, STOP_WORDS
+from synth.filters.signals.patterns import ANSWERS, LISTS, PHRASES, STOP_WORDS
 from synth.schemas.canonical import canonical_json
 from synth.schemas.trajectory import Source, Trajectory
 
@@ -202,9 +202,7 @@ def answers(rows: list[Row]) -> list[Found]:
                     weak = kind == "bad_query" and not any(
                         word in text.lower() for word in ("error", "invalid", "failed")
                     )
-                    found.append(
-                        (f"{category}.{kind}", at, BAD_QUERY_WEAK if weak else given.confidence)
-                    )
+                    found.append((f"{category}.{kind}", at, 0.6 if weak else given.confidence))
                     break
     return found
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from synth.envs.echo import WORLD
 from synth.filters.signals import patterns
-from synth.filters.signals.signals import KINDS, SignalsConfig, found_in, measure, signals
+from synth.filters.signals.signals import NAMES, SignalsConfig, found_in, measure, signals
 from synth.importers.records import Imported
 from synth.schemas.filter import Case
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
@@ -105,14 +105,15 @@ def talk(*given_turns: Any, opening: str = "Please look.") -> Trajectory:
 
 
 def kinds(trajectory: Trajectory, *, corrected: bool = False) -> list[str]:
-    return [signal.kind for signal in found_in(trajectory, corrected=corrected)[0]]
+    return [signal.kind for signal in found_in(trajectory, corrected=corrected)[1].signals or ()]
 
 
 def equal_to_plain(trajectory: Trajectory) -> None:
-    heard, found = found_in(trajectory)
+    heard_score, found = found_in(trajectory)
+    heard = found.signals or ()
     plain, score = plain_signals(trajectory)
     assert sorted((s.kind, s.at, pytest.approx(s.confidence)) for s in heard) == plain
-    assert found.score == pytest.approx(score)
+    assert heard_score == pytest.approx(score)
 
 
 @given(st.lists(turns, max_size=6), st.sampled_from(PHRASES))
@@ -172,7 +173,7 @@ def test_the_worked_score_of_three_failures_two_loops_and_a_thank_you() -> None:
         "loops.retry",
         "satisfaction.gratitude",
     ]
-    assert found_in(turned)[1].score == pytest.approx(33.0)
+    assert found_in(turned)[0] == pytest.approx(33.0)
     assert found_in(turned)[1].label == "poor"
 
 
@@ -215,7 +216,7 @@ def test_corrections_let_pass_what_only_looks_wrong() -> None:
     assert kinds(working) == ["loops.oscillation"]
     assert kinds(working, corrected=True) == []
     stop = talk(("Bye.", [], [], "###STOP###"))
-    assert (found_in(stop)[1].score, found_in(stop, corrected=True)[1].label) == (50.0, "silent")
+    assert (found_in(stop)[0], found_in(stop, corrected=True)[1].label) == (50.0, "silent")
 
 
 def test_a_recovered_failure_does_not_count_where_corrected() -> None:
@@ -223,9 +224,9 @@ def test_a_recovered_failure_does_not_count_where_corrected() -> None:
         (None, [("a", "{}")], ["Error: invalid argument"], ""),
         (None, [("a", '{"q": 1}')], ["fine"], ""),
     )
-    assert found_in(mended)[1].score == 42.0
-    assert found_in(mended, corrected=True)[1].score == 50.0
-    assert [s.confidence for s in found_in(mended, corrected=True)[0]] == [0.45]
+    assert found_in(mended)[0] == 42.0
+    assert found_in(mended, corrected=True)[0] == 50.0
+    assert [s.confidence for s in found_in(mended, corrected=True)[1].signals or ()] == [0.45]
 
 
 def verdict(trajectory: Trajectory, **given: Any) -> Verdict:
@@ -248,7 +249,7 @@ def test_it_annotates_and_drops_only_what_the_flow_names() -> None:
 
 
 def test_every_list_and_kind_is_named_once() -> None:
-    assert len(set(KINDS)) == len(KINDS)
+    assert len(set(NAMES)) == len(NAMES)
     everything = [
         phrase
         for name in ("correction", "rephrase", "clarification", "escalation", "quit")

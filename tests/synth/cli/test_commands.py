@@ -284,8 +284,8 @@ def test_folders_of_the_users_own_hide_nothing_of_synths(tmp_path: Path) -> None
     for name in ("schemas", "envs", "filters", "synthesizers", "flows", "configs", "data"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("")
-    (tmp_path / "filters" / "mine.py").write_text("from synth.filters.solved import FILTER\n")
-    stages = [{"rollout": {"trials": 1}}, {"filter": ["filters.mine:FILTER"]}]
+    (tmp_path / "filters" / "mine.py").write_text("from synth.filters.solved import solved\n")
+    stages = [{"rollout": {"trials": 1}}, {"filter": ["filters.mine:solved"]}]
     write(
         tmp_path / "mine.yaml", echo_flow(stages=stages).model_dump(mode="json", exclude_none=True)
     )

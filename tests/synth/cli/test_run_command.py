@@ -111,12 +111,12 @@ def test_a_users_own_files_are_refused_as_a_run_folder(
 
 
 def test_parts_of_a_users_own_are_found_beside_the_flow_file(flow: Path, tmp_path: Path) -> None:
-    (flow.parent / "my_filter_xyz.py").write_text("from synth.filters.solved import FILTER\n")
+    (flow.parent / "my_filter_xyz.py").write_text("from synth.filters.solved import solved\n")
     flow.write_text(
         yaml.safe_dump(
-            SMALL | {"stages": [{"rollout": {"trials": 1}}, {"filter": ["my_filter_xyz:FILTER"]}]}
+            SMALL | {"stages": [{"rollout": {"trials": 1}}, {"filter": ["my_filter_xyz:solved"]}]}
         )
     )
     done = run(flow, "--run-dir", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "filter my_filter_xyz:FILTER" in done.stdout
+    assert "filter my_filter_xyz:solved" in done.stdout

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.stats.intervals import clopper_pearson, newcombe, wilson
+from benchmarks.within_tasks import newcombe
+from synth.stats.intervals import clopper_pearson, wilson
 from synth.stats.sequential import (
     MOST,
     ROUND,

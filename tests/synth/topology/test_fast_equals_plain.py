@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synth.topology.nondeterminism.masking import DEFAULTS, Masking, Nondeterminism
 from synth.topology.step_credit import EPSILON, Path, gigpo, graphgpo
-from synth.topology.volatile import DEFAULTS, Masking, Volatile
 from synth.topology.waste import regressions
-from tests.synth.topology.trials import turn
 
 GENERATED = {"ticket": r"TK-\d+", "after": r"(?<=no )N\w+"}
 MASKED = {**DEFAULTS, "ends": r"end$"}
@@ -66,7 +65,7 @@ def plainly(texts: list[str]) -> list[str]:
 @given(st.lists(st.lists(spans, max_size=5).map("".join), max_size=3))
 @settings(max_examples=60)
 def test_masking_gives_what_every_pattern_in_turn_gives(texts: list[str]) -> None:
-    masking = Masking(Volatile(MASKED, GENERATED))
+    masking = Masking(Nondeterminism(MASKED, GENERATED))
     assert [masking.text(text) for text in texts] == plainly(texts)
 
 
@@ -78,8 +77,7 @@ def test_turns_of_a_way_back_are_those_between_two_looks_at_a_state(states: list
         before = [at for at in range(end) if states[at] == state]
         if before and set(states[before[-1] : end]) != {state}:
             expected |= {at for at in range(before[-1], end) if states[at + 1] != states[at]}
-    turns = [turn(at, "x") for at in range(len(states) - 1)]
-    assert regressions(turns, (), states, lambda tool: True) == expected
+    assert regressions(states) == expected
 
 
 paths = st.lists(

@@ -5,25 +5,29 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from synth.ledger.graph_rows import Edge, Node
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Turn
 from synth.topology.graph import (
     FAILURE,
     START,
     SUCCESS,
-    Count,
     TaskGraph,
-    as_networkx,
     is_donor,
     task_graph,
 )
 from synth.topology.keys import explained, trajectory_keys
 from synth.topology.of_task import task_rows
+from synth.topology.stored_graph import GraphRows, networkx_of
 from tests.synth.topology.trials import trial, turn
 
 
 def graph(*trials: Any, level: Any = "exact") -> TaskGraph:
     return task_graph("t", [(one, trajectory_keys(one)) for one in trials], level)
+
+
+def counts(about: dict[str, int]) -> tuple[int, int]:
+    return about["n"], about["n_success"]
 
 
 def names(found: TaskGraph) -> dict[str, str]:
@@ -38,16 +42,16 @@ def names(found: TaskGraph) -> dict[str, str]:
 def test_equal_turns_are_one_node_and_loops_are_counted_once_per_trial() -> None:
     found = graph(trial("1", "abc", True), trial("2", "abd", False), trial("3", "aab", True))
     by_letter = {
-        names(found)[node]: (count.n, count.n_success)
-        for node, count in found.nodes.items()
+        names(found)[node]: counts(about)
+        for node, about in found.ways.nodes(data=True)
         if node in names(found)
     }
     assert by_letter == {"a": (3, 2), "b": (3, 2), "c": (1, 1), "d": (1, 0)}
-    assert (found.nodes[START].n, found.nodes[SUCCESS].n, found.nodes[FAILURE].n) == (3, 2, 1)
+    assert [found.ways.nodes[end]["n"] for end in (START, SUCCESS, FAILURE)] == [3, 2, 1]
     letters = {**names(found), START: START, SUCCESS: SUCCESS, FAILURE: FAILURE}
     edges = {
-        letters[one] + ">" + letters[other]: (count.n, count.n_success)
-        for (one, other), count in found.edges.items()
+        letters[one] + ">" + letters[other]: counts(about)
+        for one, other, about in found.ways.edges(data=True)
     }
     assert edges == {
         "START>a": (3, 2),
@@ -84,7 +88,7 @@ def test_trials_of_two_policies_make_no_one_graph() -> None:
         graph(trial("1", "ab", True), trial("2", "ab", True, sampling={"temperature": 1.0}))
 
 
-def test_arguments_are_compared_by_value_and_observations_without_volatile_spans() -> None:
+def test_arguments_are_compared_by_value_and_observations_without_nondeterministic_spans() -> None:
     stamp = "done at 2026-01-05T10:00:0{} by job 1f0e8a6c-0000-4000-8000-00000000000{}"
     one = trial("1", [turn(0, "get", stamp.format(1, 1), id=" A  1 ", amount=2.0)], True)
     other = trial("2", [turn(0, "get", stamp.format(2, 2), amount=2, id="A 1")], True)
@@ -120,8 +124,8 @@ def test_at_the_level_of_states_wording_and_arguments_are_merged_where_the_world
 ):
     one = trial("1", [turn(0, "get", "A", "s0", id=1), turn(1, "set", "ok", "s1", to=1)], True)
     other = trial("2", [turn(0, "get", "B", "s0", id=2), turn(1, "set", "done", "s1", to=1)], False)
-    assert len(graph(one, other, level="state").nodes) == 3 + 2
-    assert len(graph(one, other).nodes) == 3 + 4
+    assert len(graph(one, other, level="state").ways) == 3 + 2
+    assert len(graph(one, other).ways) == 3 + 4
 
 
 def test_without_a_logical_state_the_history_of_turns_tells_states_apart() -> None:
@@ -155,17 +159,10 @@ def test_the_words_of_an_answer_count_without_case_and_white_space_and_reasoning
     assert trajectory_keys(one)[0].action == trajectory_keys(other)[0].action
 
 
-def test_networkx_is_given_every_count() -> None:
-    found = as_networkx(graph(trial("1", "ab", True), trial("2", "ac", False)))
+def test_every_count_is_one_of_trials() -> None:
+    found = graph(trial("1", "ab", True), trial("2", "ac", False)).ways
     assert found.nodes[START] == {"n": 2, "n_success": 1}
-    assert sum(data["n"] for _, _, data in found.in_edges(SUCCESS, data=True)) == 1
-
-
-def test_counts_are_of_trials() -> None:
-    count = Count()
-    count.add(True)
-    count.add(False)
-    assert (count.n, count.n_success) == (2, 1)
+    assert sum(about["n"] for _, _, about in found.in_edges(SUCCESS, data=True)) == 1
 
 
 def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_together() -> None:
@@ -207,7 +204,7 @@ def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_toge
         trial("walk", "ab", True, synthesizer="reverse_task"),
         injected,
     ]
-    rows = task_rows("t", [*never[:3], *base, imported, *never[3:]], lambda tool: False)
+    rows = task_rows("t", [*never[:3], *base, imported, *never[3:]])
     starts = sorted((node.n, node.n_success) for node in rows.nodes if node.node == START)
     assert starts == [(1, 1), (2, 1)], "the import of another model has a graph of its own"
     assert {score.subject_id for score in rows.scores if score.metric == "potential"} == {
@@ -216,7 +213,7 @@ def test_of_all_that_a_run_holds_only_base_trials_of_one_policy_are_counted_toge
         "imported",
     }
     assert {node.trajectory_id for node in rows.nodes} <= {"base1", "base2", "imported", None}
-    alone = task_rows("t", base, lambda tool: False)
+    alone = task_rows("t", base)
     assert [score for score in rows.scores if score.subject_id.startswith("base")] == [
         score for score in alone.scores if score.subject_id.startswith("base")
     ]
@@ -228,6 +225,40 @@ def test_rows_are_the_same_in_whatever_order_workers_committed_the_trials() -> N
         trial(f"x{number}", "ab" * (1 + number), number % 2 == 0, trial=number)
         for number in range(4)
     ]
-    assert task_rows("t", trials[::-1], lambda tool: False) == task_rows(
-        "t", trials, lambda tool: False
+    assert task_rows("t", trials[::-1]) == task_rows("t", trials)
+
+
+def test_a_node_says_where_it_lies_in_the_graph() -> None:
+    ways = ["START>a", "a>b", "a>c", "c>b", "b>b", "b>SUCCESS", "c>FAILURE"]
+    names = dict.fromkeys(name for way in ways for name in way.split(">"))
+    found = networkx_of(
+        GraphRows(
+            [Node("t", name, "p", "exact", 1, 1) for name in names],
+            [Edge("t", *way.split(">"), "p", "exact", 1, 1) for way in ways],
+        )
     )
+    # FAILURE leads nowhere; c can be gone round, a and b cannot
+    assert {name: to for name, to in found.nodes(data="to_success") if to is not None} == {
+        "START": 3,
+        "a": 2,
+        "b": 1,
+        "c": 2,
+        "SUCCESS": 0,
+    }
+    assert {name for name, gate in found.nodes(data="gate") if gate} == {"START", "a", "b"}
+    assert {name for name, loop in found.nodes(data="loop") if loop} == {"b"}
+    # a lies on the shortest ways from START to b, c, SUCCESS and FAILURE: 4 of (6 - 1) (6 - 2)
+    assert found.nodes["a"]["between"] == pytest.approx(4 / 20)
+
+
+def test_without_a_success_no_node_is_near_one_and_none_is_a_gate() -> None:
+    found = networkx_of(
+        GraphRows(
+            [Node("t", name, "p", "exact", 1, 0) for name in (START, "a", FAILURE)],
+            [
+                Edge("t", START, "a", "p", "exact", 1, 0),
+                Edge("t", "a", FAILURE, "p", "exact", 1, 0),
+            ],
+        )
+    )
+    assert not {"to_success", "gate"} & found.nodes["a"].keys()

@@ -115,7 +115,6 @@ def test_the_rows_of_a_task_say_which_turns_were_merged_and_why() -> None:
     rows = task_rows(
         "t",
         trials,
-        lambda tool: False,
         level="semantic",
         merging=lambda keyed: merges(keyed, embed),
     )

@@ -11,6 +11,7 @@ from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.trajectory import Observation, Turn
 from synth.topology.graph import GraphTrial, graph_of
 from synth.topology.keys import trajectory_keys
+from synth.topology.nondeterminism.masking import Masking, Nondeterminism
 from synth.topology.potential import Potential
 from synth.topology.task_measures import (
     error_branch_ratio,
@@ -25,7 +26,6 @@ from synth.topology.trajectory_measures import (
     recovered,
     strategy,
 )
-from synth.topology.volatile import Masking, Volatile
 from tests.synth.topology.trials import trial, turn
 
 
@@ -74,7 +74,7 @@ def with_potential(
 ) -> tuple[list[Excursion], bool]:
     one = trial("1", turns, True, **changes)
     potential = Potential("1", 7, 0.5, tuple(values), (3,) * len(values), 1.0)
-    found = excursions(one, trajectory_keys(one), potential, writes)
+    found = excursions(trajectory_keys(one), potential)
     return found, recovered(one, found)
 
 
@@ -116,12 +116,7 @@ def test_going_back_to_a_former_state_is_an_undo() -> None:
 
 def test_turns_that_few_donors_came_by_are_not_looked_at() -> None:
     one = trial("1", "ab", True)
-    assert (
-        excursions(
-            one, trajectory_keys(one), Potential("1", 7, 0.5, (0.3, -0.3), (3, 1), 1.0), writes
-        )
-        == []
-    )
+    assert excursions(trajectory_keys(one), Potential("1", 7, 0.5, (0.3, -0.3), (3, 1), 1.0)) == []
 
 
 def test_the_error_branch_ratio_counts_children_that_never_succeed_beside_one_that_does() -> None:
@@ -170,7 +165,7 @@ def test_a_chance_is_between_nothing_and_one(successes: int, failures: int, grou
 
 
 def test_generated_identifiers_are_numbered_by_first_appearance() -> None:
-    masking = Masking(Volatile(generated={"ticket": r"TK-\d+"}))
+    masking = Masking(Nondeterminism(generated={"ticket": r"TK-\d+"}))
     assert [masking.text(text) for text in ("TK-88 and TK-12", "TK-12")] == [
         "<ticket 1> and <ticket 2>",
         "<ticket 2>",

@@ -4,9 +4,15 @@ from random import Random
 
 import pytest
 
-from synth.stats.ranks import RankAgreement, concordance, of_pairs, within_tasks
+from benchmarks.within_tasks import (
+    RankAgreement,
+    concordance,
+    of_pairs,
+    pairwise,
+    within_tasks,
+)
 from synth.topology.graph import GraphTrial, TaskGraph, graph_of
-from synth.topology.potential import drops, pairwise, potentials
+from synth.topology.potential import drops, potentials
 
 
 def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:

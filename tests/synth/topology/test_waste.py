@@ -12,13 +12,9 @@ from synth.topology.waste import waste_share, wasted
 from tests.synth.topology.trials import trial, turn
 
 
-def writes(tool: str) -> bool:
-    return tool.startswith("set")
-
-
 def found(turns: list[Turn], **changes: Any) -> dict[str, list[int]]:
     one = trial("1", turns, True, **changes)
-    return wasted(one, trajectory_keys(one), writes)
+    return wasted(one, trajectory_keys(one))
 
 
 @pytest.mark.parametrize(

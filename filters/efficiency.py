@@ -1,5 +1,5 @@
-"""Repeated actions, steps beyond the shortest success, prompts from the cache (after PANDO, arXiv
-2605.24785; our definitions).
+"""The filter `efficiency`: repeated actions, steps beyond the shortest success, prompts from the
+cache (after PANDO, arXiv 2605.24785; our definitions).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns, process_kept
 
 REPETITION, OVERHEAD, CACHE = "action_repetition_rate", "step_overhead", "prompt_cache_use"
+"""Metrics; the overhead is known only beside the task's other trials, and stands in the verdict."""
 
 
 class EfficiencyConfig(FilterSettings):
@@ -33,7 +34,8 @@ def action_repetition_rate(trajectory: Trajectory) -> float | None:
     """Share of the agent's turns that do what the turn before did, in the state that it was in;
     None without turns.
 
-    The state is the world's own key, else what was answered last.
+    Two turns in a row that ask the same of an unchanged state learn nothing new. The state is the
+    environment's own key, else what was answered last.
     """
     keys = trajectory_keys(trajectory, history=0)
     states = [trajectory.opening_state_key, *(key.state for key in keys)]
@@ -49,15 +51,15 @@ def prompt_cache_use(trajectory: Trajectory) -> float | None:
 
 async def measure(case: Case, config: EfficiencyConfig, means: SourceMeans) -> Sequence[Measure]:
     """Of successes: repetition and steps; of all: cache use."""
-    found = [Measure(CACHE, prompt_cache_use(case.trajectory))]
-    if case.trajectory.outcome is Outcome.SUCCESS:
-        found.append(
-            Measure(
-                REPETITION,
-                action_repetition_rate(case.trajectory),
-                about={"steps": agent_turns(case.trajectory)},
-            )
-        )
+    trajectory = case.trajectory
+
+    # what a failure repeats says nothing of how to succeed
+    found = [Measure(CACHE, prompt_cache_use(trajectory))]
+
+    if trajectory.outcome is Outcome.SUCCESS:
+        steps = {"steps": agent_turns(trajectory)}
+        found.append(Measure(REPETITION, action_repetition_rate(trajectory), about=steps))
+
     return found
 
 
@@ -65,38 +67,33 @@ async def efficiency(cases: Sequence[Case], config: EfficiencyConfig) -> Mapping
     """The score is the overhead: steps over those of the task's shortest success. Undefined for
     what is no success.
     """
-    steps = {
-        case.trajectory.trajectory_id: agent_turns(case.trajectory)
-        for case in cases
-        if case.trajectory.outcome is Outcome.SUCCESS
-    }
-    kept = [case.trajectory.trajectory_id for case in cases if process_kept(case.trajectory)]
-    shortest = min((steps[identity] for identity in kept if steps.get(identity)), default=None)
-    return {
-        case.trajectory.trajectory_id: _verdict(
-            case, steps.get(case.trajectory.trajectory_id), shortest, config
-        )
-        for case in cases
-    }
+    # the yardstick is a success that broke no constraint: a shortcut is none
+    solved = [case for case in cases if case.trajectory.outcome is Outcome.SUCCESS]
+    kept = (agent_turns(case.trajectory) for case in solved if process_kept(case.trajectory))
+    shortest = min(filter(None, kept), default=None)
+    verdicts = {case.trajectory.trajectory_id: Verdict(None, "no_success") for case in cases}
+
+    for case in solved:
+        steps = agent_turns(case.trajectory)
+        if steps and shortest is not None:
+            verdicts[case.trajectory.trajectory_id] = _verdict(case, steps / shortest, config)
+
+    return verdicts
 
 
-def _verdict(
-    case: Case, steps: int | None, shortest: int | None, config: EfficiencyConfig
-) -> Verdict:
+def _verdict(case: Case, overhead: float, config: EfficiencyConfig) -> Verdict:
+    """Of a success; both limits are off unless the flow sets them."""
     measured = {one.metric: one.value for one in case.measures}
-    if not steps or shortest is None:
-        return Verdict(None, "no_success")
-    repetition, overhead = measured.get(REPETITION), steps / shortest
+    repetition = measured.get(REPETITION)
     detail = {REPETITION: repetition, OVERHEAD: overhead, CACHE: measured.get(CACHE)}
-    if (
-        config.max_repetition is not None
-        and repetition is not None
-        and repetition > config.max_repetition
-    ):
+    most, longest = config.max_repetition, config.max_overhead
+
+    if most is not None and repetition is not None and repetition > most:
         return Verdict(False, "repetitive", overhead, detail)
-    if config.max_overhead is not None and overhead > config.max_overhead:
+    if longest is not None and overhead > longest:
         return Verdict(False, "long_way_round", overhead, detail)
+
     return Verdict(True, "success", overhead, detail)
 
 
-FILTER = Filter(EfficiencyConfig, efficiency, scope="task", measure=measure, version=1)
+FILTER = Filter(EfficiencyConfig, efficiency, scope="task", measure=measure)

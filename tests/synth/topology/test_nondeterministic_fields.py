@@ -10,8 +10,14 @@ from synth.schemas.check import Check, RowPredicate, ToldFact
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation
 from synth.topology.keys import trajectory_keys
-from synth.topology.volatile import Volatile
-from synth.topology.volatile_fields import Asked, Compared, Field, as_masks, volatile_fields
+from synth.topology.nondeterminism.fields import (
+    Asked,
+    Compared,
+    Field,
+    as_masks,
+    nondeterministic_fields,
+)
+from synth.topology.nondeterminism.masking import Nondeterminism
 from tests.synth.topology.trials import trial, turn
 
 RECORDED = {
@@ -46,11 +52,13 @@ def nodes(answers: list[object], found: list[Field]) -> set[str]:
         trial(f"T{at}", [turn(0, "get_order", json.dumps(answer))], True)
         for at, answer in enumerate(answers)
     ]
-    return {trajectory_keys(one, Volatile({}, {}, *as_masks(found)))[0].turn for one in trials}
+    return {
+        trajectory_keys(one, Nondeterminism({}, {}, *as_masks(found)))[0].turn for one in trials
+    }
 
 
 def test_places_that_differ_are_learned_and_their_turns_become_one() -> None:
-    found = volatile_fields(compared(*AGAIN), Asked.by([task()]))
+    found = nondeterministic_fields(compared(*AGAIN), Asked.by([task()]))
     assert masked(found) == {".request", ".lines[].at"}
     assert len(nodes([RECORDED, *AGAIN], [])) == 3
     assert len(nodes([RECORDED, *AGAIN], found)) == 1
@@ -60,14 +68,14 @@ def test_places_that_differ_are_learned_and_their_turns_become_one() -> None:
 
 
 def test_another_tool_with_the_same_field_is_not_masked() -> None:
-    found = volatile_fields(compared(*AGAIN, tool="get_cart"), Asked.by([task()]))
+    found = nondeterministic_fields(compared(*AGAIN, tool="get_cart"), Asked.by([task()]))
     assert len(nodes([RECORDED, *AGAIN], found)) == 3
 
 
-def test_what_differed_once_or_seldom_is_no_volatile_field() -> None:
-    once = volatile_fields(compared(AGAIN[0], RECORDED), Asked())
+def test_what_differed_once_or_seldom_is_no_nondeterministic_field() -> None:
+    once = nondeterministic_fields(compared(AGAIN[0], RECORDED), Asked())
     assert {one.refused for one in once} == {"seldom"}
-    seldom = volatile_fields(compared(*AGAIN, *[RECORDED] * 3), Asked())
+    seldom = nondeterministic_fields(compared(*AGAIN, *[RECORDED] * 3), Asked())
     assert {
         (one.place, one.compared, one.differing, one.refused)
         for one in seldom
@@ -84,11 +92,11 @@ def test_a_total_that_drifts_is_masked_only_where_nobody_asks_for_it() -> None:
         "gold": task(gold=turn(0, "pay", amount=57).tool_calls),
         "script": task(script={"expects": {"amount": "57"}}),
     }
-    assert ".total" in masked(volatile_fields(drifting, Asked.by([task()]))), (
+    assert ".total" in masked(nondeterministic_fields(drifting, Asked.by([task()]))), (
         "without anybody asking it would be masked"
     )
     for why, one in asking.items():
-        found = volatile_fields(drifting, Asked.by([task(), one]))
+        found = nondeterministic_fields(drifting, Asked.by([task(), one]))
         assert ".total" not in masked(found), why
         assert {field.refused for field in found if field.place == ".total"} <= {
             "asked_for",
@@ -102,7 +110,9 @@ def test_a_total_that_drifts_is_masked_only_where_nobody_asks_for_it() -> None:
 
 def test_answers_of_another_shape_teach_nothing() -> None:
     assert (
-        volatile_fields(compared(RECORDED | {"more": 1}, ["x"], RECORDED | {"lines": []}), Asked())
+        nondeterministic_fields(
+            compared(RECORDED | {"more": 1}, ["x"], RECORDED | {"lines": []}), Asked()
+        )
         == []
     )
 
@@ -112,11 +122,11 @@ def test_words_are_learned_by_their_shape_after_the_word_before_them() -> None:
         Compared("open", "session id a81f done, 3 left", f"session id b{n}c done, 3 left")
         for n in ("02", "03")
     ]
-    found = volatile_fields(pairs, Asked())
-    volatile = Volatile({}, {}, *as_masks(found))
+    found = nondeterministic_fields(pairs, Asked())
+    masks = Nondeterminism({}, {}, *as_masks(found))
 
     def key(said: str) -> str:
-        return trajectory_keys(trial("T", [turn(0, "open", said)], True), volatile)[0].observation
+        return trajectory_keys(trial("T", [turn(0, "open", said)], True), masks)[0].observation
 
     assert key("session id q77z done, 3 left") == key("session id a81f done, 3 left")
     assert key("session id q77z done, 4 left") != key("session id a81f done, 3 left")
@@ -124,14 +134,14 @@ def test_words_are_learned_by_their_shape_after_the_word_before_them() -> None:
 
 
 def test_a_learned_field_is_read_back_as_it_was_written() -> None:
-    for one in volatile_fields(compared(*AGAIN), Asked()):
+    for one in nondeterministic_fields(compared(*AGAIN), Asked()):
         assert msgspec.convert(msgspec.to_builtins(one), Field) == one
 
 
 def test_what_the_user_says_is_masked_for_no_tool() -> None:
     said = Observation("session id a81f", name=None)
     assert as_masks(
-        volatile_fields(
+        nondeterministic_fields(
             [
                 Compared("", said.content, "session id b1c"),
                 Compared("", said.content, "session id c2d"),

@@ -1,0 +1,1 @@
+"""What answers say differently each time without saying anything else: masked, and learned."""
