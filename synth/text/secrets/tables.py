@@ -1,151 +1,120 @@
-"""Finds secrets in columns: CSV, tables of terminals, Markdown and SQL, whose heading says what
-stands below it.
-"""
+"""Secrets in columns whose heading names them: CSV, tables of terminals and Markdown, SQL."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from synth.text.secrets.judges import judge
-from synth.text.secrets.labelled import Reader
-from synth.text.secrets.labels import Label, label_of
+from synth.text.secrets.labelled import Label, label_of
+from synth.text.secrets.spans import Bounds, end_of_line, lines, trimmed
+from synth.text.secrets.words import compiled
 
-_CELLS = {"pin": "cell_pin", "token": "cell_token"}
+_CELL_TESTS = {"pin": "cell_pin", "token": "cell_token"}
 _ROWS = 200
+_LONGEST_HEADING, _LONGEST_ROW, _LONGEST_NAME = 600, 2000, 40
+_MARGIN = " \t\r\"'`*"
+_SEPARATORS = "|│\t;,"
 _RULE = re.compile(r"[\s|:+=\-─│┼╪╞╡├┤═┌┐└┘┬┴╤╧*]+")
 _HEADING = re.compile(r"[\w .\"'`*#/()-]{0,40}")
 _TUPLE = re.compile(r"\(((?:'(?:''|[^'])*'|\"[^\"]*\"|[^()'\"])*)\)")
-_CELL = re.compile(r"\s*(?:N?'((?:''|[^'])*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|\Z)")
+_QUOTED_CELL = r"\"(?:\"\"|[^\"])*\"|"
+_SQL_CELL = re.compile(r"\s*(?:N?'((?:''|[^'])*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|\Z)")
 
 
-def table(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cells below the heading that a match holds, as far as the lines are a table of the same
-    columns.
-    """
-    head_at = text.rfind("\n", 0, start + 1 if text[start : start + 1] == "\n" else start) + 1
-    head_end = end_of_line(text, head_at)
-    heading = text[head_at:head_end]
-    if len(heading) > 600:
+def table(text: str, start: int, end: int) -> Iterator[Bounds]:
+    """Cells below the heading that a match stands in, as far as lines have its columns."""
+    head = text.rfind("\n", 0, start + (text[start : start + 1] == "\n")) + 1
+    heading = text[head : end_of_line(text, head)]
+    if len(heading) > _LONGEST_HEADING:
         return
-    sign = next((sign for sign in ("|", "│", "\t", ";", ",") if sign in heading), "  ")
-    if sign == "  ":
-        yield from _aligned(text, head_at, head_end)
-        return
-    names = heading.split(sign)
-    if (
-        len(names) < 2
-        or not all(_HEADING.fullmatch(name.strip()) for name in names)
-        or (sign == "," and heading.rstrip().endswith(","))
-    ):
-        return
-    labels = [_label(name) for name in names]
-    for first, last in _lines(text, head_end):
-        cells = _cells(text, first, last, sign)
+
+    sign = next((sign for sign in _SEPARATORS if sign in heading), None)
+    names = _aligned_names(heading) if sign is None else _names(heading, sign)
+    labels = [_label(heading[first:last]) for first, last in names]
+    for first, last in _rows(text, head + len(heading) + 1):
+        if sign is None:
+            yield from _held(text, labels, _aligned(text, first, last, names))
+            continue
+        cells = list(_cells(text, first, last, sign))
         if len(cells) != len(names):
             return
-        for label, (begin, close) in zip(labels, cells, strict=True):
-            if _holds(label, text[begin:close]):
-                yield begin, close
+        yield from _held(text, labels, cells)
 
 
-def insert(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def insert(text: str, start: int, end: int) -> Iterator[Bounds]:
     """Values of the columns that hold secrets, in each tuple after VALUES."""
     columns = text[text.index("(", start) + 1 : text.index(")", start)].split(",")
     labels = [_label(column) for column in columns]
     at = end - 1
-    for match in _TUPLE.finditer(text, at, at + 20_000):
-        if text[at : match.start()].strip(" \r\n\t,"):
+    for row in _TUPLE.finditer(text, at, at + 20_000):
+        if text[at : row.start()].strip(" \r\n\t,"):
             return
-        at = match.end()
-        cells = list(_CELL.finditer(text, match.start(1), match.end(1)))[: len(labels)]
-        for label, cell in zip(labels, cells, strict=False):
-            group = cell.lastindex or 3
-            if _holds(label, cell.group(group)):
-                yield cell.span(group)
+        at = row.end()
+        cells = _SQL_CELL.finditer(text, row.start(1), row.end(1))
+        yield from _held(text, labels, [cell.span(cell.lastindex or 3) for cell in cells])
 
 
-def _aligned(text: str, head_at: int, head_end: int) -> Iterator[tuple[int, int]]:
-    """Columns that begin where their headings do, with two blanks or more between them."""
-    heading = text[head_at:head_end]
-    names = [match for match in re.finditer(r"\S+(?: \S+)*", heading) if len(match.group()) <= 40]
-    if len(names) < 2 or any(re.search(r"[(){}=:;\"']", name.group()) for name in names):
-        return
-    for first, last in _lines(text, head_end):
+def _names(heading: str, sign: str) -> list[Bounds]:
+    """The columns of a heading; none where it is a line of something else."""
+    names = list(_cells(heading, 0, len(heading), sign))
+    fits = all(_HEADING.fullmatch(heading[first:last].strip()) for first, last in names)
+    ends_well = sign != "," or not heading.rstrip().endswith(",")
+    return names if fits and ends_well and len(names) > 1 else []
+
+
+def _aligned_names(heading: str) -> list[Bounds]:
+    """The columns of a heading with two blanks or more between them."""
+    names = [name.span() for name in re.finditer(r"\S+(?: \S+)*", heading)]
+    names = [name for name in names if name[1] - name[0] <= _LONGEST_NAME]
+    in_code = any(re.search(r"[(){}=:;\"']", heading[first:last]) for first, last in names)
+    return [] if in_code or len(names) < 2 else names
+
+
+def _rows(text: str, at: int) -> Iterator[Bounds]:
+    """The lines below a heading without rules, up to a blank one."""
+    for first, last in lines(text, at, _ROWS):
         line = text[first:last]
-        for name in names:
-            label = _label(name.group())
-            at = name.start()
-            if len(line) <= at or (at and not line[at - 1].isspace()):
-                continue
-            cell = re.compile(r"\S+").match(line, at)
-            if (
-                cell is not None
-                and _holds(label, cell.group())
-                and (at or re.match(r"\s{2}", line[cell.end() : cell.end() + 2]))
-            ):
-                yield first + at, first + cell.end()
-
-
-def _lines(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of the lines that follow, without rules, to the first blank one."""
-    for _ in range(_ROWS):
-        first = text.find("\n", at) + 1
-        if not first:
-            return
-        at = end_of_line(text, first)
-        line = text[first:at]
-        if not line.strip() or len(line) > 2000:
+        if not line.strip() or len(line) > _LONGEST_ROW:
             return
         if not _RULE.fullmatch(line):
-            yield first, at
+            yield first, last
 
 
-def _cells(text: str, first: int, last: int, sign: str) -> list[tuple[int, int]]:
-    if sign == "," or sign == ";":
-        found = [
-            match.span()
-            for match in re.compile(rf"(?:\"(?:\"\"|[^\"])*\"|[^{sign}\"]*)(?={sign}|\Z)").finditer(
-                text[:last], first
-            )
-        ]
-        found = [
-            span
-            for at, span in enumerate(found)
-            if at == 0 or span[0] > found[at - 1][1] or span[0] < span[1]
-        ]
-    else:
-        found, at = [], first
-        for cell in text[first:last].split(sign):
-            found.append((at, at + len(cell)))
-            at += len(cell) + 1
-    return [_stripped(text, *span) for span in found]
+def _cells(text: str, first: int, last: int, sign: str) -> Iterator[Bounds]:
+    """The parts between separators; those of CSV may stand in quotation marks."""
+    sign = re.escape(sign)
+    cell = rf"{_QUOTED_CELL}[^{sign}\"]*" if sign in ",;" else f"[^{sign}]*"
+    pattern = compiled(rf"({cell})(?:{sign}|\Z)")
+    for found in pattern.finditer(text, first, last):
+        yield found.span(1)
+        if found.end() == found.end(1):
+            return
 
 
-def _stripped(text: str, begin: int, close: int) -> tuple[int, int]:
-    while begin < close and text[begin] in " \t\r\"'`*":
-        begin += 1
-    while close > begin and text[close - 1] in " \t\r\"'`*":
-        close -= 1
-    return begin, close
-
-
-def end_of_line(text: str, at: int) -> int:
-    """Where the line ends that a place stands in."""
-    close = text.find("\n", at)
-    return len(text) if close < 0 else close
+def _aligned(text: str, first: int, last: int, names: Sequence[Bounds]) -> Iterator[Bounds]:
+    """Words that begin where the headings do; nothing of a column where none does."""
+    line = text[first:last]
+    for at, _ in names:
+        word = re.compile(r"\S+").match(line, at)
+        apart = at == 0 or line[at - 1 : at].isspace()
+        if word is None or not apart or (at == 0 and not re.match(r"\s\s", line[word.end() :])):
+            yield first, first
+        else:
+            yield first + at, first + word.end()
 
 
 def _label(name: str) -> Label | None:
     bare = name.strip(" \t\r\n\"'`*#[]").removesuffix("s")
-    folded = bare.casefold()
-    if folded in ("pass", "pw", "psk", "passphrase", "passcode"):
+    if bare.casefold() in ("pass", "pw", "psk", "passphrase", "passcode"):
         return "password"
     found = label_of(bare) or label_of(bare.replace(" ", "_"))
     return None if found == "maybe" else found
 
 
-def _holds(label: Label | None, cell: str) -> bool:
-    """Whether a cell below a heading holds what the heading names."""
-    return label is not None and judge(_CELLS.get(label, "cell_password"))(cell)
-
-
-READERS: Mapping[str, Reader] = {"table": table, "insert": insert}
+def _held(
+    text: str, labels: Sequence[Label | None], cells: Iterator[Bounds] | Sequence[Bounds]
+) -> Iterator[Bounds]:
+    """The cells of a row that hold what the headings above them name."""
+    for label, cell in zip(labels, cells, strict=False):
+        first, last = trimmed(text, *cell, _MARGIN)
+        if label is not None and judge(_CELL_TESTS.get(label, "cell_password"))(text[first:last]):
+            yield first, last
