@@ -87,8 +87,10 @@ def key_like(
             )
             is_flag = command and isinstance(inner, str) and _FLAG.fullmatch(inner)
             flag = inner.lstrip("-") if is_flag else ""
-    elif isinstance(value, str | int) and not isinstance(value, bool) and _is_key(
-        str(value), name, variable=variable, command=command
+    elif (
+        isinstance(value, str | int)
+        and not isinstance(value, bool)
+        and _is_key(str(value), name, variable=variable, command=command)
     ):
         yield place
 

@@ -6,12 +6,12 @@ These are case, white space, numbers as text, cents, and spellings of a word.
 import json
 import re
 from functools import cache, lru_cache
-from importlib.resources import files
 from math import isfinite
 
 import msgspec
 
 from synth.schemas.check import Scalar
+from synth.text.data_files import read
 
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
@@ -24,8 +24,8 @@ NUMBER_WORDS = _NUMBERS.split()
 
 @cache
 def _synonyms() -> dict[str, tuple[str, ...]]:
-    text = (files("synth.text.provenance") / "data" / "spellings.yaml").read_bytes()
-    groups = [line.split("|") for line in msgspec.yaml.decode(text, type=list[str])]
+    lines = read("text/provenance/data/spellings.yaml", list[str])
+    groups = [line.split("|") for line in lines]
     return {word: tuple(sorted({*group} - {word})) for group in groups for word in group}
 
 

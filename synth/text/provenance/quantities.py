@@ -8,7 +8,7 @@ long transcript nearly every amount would come out.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -41,30 +41,22 @@ _MOST_OF_A_KIND = 60
 
 @dataclass(slots=True)
 class Quantities:
-    """Amounts in cents, whole numbers and percentages."""
+    """Amounts in cents, whole numbers and percentages, and what may be computed from them."""
 
-    objects: list[dict[str, int]] = field(default_factory=list)
-    """Per object: key -> cents of each number that stands directly in it."""
-    lists: list[dict[str, list[int]]] = field(default_factory=list)
-    """Per list of objects: key -> cents of its members; `key*quantity` where they have one."""
     keyed: dict[str, set[int]] = field(default_factory=partial(defaultdict, set))
     """Key -> cents, over all answers."""
-    discounts: list[tuple[float, set[int]]] = field(default_factory=list)
-    """Percentage of an object -> cents of the numbers in and below it, and of the sums over its
-    lists.
-    """
-    products: set[int] = field(default_factory=set)
-    """Amount x quantity of the same object."""
     fine: set[float] = field(default_factory=set)
     """Numbers with more than two decimals."""
+    lengths: set[int] = field(default_factory=set)
+    """Lengths of lists in answers."""
     said: set[int] = field(default_factory=set)
     """Cents of amounts in prose."""
     percents: set[float] = field(default_factory=set)
     """Percentages in prose."""
     counts: set[int] = field(default_factory=set)
     """Whole numbers in prose, in digits or words."""
-    lengths: set[int] = field(default_factory=set)
-    """Lengths of lists in answers."""
+    results: dict[str, set[int]] = field(default_factory=partial(defaultdict, set))
+    """Computation -> cents that it gives within one object or list."""
     kept: int = 0
 
     def read(self, value: Any, key: str = "") -> list[int]:
@@ -72,11 +64,14 @@ class Quantities:
         if self.kept > MOST_NUMBERS:
             return []
         if isinstance(value, dict):
-            return self._read_object(value)
+            below = {name: self.read(entry, name) for name, entry in value.items()}
+            everything = [cents for found in below.values() for cents in found]
+            self._of_object(_numbers(value), everything)
+            return everything
         if isinstance(value, list):
             self.lengths.add(len(value))
-            below = [cents for entry in value for cents in self.read(entry, key)]
-            return below + self._read_columns([one for one in value if isinstance(one, dict)])
+            below_it = [cents for entry in value for cents in self.read(entry, key)]
+            return below_it + self._of_list([_numbers(one) for one in value if type(one) is dict])
         if isinstance(value, bool) or not isinstance(value, int | float):
             return []
         self.kept += 1
@@ -87,92 +82,76 @@ class Quantities:
         self.keyed[key].add(cents)
         return [cents]
 
-    def _read_object(self, value: dict[str, Any]) -> list[int]:
-        numbers = {name: self.read(entry, name) for name, entry in value.items()}
-        direct = {
-            name: cents[0]
-            for name, cents in numbers.items()
-            if cents and not isinstance(value[name], dict | list)
-        }
-        if len(direct) > 1:
-            self.objects.append(direct)
-        times = _quantity(direct)
-        if times is not None:
-            prices = (cents for name, cents in direct.items() if name not in _QUANTITY_KEYS)
-            self.products.update(cents * times // 100 for cents in prices)
-        everything = [cents for found in numbers.values() for cents in found]
-        for name, cents in direct.items():
+    def _of_object(self, numbers: Mapping[str, int], everything: Iterable[int]) -> None:
+        """Products with a quantity, differences, and shares by an object's own percentage."""
+        self._differ([*numbers.values()][:20])
+        times = _quantity(numbers)
+        for name, cents in numbers.items():
+            if times is not None and name not in _QUANTITY_KEYS:
+                self.results["product"].add(cents * times // 100)
             if any(word in name for word in _PERCENT_KEYS):
-                self.discounts.append((cents / 100, set(everything)))
-        return everything
+                self.results["percentage"].update(_shares(everything, cents / 100))
 
-    def _read_columns(self, entries: list[dict[str, Any]]) -> list[int]:
-        """The columns of a list of objects; returns the bases that a percentage may be of.
+    def _of_list(self, rows: Iterable[Mapping[str, int]]) -> list[int]:
+        """Sums over the columns of a list of objects: all of it, pairs and triples.
 
-        These are its numbers, their sums, sums of pairs, and products with a quantity.
+        Returns what a percentage may be of: numbers, their sums, sums of pairs, and products with a
+        quantity.
         """
         columns = defaultdict[str, list[int]](list)
-        for entry in entries:
-            numbers = {
-                name: cents
-                for name, number in entry.items()
-                if isinstance(number, int | float)
-                and not isinstance(number, bool)
-                and (cents := as_cents(number)) is not None
-            }
+        for numbers in rows:
             times = _quantity(numbers)
-            for name, cents in numbers.items():
-                if name not in _QUANTITY_KEYS:
-                    columns[name].append(cents)
-                    if times is not None:
-                        columns[f"{name}*quantity"].append(round(cents * times / 100))
-        if columns:
-            self.lists.append(columns)
+            for name in numbers.keys() - _QUANTITY_KEYS:
+                columns[name].append(numbers[name])
+                if times is not None:
+                    columns[f"{name}*quantity"].append(round(numbers[name] * times / 100))
         bases: list[int] = []
         for column in columns.values():
-            bases += [sum(column), *column]
+            total = sum(column)
+            self.results["sum"].add(total)
+            for size in (2, 3) if len(column) <= 12 else (2,):
+                self.results["sum"].update(map(sum, combinations(column[:40], size)))
+            bases += [total, *column]
             bases += [a + b for at, a in enumerate(column) for b in column[at + 1 : at + 12]]
         return bases
+
+    def _differ(self, amounts: Sequence[int]) -> None:
+        self.results["difference"].update(abs(a - b) for a, b in combinations(amounts, 2))
 
     def hear(self, text: str) -> None:
         """Adds the numbers of a text in words."""
         for dollars, bare in _MONEY.findall(text):
             cents = as_cents(float((dollars or bare).replace(",", "")))
-            if cents:
-                self.said.add(cents)
+            self.said.update({cents} if cents else ())
         self.percents.update(map(float, _PERCENT.findall(text)))
         self.counts.update(map(int, _WHOLE.findall(_ITEM_NUMBER.sub("", text))))
         self.counts.update(_WORD_NUMBERS[word] for word in _WORD.findall(text.casefold()))
 
-    def amounts(self) -> Iterator[tuple[str, Iterable[int]]]:
-        """(computation, cents that it gives), the simplest first."""
-        few = [sorted(amounts)[:_MOST_OF_A_KIND] for amounts in self.keyed.values()]
+    def combine(self) -> None:
+        """Adds what amounts under one key give with each other and with numbers from prose."""
         times = [count for count in self.counts if 2 <= count <= MOST_TIMES]
-        yield "product", self.products
-        for amounts in few:
-            large = [cents for cents in amounts if cents % 100 or cents > 1000]
-            yield "product", (cents * count for cents in large for count in times)
-
-        for columns in self.lists:
-            yield "sum", map(sum, columns.values())
-            for column in columns.values():
-                for size in (2, 3) if len(column) <= 12 else (2,):
-                    yield "sum", map(sum, combinations(column[:40], size))
-        for amounts in few:
-            yield "sum", map(sum, combinations(amounts, 2))
-
-        for numbers in (*([*one.values()][:20] for one in self.objects), *few):
-            pairs = combinations(numbers, 2)
-            yield "difference", (sign * (a - b) for a, b in pairs if a != b for sign in (1, -1))
-
-        for percent, bases in self.discounts:
-            yield "percentage", _shares(bases, percent)
-        for percent in self.percents:
-            for amounts in few:
-                yield "percentage", _shares(amounts, percent)
+        for amounts in self.keyed.values():
+            few = sorted(amounts)[:_MOST_OF_A_KIND]
+            large = [cents for cents in few if cents % 100 or cents > 1000]
+            self.results["product"].update(cents * count for cents in large for count in times)
+            self.results["sum"].update(a + b for a, b in combinations(few, 2))
+            self._differ(few)
+            for percent in self.percents:
+                self.results["percentage"].update(_shares(few, percent))
 
 
-def _quantity(numbers: dict[str, int]) -> int | None:
+def _numbers(value: Mapping[str, Any]) -> dict[str, int]:
+    """The cents of the numbers that stand directly in an object."""
+    return {
+        name: cents
+        for name, number in value.items()
+        if isinstance(number, int | float)
+        and not isinstance(number, bool)
+        and (cents := as_cents(number)) is not None
+    }
+
+
+def _quantity(numbers: Mapping[str, int]) -> int | None:
     """Hundredths of the pieces that an object is about, None where it does not say."""
     return next((numbers[name] for name in _QUANTITY_KEYS if name in numbers), None)
 
@@ -216,7 +195,14 @@ def computed(value: float, name: str, seen: Quantities) -> str | None:
     in_cents = "cent" in name.lower() and value % 1 == 0
     if in_cents and any(value in amounts for amounts in (*seen.keyed.values(), seen.said)):
         return "cents"
-    return next((how for how, amounts in seen.amounts() if cents in amounts), None)
+
+    seen.combine()
+    if cents and -cents in seen.results["difference"]:
+        return "difference"
+    for how in ("product", "sum", "difference", "percentage"):
+        if cents in seen.results[how] and (cents or how != "difference"):
+            return how
+    return None
 
 
 def _shares(bases: Iterable[int], percent: float) -> Iterator[int]:

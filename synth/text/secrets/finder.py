@@ -3,25 +3,19 @@
 RE2 tells in one pass over each reading of the text which rules may apply; only these are looked at.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import msgspec
 
 from synth.schemas.errors import ConfigError
 from synth.text.layers import Layer, blobs, layers
 from synth.text.pattern_set import PatternSet
-from synth.text.secrets import spans
 from synth.text.secrets.rules import CREDENTIAL, UNASKED, Rule, rules
 
 GROUPS = ("secrets", "personal")
 _BLOB = "base64"
-_BLANK = re.compile(r"[xX]{8}|[*•]{4}")
-"""What documents write in the place of a key, after what its issuer begins it with."""
-_TOUCHED_BEFORE = re.compile(r"[\w#/$€£]\Z|\w[._-]\Z", re.ASCII)
-_TOUCHED_AFTER = re.compile(r"(?!\.0{1,2}(?![\w.]))(?:\w|[.:_-]\w|%)", re.ASCII)
 
 
 class Span(msgspec.Struct, frozen=True, order=True):
@@ -131,7 +125,7 @@ class Finder:
         for name, matches in searched.spans(layer.text, names).items():
             rule = self._rules[name]
             for match in matches:
-                for start, end in _values(rule, layer.text, *match):
+                for start, end in rule.values(layer.text, *match):
                     value = layer.text[start:end]
                     if not self._allowed.hits(value):
                         yield Span(*layer.origin(start, end), rule.kind, value)
@@ -160,55 +154,3 @@ def _says_more(span: Span, last: Span) -> bool:
         and span.end == last.end
         and 5 * (span.end - span.start) >= 4 * (last.end - last.start)
     )
-
-
-def _values(rule: Rule, text: str, start: int, end: int) -> Iterator[spans.Bounds]:
-    """Where values stand that a match of a rule announces, as far as they pass its test."""
-    if rule.reader is not None:
-        yield from rule.reader(text, start, end)
-        return
-    begin, stop = _searched(rule, text, start, end)
-    is_mark = text.startswith("REDACTED:", start - 9)
-    if is_mark or not _compiled(rule.needs).search(text[start:stop]):
-        return
-
-    for first, last in _candidates(rule, text, begin, stop):
-        if last - first <= 200 and _BLANK.search(text, first, last):
-            continue
-        if (rule.valid is None or rule.valid(text[first:last])) and not (
-            rule.alone and _is_touched(text, first, last)
-        ):
-            yield first, last
-            if rule.first:
-                return
-
-
-def _searched(rule: Rule, text: str, start: int, end: int) -> spans.Bounds:
-    """The part of a text that the values of a match are looked for in."""
-    if rule.within == "sentence":
-        return end - 1, spans.end_of_sentence(text, end, rule.reach)
-    if rule.within == "output":
-        return end, spans.end_of_output(text, end)
-    return start, end + rule.reach
-
-
-def _candidates(rule: Rule, text: str, start: int, end: int) -> Iterator[spans.Bounds]:
-    if not rule.value:
-        yield start, end
-        return
-    part = text[start:end]
-    for pattern in rule.value:
-        for match in _compiled(pattern).finditer(part):
-            first, last = match.span(match.lastindex or 0)
-            yield start + first, start + last
-
-
-@cache
-def _compiled(pattern: str) -> "re.Pattern[str]":
-    return re.compile(pattern, re.ASCII)
-
-
-def _is_touched(text: str, start: int, end: int) -> bool:
-    """Whether a number is a part of what is longer: a decimal, an identifier, another number."""
-    before = _TOUCHED_BEFORE.search(text[max(0, start - 2) : start])
-    return before is not None or _TOUCHED_AFTER.match(text[end : end + 5]) is not None

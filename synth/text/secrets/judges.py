@@ -8,8 +8,9 @@ from typing import Union
 
 import msgspec
 
+from synth.text.data_files import read
 from synth.text.secrets.checks import CHECKS, Test
-from synth.text.secrets.words import Sign, bits, changes, compiled, has, is_wordlike, listed, read
+from synth.text.secrets.words import Sign, bits, changes, compiled, has, is_wordlike, listed
 
 
 class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,7 +101,7 @@ def judge(name: str) -> Test:
     }
     if name in coded:
         return coded[name]
-    known = read("judges.yaml", dict[str, Judge])
+    known = read("text/secrets/data/judges.yaml", dict[str, Judge])
     if name not in known:
         raise ValueError(
             f"{name!r} is no test of a value; known: {', '.join(sorted({*coded, *known}))}"

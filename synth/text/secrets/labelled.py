@@ -7,9 +7,10 @@ from typing import Literal
 
 import msgspec
 
+from synth.text.data_files import read
 from synth.text.secrets.judges import judge
 from synth.text.secrets.spans import Bounds
-from synth.text.secrets.words import compiled, filled, has, listed, read
+from synth.text.secrets.words import compiled, filled, has, listed
 
 Label = Literal["password", "token", "phrase", "pin", "maybe"]
 Form = Literal["assigned", "listed", "called", "markup", "flag", "set", "quoted", "said", "bare"]
@@ -93,13 +94,13 @@ def label_of(name: str, form: Form | None = None) -> Label | None:
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in listed("suffixes")):
         words.pop()
     said = f"{form} {name.casefold()} {'_'.join(words)}"
-    names = read("labels.yaml", _Labels).names
+    names = read("text/secrets/data/labels.yaml", _Labels).names
     return next((label for label, like in names if _name_like(like).search(said)), None)
 
 
 @cache
 def _name_like(pattern: str) -> "re.Pattern[str]":
-    words = read("words.yaml", dict[str, str])
+    words = read("text/secrets/data/words.yaml", dict[str, str])
     return re.compile(filled(pattern, {name: "|".join(words[name].split()) for name in words}))
 
 
@@ -176,7 +177,7 @@ def is_value(label: Label, value: str, form: Form, *, quoted: bool) -> bool:
     """Whether what stands there is what the label announces (labels.yaml)."""
     if "REDACTED" in value or judge("placeholder")(value.strip()):
         return False
-    tests = read("labels.yaml", _Labels).values[label]
+    tests = read("text/secrets/data/labels.yaml", _Labels).values[label]
     bare = [] if quoted else [f"{form} bare"]
     places = (*bare, form, *(["any bare"] if bare else []), "any")
     return judge(next(tests[place] for place in places if place in tests))(value)

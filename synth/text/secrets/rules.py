@@ -5,18 +5,18 @@ The rules stand in the files of `data`. Tokens of some services are those of det
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
 from typing import Literal
 
 import msgspec
 
+from synth.text.data_files import read
 from synth.text.secrets import labelled, made, tables, unnamed
-from synth.text.secrets.checks import Test
 from synth.text.secrets.judges import judge
-from synth.text.secrets.spans import Reader
-from synth.text.secrets.words import filled, read
+from synth.text.secrets.spans import Bounds, Reader, end_of_output, end_of_sentence
+from synth.text.secrets.words import filled
 
 CREDENTIAL = "credential"
 """The kind of what only its name, or a sentence about it, makes a secret (contexts.yaml)."""
@@ -30,6 +30,10 @@ _READERS: Mapping[str, Reader] = {
     "seed": made.seed,
     "unnamed": unnamed.unnamed,
 }
+_BLANK = re.compile(r"[xX]{8}|[*•]{4}")
+"""What documents write in the place of a key, after what its issuer begins it with."""
+_TOUCHED_BEFORE = re.compile(r"[\w#/$€£]\Z|\w[._-]\Z", re.ASCII)
+_TOUCHED_AFTER = re.compile(r"(?!\.0{1,2}(?![\w.]))(?:\w|[.:_-]\w|%)", re.ASCII)
 _LARGE = re.compile(r"\{(\d+),\d{4,}\}")
 """More than 1,000 of something is too many for RE2; what follows the pattern takes in the rest."""
 
@@ -65,14 +69,56 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     @property
-    def valid(self) -> Test | None:
-        return None if self.test is None else judge(self.test)
-
-    @property
     def reader(self) -> Reader | None:
         if self.form is not None:
             return partial(labelled.values, self.form, self.name)
         return None if self.read is None else _READERS[self.read]
+
+    def values(self, text: str, start: int, end: int) -> Iterator[Bounds]:
+        """Where values stand that a match of the pattern announces, and that pass the test."""
+        if self.reader is not None:
+            yield from self.reader(text, start, end)
+            return
+        begin, stop = self._part(text, start, end)
+        is_mark = text.startswith("REDACTED:", start - 9)
+        if is_mark or not _compiled(self.needs).search(text[start:stop]):
+            return
+
+        test = None if self.test is None else judge(self.test)
+        for first, last in self._candidates(text, begin, stop) if self.value else [(start, end)]:
+            is_blank = last - first <= 200 and _BLANK.search(text, first, last)
+            if is_blank or (self.alone and _is_touched(text, first, last)):
+                continue
+            if test is None or test(text[first:last]):
+                yield first, last
+                if self.first:
+                    return
+
+    def _part(self, text: str, start: int, end: int) -> Bounds:
+        """The part of a text that the values of a match are looked for in."""
+        if self.within == "sentence":
+            return end - 1, end_of_sentence(text, end, self.reach)
+        if self.within == "output":
+            return end, end_of_output(text, end)
+        return start, end + self.reach
+
+    def _candidates(self, text: str, start: int, end: int) -> Iterator[Bounds]:
+        part = text[start:end]
+        for pattern in self.value:
+            for match in _compiled(pattern).finditer(part):
+                first, last = match.span(match.lastindex or 0)
+                yield start + first, start + last
+
+
+@cache
+def _compiled(pattern: str) -> "re.Pattern[str]":
+    return re.compile(pattern, re.ASCII)
+
+
+def _is_touched(text: str, start: int, end: int) -> bool:
+    """Whether a number is a part of what is longer: a decimal, an identifier, another number."""
+    before = _TOUCHED_BEFORE.search(text[max(0, start - 2) : start])
+    return before is not None or _TOUCHED_AFTER.match(text[end : end + 5]) is not None
 
 
 class _RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +133,9 @@ class _RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def rules() -> tuple[Rule, ...]:
     """All of them; imports detect-secrets. Raises `ValueError` for tests that do not exist."""
     found = []
-    for kind, said in read("detect_secrets.yaml", dict[str, tuple[str, str, int]]).items():
+    for kind, said in read(
+        "text/secrets/data/detect_secrets.yaml", dict[str, tuple[str, str, int]]
+    ).items():
         module, name, count = said
         plugin = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
         for pattern in list(plugin.denylist)[:count]:
@@ -96,7 +144,7 @@ def rules() -> tuple[Rule, ...]:
             found.append(Rule(rf"{flag}(?:{whole})[A-Za-z0-9_-]*", kind, sweep="issued"))
 
     for name in _FILES:
-        file = read(f"{name}.yaml", _RuleFile)
+        file = read(f"text/secrets/data/{name}.yaml", _RuleFile)
         for rule in file.rules:
             values = (rule.value,) if isinstance(rule.value, str) else rule.value
             rule = msgspec.structs.replace(
@@ -107,6 +155,6 @@ def rules() -> tuple[Rule, ...]:
                 needs=filled(rule.needs, file.parts),
                 sweep=rule.sweep or file.sweep,
             )
-            _ = rule.valid, rule.reader
+            _ = rule.test and judge(rule.test), rule.reader
             found.append(rule)
     return tuple(found)

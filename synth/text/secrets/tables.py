@@ -1,7 +1,7 @@
 """Secrets in columns whose heading names them: CSV, tables of terminals and Markdown, SQL."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from synth.text.secrets.judges import judge
 from synth.text.secrets.labelled import Label, label_of
@@ -10,31 +10,35 @@ from synth.text.secrets.words import compiled
 
 _CELL_TESTS = {"pin": "cell_pin", "token": "cell_token"}
 _ROWS = 200
-_LONGEST_HEADING, _LONGEST_ROW, _LONGEST_NAME = 600, 2000, 40
+_LONGEST_HEADING, _LONGEST_ROW = 600, 2000
 _MARGIN = " \t\r\"'`*"
-_SEPARATORS = "|│\t;,"
 _RULE = re.compile(r"[\s|:+=\-─│┼╪╞╡├┤═┌┐└┘┬┴╤╧*]+")
+
+_SEPARATORS = "|│\t;,"
 _HEADING = re.compile(r"[\w .\"'`*#/()-]{0,40}")
+_ALIGNED_HEADING = re.compile(r"[^(){}=:;\"']{0,40}")
+"""What a heading is between separators, and with two blanks or more around it."""
+_ALIGNED_NAME = re.compile(r"\S+(?: \S+)*")
+_FIRST_WORD, _WORD = re.compile(r"\S+(?=\s\s)"), re.compile(r"(?<!\S)\S+")
+
 _TUPLE = re.compile(r"\(((?:'(?:''|[^'])*'|\"[^\"]*\"|[^()'\"])*)\)")
-_QUOTED_CELL = r"\"(?:\"\"|[^\"])*\"|"
 _SQL_CELL = re.compile(r"\s*(?:N?'((?:''|[^'])*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|\Z)")
+_LONGEST_INSERT = 20_000
 
 
 def table(text: str, start: int, end: int) -> Iterator[Bounds]:
     """Cells below the heading that a match stands in, as far as lines have its columns."""
-    head = text.rfind("\n", 0, start + (text[start : start + 1] == "\n")) + 1
-    heading = text[head : end_of_line(text, head)]
-    if len(heading) > _LONGEST_HEADING:
+    first = text.rfind("\n", 0, start + (text[start : start + 1] == "\n")) + 1
+    last = end_of_line(text, first)
+    sign = next((sign for sign in _SEPARATORS if sign in text[first:last]), "")
+    names = _names(text, first, last, sign)
+    if last - first > _LONGEST_HEADING or len(names) < 2:
         return
 
-    sign = next((sign for sign in _SEPARATORS if sign in heading), None)
-    names = _aligned_names(heading) if sign is None else _names(heading, sign)
-    labels = [_label(heading[first:last]) for first, last in names]
-    for first, last in _rows(text, head + len(heading) + 1):
-        if sign is None:
-            yield from _held(text, labels, _aligned(text, first, last, names))
-            continue
-        cells = list(_cells(text, first, last, sign))
+    labels = [_label(text[name[0] : name[1]]) for name in names]
+    columns = [name[0] - first for name in names]
+    for row in _rows(text, last + 1):
+        cells = [*(_cells(text, *row, sign) if sign else _aligned(text, *row, columns))]
         if len(cells) != len(names):
             return
         yield from _held(text, labels, cells)
@@ -45,28 +49,24 @@ def insert(text: str, start: int, end: int) -> Iterator[Bounds]:
     columns = text[text.index("(", start) + 1 : text.index(")", start)].split(",")
     labels = [_label(column) for column in columns]
     at = end - 1
-    for row in _TUPLE.finditer(text, at, at + 20_000):
+    for row in _TUPLE.finditer(text, at, at + _LONGEST_INSERT):
         if text[at : row.start()].strip(" \r\n\t,"):
             return
         at = row.end()
         cells = _SQL_CELL.finditer(text, row.start(1), row.end(1))
-        yield from _held(text, labels, [cell.span(cell.lastindex or 3) for cell in cells])
+        yield from _held(text, labels, (cell.span(cell.lastindex or 3) for cell in cells))
 
 
-def _names(heading: str, sign: str) -> list[Bounds]:
+def _names(text: str, first: int, last: int, sign: str) -> list[Bounds]:
     """The columns of a heading; none where it is a line of something else."""
-    names = list(_cells(heading, 0, len(heading), sign))
-    fits = all(_HEADING.fullmatch(heading[first:last].strip()) for first, last in names)
-    ends_well = sign != "," or not heading.rstrip().endswith(",")
-    return names if fits and ends_well and len(names) > 1 else []
-
-
-def _aligned_names(heading: str) -> list[Bounds]:
-    """The columns of a heading with two blanks or more between them."""
-    names = [name.span() for name in re.finditer(r"\S+(?: \S+)*", heading)]
-    names = [name for name in names if name[1] - name[0] <= _LONGEST_NAME]
-    in_code = any(re.search(r"[(){}=:;\"']", heading[first:last]) for first, last in names)
-    return [] if in_code or len(names) < 2 else names
+    if sign:
+        names, heading = list(_cells(text, first, last, sign)), _HEADING
+    else:
+        names = [name.span() for name in _ALIGNED_NAME.finditer(text, first, last)]
+        heading = _ALIGNED_HEADING
+    fits = all(heading.fullmatch(text[begin:end].strip()) for begin, end in names)
+    goes_on = sign == "," and text[first:last].rstrip().endswith(",")
+    return names if fits and not goes_on else []
 
 
 def _rows(text: str, at: int) -> Iterator[Bounds]:
@@ -82,37 +82,28 @@ def _rows(text: str, at: int) -> Iterator[Bounds]:
 def _cells(text: str, first: int, last: int, sign: str) -> Iterator[Bounds]:
     """The parts between separators; those of CSV may stand in quotation marks."""
     sign = re.escape(sign)
-    cell = rf"{_QUOTED_CELL}[^{sign}\"]*" if sign in ",;" else f"[^{sign}]*"
-    pattern = compiled(rf"({cell})(?:{sign}|\Z)")
-    for found in pattern.finditer(text, first, last):
+    in_quotes = rf"\"(?:\"\"|[^\"])*\"|[^{sign}\"]*"
+    cell = in_quotes if sign in ",;" else f"[^{sign}]*"
+    for found in compiled(rf"({cell})(?:{sign}|\Z)").finditer(text, first, last):
         yield found.span(1)
         if found.end() == found.end(1):
             return
 
 
-def _aligned(text: str, first: int, last: int, names: Sequence[Bounds]) -> Iterator[Bounds]:
+def _aligned(text: str, first: int, last: int, columns: Iterable[int]) -> Iterator[Bounds]:
     """Words that begin where the headings do; nothing of a column where none does."""
-    line = text[first:last]
-    for at, _ in names:
-        word = re.compile(r"\S+").match(line, at)
-        apart = at == 0 or line[at - 1 : at].isspace()
-        if word is None or not apart or (at == 0 and not re.match(r"\s\s", line[word.end() :])):
-            yield first, first
-        else:
-            yield first + at, first + word.end()
+    for column in columns:
+        word = (_WORD if column else _FIRST_WORD).match(text, first + column, last)
+        yield (first, first) if word is None else word.span()
 
 
 def _label(name: str) -> Label | None:
     bare = name.strip(" \t\r\n\"'`*#[]").removesuffix("s")
-    if bare.casefold() in ("pass", "pw", "psk", "passphrase", "passcode"):
-        return "password"
-    found = label_of(bare) or label_of(bare.replace(" ", "_"))
+    found = "password" if bare.casefold() == "pass" else label_of(bare)
     return None if found == "maybe" else found
 
 
-def _held(
-    text: str, labels: Sequence[Label | None], cells: Iterator[Bounds] | Sequence[Bounds]
-) -> Iterator[Bounds]:
+def _held(text: str, labels: Sequence[Label | None], cells: Iterable[Bounds]) -> Iterator[Bounds]:
     """The cells of a row that hold what the headings above them name."""
     for label, cell in zip(labels, cells, strict=False):
         first, last = trimmed(text, *cell, _MARGIN)

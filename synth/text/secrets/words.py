@@ -4,13 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from math import log2
-from typing import Literal, TypeVar
+from typing import Literal
 
-import msgspec
+from synth.text.data_files import read
 
-Decoded = TypeVar("Decoded")
 Sign = Literal["upper", "lower", "letter", "digit"]
 _SIGNS: Mapping[Sign, Callable[[str], bool]] = {
     "upper": str.isupper,
@@ -23,16 +21,9 @@ _CHUNKS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @cache
-def read(name: str, kind: type[Decoded]) -> Decoded:
-    """A file of the folder `data`."""
-    text = (files("synth.text.secrets") / "data" / name).read_bytes()
-    return msgspec.yaml.decode(text, type=kind)
-
-
-@cache
 def listed(name: str) -> frozenset[str]:
     """The words of a list of words.yaml."""
-    return frozenset(read("words.yaml", dict[str, str])[name].split())
+    return frozenset(read("text/secrets/data/words.yaml", dict[str, str])[name].split())
 
 
 def filled(pattern: str, parts: Mapping[str, str]) -> str:
