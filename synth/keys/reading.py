@@ -66,11 +66,7 @@ def readings(text: bytes, *, marks: bool) -> Iterator[Layer]:
         yield layer
     for found, between in _SEPARATED:
         if found.search(layer.text.encode("latin-1")) is not None:
-            yield layer.read(between, _nothing)
-
-
-def _nothing(_: "re.Match[str]") -> str:
-    return ""
+            yield layer.read(between)
 
 
 def _bytes(escape: "re.Match[str]") -> str:

@@ -52,7 +52,7 @@ class Layer:
     pattern: "re.Pattern[str] | None" = None
     meaning: Meaning = character
 
-    def read(self, pattern: "re.Pattern[str]", meaning: Meaning) -> "Layer":
+    def read(self, pattern: "re.Pattern[str]", meaning: Meaning = character) -> "Layer":
         """The next reading, in which matches of a pattern are replaced."""
         return Layer(pattern.sub(meaning, self.text), self, pattern, meaning)
 

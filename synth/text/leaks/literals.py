@@ -6,6 +6,8 @@ These are identifiers, numbers, names, paths and quotations.
 import re
 
 _MARKED = re.compile(r"""["“`]([^"“”`\n]{2,80})["”`]""")
+_ODD = re.compile(r"[A-Z\d_/]")
+"""In a quoted word that is more than a common one."""
 _PATH = re.compile(
     r"(?<![\w/.])(?:~|\.{1,2}|[\w.-]+)?(?:/[\w.@-]+){2,}/?|(?<![\w/.])/[\w.@-]{2,}"
     r"|\b[\w-]+\.[a-z]{2,5}\b(?!\.\w)|\b[a-zA-Z]:\\[\w\\.-]+"
@@ -39,7 +41,7 @@ def literals(text: str) -> frozenset[str]:
         for match in pattern.finditer(text)
     ]
     found += [one for one in _WITH_DIGIT.findall(text) if any(map(str.isdigit, one))]
-    found += [one for one in _MARKED.findall(text) if " " in one.strip() or _is_marked(one)]
+    found += [one for one in _MARKED.findall(text) if " " in one.strip() or _ODD.search(one)]
     names = _NAMES.findall(text) + _ONE_NAME.findall(text)
     found += [name for name in names if name.casefold().split()[0] not in _EVERYDAY]
     return frozenset(literal for literal in found if _tells(literal))
@@ -48,11 +50,6 @@ def literals(text: str) -> frozenset[str]:
 def is_one_name(literal: str) -> bool:
     """Whether it is one capitalised word: written small it is likely another word (Information)."""
     return re.fullmatch(_NAME, literal) is not None
-
-
-def _is_marked(word: str) -> bool:
-    """Whether a quoted word is more than a common one."""
-    return re.search(r"[A-Z\d_/]", word) is not None
 
 
 def _tells(literal: str) -> bool:

@@ -56,16 +56,23 @@ def leaks(
     """
     first = since if since is not None else trajectory.pivot_turn or 0
     whispered = guidance if guidance is not None else trajectory.guidance or ""
-    found = [
-        *_of_guidance(trajectory, whispered, first),
-        *_of_choices(trajectory, first, effectful),
-    ]
+    found = list(_of_guidance(trajectory, whispered, first))
+    report = provenance(trajectory, effectful=effectful)
+    # a person's yes to the one that the agent had named tells nothing apart: the agent may have
+    # been told which one to name
+    guessed = [choice for choice in report.choices if choice.unjustified]
+    for kind, ones in ((ARGUMENT, report.unjustified), (CHOICE, guessed)):
+        said = ((one.turn, f"{one.tool}.{one.path}={one.value}") for one in ones)
+        found += [Leak(kind, turn, what) for turn, what in said if turn >= first]
     return tuple(sorted(found, key=lambda leak: leak.turn))
 
 
 def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator[Leak]:
     """Copied text, references to help, literals."""
-    shown = _Shown(_runs(whispered), literals(whispered))
+    words = _WORD.findall(whispered.casefold())
+    # all of a guidance that is shorter is one run
+    length = len(words) if _FEWEST <= len(words) < WORDS else WORDS
+    shown = _Shown(set(_runs(words, length)), literals(whispered))
     shown.show(None, "system", trajectory.system_prompt or "")
     shown.show(None, "tools", json.dumps(trajectory.tools, ensure_ascii=False))
     for observation in trajectory.opening:
@@ -136,37 +143,15 @@ class _Shown:
         return day is not None and computed_date(day, shown, ()) is not None
 
 
-def _of_choices(trajectory: Trajectory, first: int, effectful: Effectful | None) -> Iterator[Leak]:
-    """Arguments of effectful calls that stood nowhere, and entities that nothing told apart.
-
-    A person's yes to the one that the agent had named tells nothing apart: the agent may have been
-    told which one to name.
-    """
-    report = provenance(trajectory, effectful=effectful)
-    guessed = [choice for choice in report.choices if choice.unjustified]
-    for kind, found in ((ARGUMENT, report.unjustified), (CHOICE, guessed)):
-        for one in found:
-            if one.turn >= first:
-                yield Leak(kind, one.turn, f"{one.tool}.{one.path}={one.value}")
-
-
-def _runs(text: str) -> set[Run]:
-    """All runs of 8 words, without case and punctuation; of a shorter text, all of it."""
-    words = _WORD.findall(text.casefold())
-    if _FEWEST <= len(words) < WORDS:
-        return {tuple(words)}
-    return {tuple(words[at : at + WORDS]) for at in range(len(words) - WORDS + 1)}
+def _runs(words: Sequence[str], length: int) -> Iterator[Run]:
+    return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
 
 
 def _shared(texts: Iterable[str], wanted: set[Run]) -> set[Run]:
     """Those of the wanted runs, all of one length, that stand in one of the texts."""
     length = len(next(iter(wanted), ()))
-    found: set[Run] = set()
-    for text in texts if wanted else ():
-        words = _WORD.findall(text.casefold())
-        runs = (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
-        found.update(run for run in runs if run in wanted)
-    return found
+    words = (_WORD.findall(text.casefold()) for text in (texts if wanted else ()))
+    return {run for one in words for run in _runs(one, length) if run in wanted}
 
 
 def _authored(turn: Turn) -> Iterator[str]:

@@ -62,39 +62,35 @@ class Objects:
         self._asked = asked
         try:
             value = _DECODER.decode(content)
-            if isinstance(value, dict):
-                self._object(value, "", None, 0)
-            else:
-                self._list(value, "", None, 0)
+            self._visit(value, "", None, 0)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return
         self.documents.append(value)
 
-    def _object(self, value: JsonObject, key: str, owner: str | None, depth: int) -> None:
-        """`owner`: the entity that an object belongs to alone, None for one among siblings."""
-        if depth > _DEEPEST:
-            raise RecursionError
-        about = self._identity(value, key, owner) or owner
-        for name, entry in value.items():
-            kind = type(entry)
-            if kind is int:
-                self._number(name, entry)
-            elif kind is dict:
-                self._object(entry, name, about, depth + 1)
-            elif kind is list:
-                self._list(entry, name, about, depth)
-                if about is not None and not self._echoes(name):
+    def _visit(self, value: Any, key: str, owner: str | None, depth: int) -> None:
+        """`owner`: the entity that a value belongs to alone, None for one among siblings."""
+        kind = type(value)
+        if kind is dict:
+            if depth > _DEEPEST:
+                raise RecursionError
+            about = self._identity(value, key, owner) or owner
+            for name, entry in value.items():
+                self._visit(entry, name, about, depth + (type(entry) is dict))
+                if type(entry) is list and about is not None and not self._echoes(name):
                     self.length_of[about] = max(self.length_of[about], len(entry))
+            self._keyed(value)
+        elif kind is list:
+            self._list(value, key, owner, depth)
+        elif kind is int and 0 <= value < SMALL and not self._echoes(key):
+            self.numbers_of[stem(key)].add(value)
 
-        by_identifier = all(type(entry) is dict for entry in value.values())
-        if len(value) > 1 and by_identifier and all(map(is_identifier, value)):
+    def _keyed(self, value: JsonObject) -> None:
+        """Objects by their identifiers stand side by side, too."""
+        only_objects = all(type(entry) is dict for entry in value.values())
+        if len(value) > 1 and only_objects and all(map(is_identifier, value)):
             self._stand(dict(value), {})
             for name, entry in value.items():
                 self.described[name].append(entry)
-
-    def _number(self, name: str, value: int) -> None:
-        if 0 <= value < SMALL and not self._echoes(name):
-            self.numbers_of[stem(name)].add(value)
 
     def _echoes(self, name: str) -> bool:
         """Whether the call had an argument of that name: the answer repeats the agent's number."""
@@ -121,18 +117,16 @@ class Objects:
     def _list(self, value: list[Any], key: str, owner: str | None, depth: int) -> None:
         """A list's members; those of an outermost list join the group of its other pages."""
         first = type(value[0]) if value else None
+        members = [one for one in value if type(one) is first]
         if first is dict:
-            entries = [entry for entry in value if type(entry) is dict]
-            for entry in entries:
-                self._object(entry, key, owner if len(entries) == 1 else None, depth + 1)
-            self._entities(entries, key, outermost=depth == 0)
+            for entry in members:
+                self._visit(entry, key, owner if len(members) == 1 else None, depth + 1)
+            self._entities(members, key, outermost=depth == 0)
         elif first is str:
-            names = [name for name in value if type(name) is str and is_identifier(name)]
-            self._stand({name: {} for name in names}, {})
+            self._stand({name: {} for name in members if is_identifier(name)}, {})
         elif first is int:
-            for number in value:
-                if type(number) is int:
-                    self._number(key, number)
+            for number in members:
+                self._visit(number, key, owner, depth)
 
     def _entities(self, entries: list[JsonObject], key: str, *, outermost: bool) -> None:
         """Objects of one list stand side by side by a field of different identifiers.

@@ -37,9 +37,7 @@ class Piece:
     asked: str = ""
 
 
-@lru_cache(maxsize=256)
-def _folded_once(text: str) -> str:
-    return text.casefold()
+_folded_once = lru_cache(maxsize=256)(str.casefold)
 
 
 @dataclass(slots=True)

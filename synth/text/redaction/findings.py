@@ -135,17 +135,11 @@ def redacted_task(task: Task, findings: Iterable[RedactionFinding]) -> Task:
     with that id in that world.
     """
     of_places = _by_place(findings)
-    changed = task
-    if TASK in of_places:
-        changed = _without_hidden(task, of_places[TASK])
-    if GOAL in of_places:
-        changed = msgspec.structs.replace(changed, goal=text_without(task.goal, of_places[GOAL]))
-    return changed
-
-
-def _without_hidden(task: Task, findings: Sequence[RedactionFinding]) -> Task:
+    goal = text_without(task.goal, of_places.get(GOAL, ()))
+    if TASK not in of_places:
+        return msgspec.structs.replace(task, goal=goal)
     try:
-        changed = _TASK.decode(text_without(_rest_of(task), findings))
+        changed = _TASK.decode(text_without(_rest_of(task), of_places[TASK]))
     except msgspec.MsgspecError as error:
         raise RowError(
             "unlawful_redaction", f"task {task.task_id}: what is left is no task: {error}", TASK
@@ -156,7 +150,7 @@ def _without_hidden(task: Task, findings: Sequence[RedactionFinding]) -> Task:
             "its id or its world holds what may not leave, and cannot be changed",
             TASK,
         )
-    return msgspec.structs.replace(changed, goal=task.goal)
+    return msgspec.structs.replace(changed, goal=goal)
 
 
 def _rest_of(task: Task) -> str:

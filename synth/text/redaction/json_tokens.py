@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from synth.text.layers import Layer, character
+from synth.text.layers import Layer
 
 _LEXEME = re.compile(
     r'[ \t\n\r]*+(?:(?P<text>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")'
@@ -106,4 +106,4 @@ def _read(text: str, start: int) -> tuple[Document | None, int]:
 
 def unescaped(text: str, token: Token) -> Layer:
     """What a string says; its places count from behind the opening quotation mark."""
-    return Layer(text[token.start + 1 : token.end - 1]).read(_ESCAPE, character)
+    return Layer(text[token.start + 1 : token.end - 1]).read(_ESCAPE)

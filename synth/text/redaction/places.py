@@ -1,8 +1,7 @@
 """Every text of a trajectory that a person may read or a trainer be given, by its place."""
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -36,24 +35,25 @@ _OURS = re.compile(r"[0-9a-f]{24}|[0-9a-f]{32}|[a-z_]{1,40}")
 """Ids and names as synth itself gives them: hashes, and words."""
 
 
-def _in_json(read: Callable[[bytes], Any], place: str, value: Any, change: Change) -> Any:
-    """A value, changed as its JSON text. Raises `RowError` where that is no value of its type."""
-    text = msgspec.json.encode(value).decode()
-    changed = change(place, text)
-    if changed == text:
-        return value
-    try:
-        return read(changed.encode())
-    except msgspec.MsgspecError as error:
-        raise RowError(
-            "unlawful_redaction",
-            f"what is taken out of {place} leaves no value of its type: {error}",
-            place,
-        ) from error
-
-
 def _json_of(kind: Any) -> Visit:
-    return partial(_in_json, msgspec.json.Decoder(kind).decode)
+    """Changes a value as its JSON text. Raises `RowError` where that is no value of its type."""
+    read = msgspec.json.Decoder(kind).decode
+
+    def visit(place: str, value: Any, change: Change) -> Any:
+        text = msgspec.json.encode(value).decode()
+        changed = change(place, text)
+        if changed == text:
+            return value
+        try:
+            return read(changed.encode())
+        except msgspec.MsgspecError as error:
+            raise RowError(
+                "unlawful_redaction",
+                f"what is taken out of {place} leaves no value of its type: {error}",
+                place,
+            ) from error
+
+    return visit
 
 
 _TEXTS = table(

@@ -6,6 +6,7 @@ RE2 tells in one pass over each reading of the text which rules may apply; only 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import msgspec
 
@@ -96,19 +97,27 @@ class Finder:
         than `credential` counts where it covers nearly the same.
         """
         readings = list(layers(text))
-        deepest = readings[-1]
-        merged: list[Span] = []
-        for span in sorted(
+        spans = sorted(
             self._in_layers(readings),
             key=lambda span: (span.start, span.kind == CREDENTIAL, -span.end),
-        ):
-            span = _beside_escapes(span, deepest)
-            if not merged or span.start >= merged[-1].end:
+        )
+        begins = readings[-1].places[0] if spans else ()
+        merged: list[Span] = []
+        for span in spans:
+            # moved on to where no escape is cut: the n of a line break is no letter of what follows
+            start, end = (begins[bisect_left(begins, at)] for at in (span.start, span.end))
+            span = msgspec.structs.replace(span, start=start, end=end)
+            last = merged[-1] if merged else None
+            if last is None or start >= last.end:
                 merged.append(span)
-            elif _says_more(span, merged[-1]):
+            elif (
+                last.kind == CREDENTIAL != span.kind
+                and end == last.end
+                and 5 * (end - start) >= 4 * (last.end - last.start)
+            ):
                 merged[-1] = span
-            elif span.end > merged[-1].end:
-                merged[-1] = msgspec.structs.replace(merged[-1], end=span.end)
+            elif end > last.end:
+                merged[-1] = msgspec.structs.replace(last, end=end)
         return merged
 
     def _in_layers(self, readings: Sequence[Layer], *, decode: bool = True) -> Iterator[Span]:
@@ -118,8 +127,13 @@ class Finder:
                 names = [name for name in hits if name != _BLOB]
                 if names:
                     yield from self._of_rules(searched, names, layer)
-                if decode and len(names) < len(hits):
-                    yield from self._in_blobs(layer)
+                if not decode or len(names) == len(hits):
+                    continue
+                # all of the base64 that holds a finding; what is encoded twice is not looked at
+                for start, end, plain in blobs(layer):
+                    inside = self._in_layers(list(layers(plain)), decode=False)
+                    for hidden in islice(inside, 1):
+                        yield Span(start, end, hidden.kind, hidden.value)
 
     def _of_rules(self, searched: PatternSet, names: Sequence[str], layer: Layer) -> Iterator[Span]:
         for name, matches in searched.spans(layer.text, names).items():
@@ -129,28 +143,3 @@ class Finder:
                     value = layer.text[start:end]
                     if not self._allowed.hits(value):
                         yield Span(*layer.origin(start, end), rule.kind, value)
-
-    def _in_blobs(self, layer: Layer) -> Iterator[Span]:
-        """All of the base64 that holds a finding; what is encoded twice is not looked at."""
-        for start, end, plain in blobs(layer):
-            for hidden in self._in_layers(list(layers(plain)), decode=False):
-                yield Span(start, end, hidden.kind, hidden.value)
-                break
-
-
-def _beside_escapes(span: Span, deepest: Layer) -> Span:
-    """Moved on to where no escape is cut: the n of a line break is no letter of what follows it."""
-    if deepest.of is None:
-        return span
-    begins, _ = deepest.places
-    start, end = (begins[bisect_left(begins, at)] for at in (span.start, span.end))
-    return msgspec.structs.replace(span, start=start, end=end)
-
-
-def _says_more(span: Span, last: Span) -> bool:
-    """Whether a finding that ends with a mere credential tells its kind, and covers most of it."""
-    return (
-        last.kind == CREDENTIAL != span.kind
-        and span.end == last.end
-        and 5 * (span.end - span.start) >= 4 * (last.end - last.start)
-    )

@@ -10,7 +10,7 @@ import msgspec
 from synth.text.data_files import read
 from synth.text.secrets.judges import judge
 from synth.text.secrets.spans import Bounds
-from synth.text.secrets.words import compiled, filled, has, listed
+from synth.text.secrets.words import compiled, filled, listed
 
 Label = Literal["password", "token", "phrase", "pin", "maybe"]
 Form = Literal["assigned", "listed", "called", "markup", "flag", "set", "quoted", "said", "bare"]
@@ -35,10 +35,13 @@ _OPENING = re.compile(r"(?:[rbfuL@]{1,2}(?=[\"']))?(\\*)([\"'`“])")
 _BARE = re.compile(r"[^\s\"'`<>,;&|)}\]\\]+")
 _LINE = re.compile(r"[^\s\"'`<>\\]+")
 _LINE_START = re.compile(
-    r"[ \t]*(?:- |export |set |\$env:|env |declare -x )?[\w.-]*", re.IGNORECASE
+    r"(?:\A|\n)[ \t]*(?:- |export |set |\$env:|env |declare -x )?[\w.-]*\Z", re.IGNORECASE
 )
 _PHRASE = re.compile(r"[^\n\r\"'`<>\\.,;:(){}\[\]]{3,200}")
 _PHRASE_END = re.compile(r" (?:and|but|so|please|for|if|which|that) |  ")
+_PHRASE_TESTS = {"assigned": "phrase_in_line", "said": "phrase_in_sentence"}
+_WORDS_OF = {"password": 2, "phrase": 6}
+"""Words that a phrase has at least, by what its name announces."""
 _FORM_FIELD = re.compile(r"&(?=[\w.%-]{1,40}=)")
 _LONGEST = 4000
 _JUDGED = 300
@@ -48,7 +51,7 @@ _IN_CODE = re.compile(
     r"[(\[]|[ \t]{0,4}(?:=[^=]|\| )|[ \t]{1,4}(?:if|else|in|or|and|for) \w+[.(\[: ]"
 )
 _IN_SENTENCE = re.compile(r" (?!and |but |so |please |or |then |thanks)[A-Za-z]+[ .,]")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_ATTRIBUTE = re.compile(r"[^\W\d]+(?:\.[^\W\d]+)+", re.ASCII)
 _NAME_ONLY = re.compile(r"[A-Za-z_]+")
 
 
@@ -123,14 +126,16 @@ def _in_quotes(text: str, at: int) -> Bounds | None:
 def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) -> Iterator[Bounds]:
     between = text[start:at]
     broken = "\n" in between or "\\n" in between
-    if label in ("password", "phrase") and form in ("assigned", "said"):
-        phrase = "" if broken or "):" in between else _phrase(text, at)
-        kind = "phrase_in_sentence" if form == "said" else "phrase_in_line"
-        if len(phrase.split()) >= (2 if label == "password" else 6) and judge(kind)(phrase):
+    line = _PHRASE.match(text, at)
+    if label in _WORDS_OF and form in _PHRASE_TESTS and line and not broken and "):" not in between:
+        # up to a word with which the line goes on
+        phrase = _PHRASE_END.split(line[0].rstrip())[0]
+        if len(phrase.split()) >= _WORDS_OF[label] and judge(_PHRASE_TESTS[form])(phrase):
             yield at, at + len(phrase)
             return
 
-    begins_line = form in ("assigned", "set") and _begins_line(text, start)
+    head = text[max(0, start - 80) : start].replace("\\n", "\n")
+    begins_line = form in ("assigned", "set") and _LINE_START.search(head) is not None
     shape = _LINE if begins_line else _BARE
     found = shape.match(text, at, at + _JUDGED)
     if found is None:
@@ -139,38 +144,19 @@ def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) ->
     if form in ("said", "bare", "assigned") and value.count(".") == 1:
         value = value.rstrip(".")
     end = at + len(value)
-    if _is_code(text, between, value, end) or (broken and _NAME_ONLY.fullmatch(value)):
-        return
 
+    # an expression, a type or a sentence goes on where a value would end
+    if (
+        not value
+        or _IN_CODE.match(text, end)
+        or (":" in between and value.isalpha() and _IN_SENTENCE.match(text, end))
+        or (between.endswith(" = ") and _ATTRIBUTE.fullmatch(value))
+        or (broken and _NAME_ONLY.fullmatch(value))
+    ):
+        return
     if is_value(label, value, form, quoted=False):
         whole = shape.match(text, at)
         yield at, whole.end() if whole is not None and len(value) == _JUDGED else end
-
-
-def _phrase(text: str, at: int) -> str:
-    """The words of a line or sentence, up to one that goes on without the value."""
-    line = _PHRASE.match(text, at)
-    return "" if line is None else _PHRASE_END.split(line[0].rstrip())[0]
-
-
-def _begins_line(text: str, start: int) -> bool:
-    head = text[max(0, start - 80) : start]
-    _, line_break, line = head.replace("\\n", "\n").rpartition("\n")
-    return (bool(line_break) or start <= 80) and _LINE_START.fullmatch(line) is not None
-
-
-def _is_code(text: str, between: str, value: str, end: int) -> bool:
-    """Whether an expression, a type or a sentence goes on where a value would end."""
-    return (
-        not value
-        or _IN_CODE.match(text, end) is not None
-        or (":" in between and value.isalpha() and _IN_SENTENCE.match(text, end) is not None)
-        or (between.endswith(" = ") and _is_attribute(value))
-    )
-
-
-def _is_attribute(value: str) -> bool:
-    return _DOTTED.fullmatch(value) is not None and not has(value, "digit")
 
 
 def is_value(label: Label, value: str, form: Form, *, quoted: bool) -> bool:

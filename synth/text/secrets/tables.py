@@ -37,7 +37,12 @@ def table(text: str, start: int, end: int) -> Iterator[Bounds]:
 
     labels = [_label(text[name[0] : name[1]]) for name in names]
     columns = [name[0] - first for name in names]
-    for row in _rows(text, last + 1):
+    for row in lines(text, last + 1, _ROWS):
+        line = text[row[0] : row[1]]
+        if not line.strip() or len(line) > _LONGEST_ROW:
+            return
+        if _RULE.fullmatch(line):
+            continue
         cells = [*(_cells(text, *row, sign) if sign else _aligned(text, *row, columns))]
         if len(cells) != len(names):
             return
@@ -67,16 +72,6 @@ def _names(text: str, first: int, last: int, sign: str) -> list[Bounds]:
     fits = all(heading.fullmatch(text[begin:end].strip()) for begin, end in names)
     goes_on = sign == "," and text[first:last].rstrip().endswith(",")
     return names if fits and not goes_on else []
-
-
-def _rows(text: str, at: int) -> Iterator[Bounds]:
-    """The lines below a heading without rules, up to a blank one."""
-    for first, last in lines(text, at, _ROWS):
-        line = text[first:last]
-        if not line.strip() or len(line) > _LONGEST_ROW:
-            return
-        if not _RULE.fullmatch(line):
-            yield first, last
 
 
 def _cells(text: str, first: int, last: int, sign: str) -> Iterator[Bounds]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from synth.text.secrets.judges import is_key_material, judge
+from synth.text.secrets.judges import judge
 from synth.text.secrets.spans import Bounds
 
 _LONGEST = 200
@@ -22,30 +22,23 @@ def unnamed(text: str, start: int, end: int) -> Iterator[Bounds]:
     """The run of a match, where it was drawn and nothing around it is public."""
     token = text[start:end].rstrip(".-")
     end = start + len(token)
-    if (
-        len(token) <= _LONGEST
-        and is_key_material(token)
-        and not judge("object")(token)
-        and not judge("placeholder")(token)
-        and not _is_public(text, start, end)
-    ):
-        yield start, end
+    if len(token) > _LONGEST or not judge("drawn_run")(token):
+        return
 
-
-def _is_public(text: str, start: int, end: int) -> bool:
     above, _, line = text[max(0, start - 400) : start].rpartition("\n")
     line = line[-_BEFORE:]
-    url = _URL.search(line + text[start:end])
+    url = _URL.search(line + token)
     if url is not None and url.start() <= len(line):
-        return not judge("hooked")(url[0])
-    if judge("before_public")(line) or _AFTER.match(text, end):
-        return True
-
+        if judge("hooked")(url[0]):
+            yield start, end
+        return
     # alone in its line, it is what the line above says
     said = line if line.strip(" \t+>|\"'`$#") else above.rpartition("\n")[2][-_BEFORE:]
-    if judge("told_secret")(said):
-        return False
-    return judge("told_public")(said) or _is_in_armour(text, start, end)
+    if judge("before_public")(line) or _AFTER.match(text, end):
+        return
+    is_public = judge("told_public")(said) or _is_in_armour(text, start, end)
+    if judge("told_secret")(said) or not is_public:
+        yield start, end
 
 
 def _is_in_armour(text: str, start: int, end: int) -> bool:
