@@ -6,7 +6,6 @@ The rules are those of rigor.md, provenance and leakage.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -91,13 +90,11 @@ def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator
             shown.observe(turn.index, observation)
 
 
-@dataclass(slots=True)
 class _Shown:
     """What the agent was shown, and the runs of the guidance that stood nowhere in it."""
 
-    unseen: set[Run]
-    named: frozenset[str]
-    seen: Seen = field(default_factory=Seen)
+    def __init__(self, unseen: set[Run], named: frozenset[str]) -> None:
+        self.unseen, self.named, self.seen = unseen, named, Seen()
 
     def show(self, turn: int | None, source: str, content: str, *, error: bool = False) -> None:
         self.seen.show(turn, source, content, error=error)

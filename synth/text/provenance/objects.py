@@ -5,8 +5,7 @@ Small numbers by key, entities that stand side by side, and what names an entity
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -26,34 +25,34 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(slots=True)
 class Objects:
     """An index over all JSON answers so far.
 
     Answers that are no JSON, or nested more than 60 deep, are left out.
     """
 
-    numbers_of: dict[str, set[int]] = field(default_factory=partial(defaultdict, set))
-    """Stem of a key -> the small whole numbers seen under it, other than in answers to calls with
-    an argument of that name.
-    """
-    length_of: dict[str, int] = field(default_factory=partial(defaultdict, int))
-    """Identifier -> length of the longest list that stands in an object about it."""
-    groups_of: dict[str, list[Group]] = field(default_factory=partial(defaultdict, list))
-    """Identifier -> the groups in which it stands."""
-    described: dict[str, list[JsonObject]] = field(default_factory=partial(defaultdict, list))
-    """Identifier -> the objects that are about it: those that were asked for with it, else those
-    that it identifies.
-    """
-    related: dict[str, set[str]] = field(default_factory=partial(defaultdict, set))
-    """Identifier -> the entities whose objects name it, not as one of several (the payment of an
-    order, its address).
-    """
-    documents: list[Any] = field(default_factory=list)
-    words: dict[int, list[frozenset[str]]] = field(default_factory=dict)
-    """Words of an object by its `id`: groups and documents keep the objects alive."""
-    _pages: dict[tuple[str, str], Group] = field(default_factory=partial(defaultdict, dict))
-    _asked: str = ""
+    def __init__(self) -> None:
+        self.numbers_of = defaultdict[str, set[int]](set)
+        """Stem of a key -> the small whole numbers seen under it, other than in answers to calls
+        with an argument of that name.
+        """
+        self.length_of = defaultdict[str, int](int)
+        """Identifier -> length of the longest list that stands in an object about it."""
+        self.groups_of = defaultdict[str, list[Group]](list)
+        """Identifier -> the groups in which it stands."""
+        self.described = defaultdict[str, list[JsonObject]](list)
+        """Identifier -> the objects that are about it: those that were asked for with it, else
+        those that it identifies.
+        """
+        self.related = defaultdict[str, set[str]](set)
+        """Identifier -> the entities whose objects name it, not as one of several (the payment of
+        an order, its address).
+        """
+        self.documents: list[Any] = []
+        self.words: dict[int, list[frozenset[str]]] = {}
+        """Words of an object by its `id`: groups and documents keep the objects alive."""
+        self._pages = defaultdict[tuple[str, str], Group](dict)
+        self._asked = ""
 
     def read(self, content: str, asked: str) -> None:
         """Adds an answer; `asked` are the arguments of the call that it answers."""

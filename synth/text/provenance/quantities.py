@@ -9,8 +9,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -39,29 +37,29 @@ MOST_TIMES = 20
 _MOST_OF_A_KIND = 60
 
 
-@dataclass(slots=True)
 class Quantities:
     """Amounts in cents, whole numbers and percentages, and what may be computed from them."""
 
-    keyed: dict[str, set[int]] = field(default_factory=partial(defaultdict, set))
-    """Key -> cents, over all answers."""
-    fine: set[float] = field(default_factory=set)
-    """Numbers with more than two decimals."""
-    lengths: set[int] = field(default_factory=set)
-    """Lengths of lists in answers."""
-    said: set[int] = field(default_factory=set)
-    """Cents of amounts in prose."""
-    percents: set[float] = field(default_factory=set)
-    """Percentages in prose."""
-    counts: set[int] = field(default_factory=set)
-    """Whole numbers in prose, in digits or words."""
-    results: dict[str, set[int]] = field(default_factory=partial(defaultdict, set))
-    """Computation -> cents that it gives within one object or list."""
-    kept: int = 0
+    def __init__(self) -> None:
+        self.keyed = defaultdict[str, set[int]](set)
+        """Key -> cents, over all answers."""
+        self.fine = set[float]()
+        """Numbers with more than two decimals."""
+        self.lengths = set[int]()
+        """Lengths of lists in answers."""
+        self.said = set[int]()
+        """Cents of amounts in prose."""
+        self.percents = set[float]()
+        """Percentages in prose."""
+        self.counts = set[int]()
+        """Whole numbers in prose, in digits or words."""
+        self.results = defaultdict[str, set[int]](set)
+        """Computation -> cents that it gives."""
+        self._kept = 0
 
     def read(self, value: Any, key: str = "") -> list[int]:
         """Adds a JSON value; returns the cents of all numbers in it."""
-        if self.kept > MOST_NUMBERS:
+        if self._kept > MOST_NUMBERS:
             return []
         if isinstance(value, dict):
             below = {name: self.read(entry, name) for name, entry in value.items()}
@@ -72,9 +70,9 @@ class Quantities:
             self.lengths.add(len(value))
             below_it = [cents for entry in value for cents in self.read(entry, key)]
             return below_it + self._of_list([_numbers(one) for one in value if type(one) is dict])
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if type(value) not in (int, float):
             return []
-        self.kept += 1
+        self._kept += 1
         cents = as_cents(value)
         if cents is None:
             self.fine.add(value)
@@ -116,7 +114,8 @@ class Quantities:
         return bases
 
     def _differ(self, amounts: Sequence[int]) -> None:
-        self.results["difference"].update(abs(a - b) for a, b in combinations(amounts, 2))
+        pairs = combinations(amounts, 2)
+        self.results["difference"].update(abs(a - b) for a, b in pairs if a != b)
 
     def hear(self, text: str) -> None:
         """Adds the numbers of a text in words."""
@@ -145,9 +144,7 @@ def _numbers(value: Mapping[str, Any]) -> dict[str, int]:
     return {
         name: cents
         for name, number in value.items()
-        if isinstance(number, int | float)
-        and not isinstance(number, bool)
-        and (cents := as_cents(number)) is not None
+        if type(number) in (int, float) and (cents := as_cents(number)) is not None
     }
 
 
@@ -197,10 +194,8 @@ def computed(value: float, name: str, seen: Quantities) -> str | None:
         return "cents"
 
     seen.combine()
-    if cents and -cents in seen.results["difference"]:
-        return "difference"
     for how in ("product", "sum", "difference", "percentage"):
-        if cents in seen.results[how] and (cents or how != "difference"):
+        if (abs(cents) if how == "difference" else cents) in seen.results[how]:
             return how
     return None
 

@@ -6,7 +6,7 @@ Texts are searched, not tokenised: an episode has thousands of tokens and some d
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 from synth.schemas.check import Scalar
@@ -40,16 +40,15 @@ class Piece:
 _folded_once = lru_cache(maxsize=256)(str.casefold)
 
 
-@dataclass(slots=True)
 class Seen:
     """Pieces in the order in which they came, and what the agent had written in its calls."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    written: list[str] = field(default_factory=list)
-    _found: dict[tuple[Scalar, str], Sighting] = field(default_factory=dict)
-    _searched: dict[tuple[Scalar, str], int] = field(default_factory=dict)
-    _objects: Objects = field(default_factory=Objects)
-    _read: int = 0
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self.written: list[str] = []
+        self._found: dict[tuple[Scalar, str], Sighting] = {}
+        self._searched: dict[tuple[Scalar, str], int] = {}
+        self._objects, self._read = Objects(), 0
 
     def show(
         self,

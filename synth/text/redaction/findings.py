@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import count
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.schemas.errors import RowError
 from synth.schemas.task import Task
@@ -137,7 +138,7 @@ def redacted_task(task: Task, findings: Iterable[RedactionFinding]) -> Task:
     of_places = _by_place(findings)
     goal = text_without(task.goal, of_places.get(GOAL, ()))
     if TASK not in of_places:
-        return msgspec.structs.replace(task, goal=goal)
+        return replace(task, goal=goal)
     try:
         changed = _TASK.decode(text_without(_rest_of(task), of_places[TASK]))
     except msgspec.MsgspecError as error:
@@ -150,11 +151,11 @@ def redacted_task(task: Task, findings: Iterable[RedactionFinding]) -> Task:
             "its id or its world holds what may not leave, and cannot be changed",
             TASK,
         )
-    return msgspec.structs.replace(changed, goal=goal)
+    return replace(changed, goal=goal)
 
 
 def _rest_of(task: Task) -> str:
-    return msgspec.json.encode(msgspec.structs.replace(task, goal="")).decode()
+    return msgspec.json.encode(replace(task, goal="")).decode()
 
 
 def values_of(

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.schemas.errors import ConfigError
 from synth.text.layers import Layer, blobs, layers
@@ -106,7 +107,7 @@ class Finder:
         for span in spans:
             # moved on to where no escape is cut: the n of a line break is no letter of what follows
             start, end = (begins[bisect_left(begins, at)] for at in (span.start, span.end))
-            span = msgspec.structs.replace(span, start=start, end=end)
+            span = replace(span, start=start, end=end)
             last = merged[-1] if merged else None
             if last is None or start >= last.end:
                 merged.append(span)
@@ -117,7 +118,7 @@ class Finder:
             ):
                 merged[-1] = span
             elif end > last.end:
-                merged[-1] = msgspec.structs.replace(last, end=end)
+                merged[-1] = replace(last, end=end)
         return merged
 
     def _in_layers(self, readings: Sequence[Layer], *, decode: bool = True) -> Iterator[Span]:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.text.data_files import read
 from synth.text.secrets import labelled, made, tables, unnamed
@@ -147,7 +148,7 @@ def rules() -> tuple[Rule, ...]:
         file = read(f"text/secrets/data/{name}.yaml", _RuleFile)
         for rule in file.rules:
             values = (rule.value,) if isinstance(rule.value, str) else rule.value
-            rule = msgspec.structs.replace(
+            rule = replace(
                 rule,
                 pattern=filled(rule.pattern, file.parts),
                 name=filled(rule.name, file.parts),

@@ -5,6 +5,7 @@ from operator import is_
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.schemas.trajectory import ToolCall, Trajectory, argument_error
 
@@ -51,7 +52,7 @@ def visited(struct: Struct, fields: Table, change: Change, at: str = "") -> Stru
             changed[field] = new
     if isinstance(struct, ToolCall) and "arguments" in changed:
         changed["parse_error"] = argument_error(changed["arguments"])
-    return msgspec.structs.replace(struct, **changed) if changed else struct
+    return replace(struct, **changed) if changed else struct
 
 
 def _changed(value: Any, fields: Table, change: Change, place: str) -> Any:
@@ -66,7 +67,7 @@ def _changed(value: Any, fields: Table, change: Change, place: str) -> Any:
 def without_token_ids(trajectory: Trajectory) -> Trajectory:
     """The trajectory without token ids and log-probabilities, for texts that were changed."""
     bare = tuple(
-        msgspec.structs.replace(t, prompt_token_ids=None, completion_token_ids=None, logprobs=None)
+        replace(t, prompt_token_ids=None, completion_token_ids=None, logprobs=None)
         for t in trajectory.turns
     )
-    return msgspec.structs.replace(trajectory, turns=bare)
+    return replace(trajectory, turns=bare)
