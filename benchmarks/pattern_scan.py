@@ -22,12 +22,12 @@ from benchmarks.real_trajectories import DATA, folders, real
 from benchmarks.recorded_episodes import recorded_episodes
 from synth.filters.signals.patterns import ANSWERS
 from synth.schemas.trajectory import Trajectory
+from synth.text.layers import blobs, layers
 from synth.text.pattern_set import PatternSet
 from synth.text.redaction.findings import Scan
 from synth.text.redaction.places import texts
 from synth.text.secrets.finder import Finder
 from synth.text.secrets.rules import CREDENTIAL, rules
-from synth.text.secrets.unescaped import blobs, layers
 
 SCANNED = ("tau1", "tau1_retail", "tau2_retail_multi")
 """As performance.md: 400 transcripts of 17 KB."""

@@ -28,8 +28,8 @@ from benchmarks.unplanted import (
 )
 from synth.schemas.trajectory import Trajectory
 from synth.stats.intervals import clopper_pearson
+from synth.text.layers import layers
 from synth.text.secrets.finder import Finder, Span
-from synth.text.secrets.unescaped import layers
 
 _WORD = string.ascii_letters + string.digits
 _LOWER = string.ascii_lowercase + string.digits

@@ -1,5 +1,6 @@
-"""Drops what shows traces of hidden help: a guided trajectory that quotes, mentions or acts on
-guidance that its transcript lacks.
+"""Drops what shows traces of hidden help.
+
+A guided trajectory does that quotes, mentions or acts on guidance that its transcript lacks.
 """
 
 from synth.schemas.filter import Case, Filter, FilterSettings
@@ -12,19 +13,18 @@ class LeaksConfig(FilterSettings):
 
 
 async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
-    """Keep where the scan finds nothing in the turns after the pivot; undefined for trajectories
-    that nobody guided.
+    """Keep where the scan finds nothing in the turns after the pivot.
+
+    Undefined for trajectories that nobody guided.
     """
-    trajectory = case.trajectory
-    if trajectory.guidance is None:
+    if case.trajectory.guidance is None:
         return Verdict(None, "not_guided")
-    found = leaks(trajectory)
+    found = leaks(case.trajectory)
     if not found:
         return Verdict(True, "clean")
     first = found[0]
-    return Verdict(
-        False, first.kind, float(len(found)), {"turn": first.turn, "what": first.what[:200]}
-    )
+    detail = {"turn": first.turn, "what": first.what[:200]}
+    return Verdict(False, first.kind, float(len(found)), detail)
 
 
 FILTER = Filter(LeaksConfig, no_leaks)

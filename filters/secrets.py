@@ -1,5 +1,6 @@
-"""Secrets and personal data in all that a trajectory holds: taken out of what is exported, or a
-reason to drop it.
+"""Secrets and personal data in all that a trajectory holds.
+
+They are taken out of what is exported, or a reason to drop it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,10 @@ from synth.text.secrets.finder import GROUPS, Finder
 
 
 class SecretsConfig(FilterSettings):
-    """`find`: `secrets`, `personal`, or kinds of them; `ignore`: kinds that are none here; `allow`:
-    expressions whose matches are none.
+    """`find`: `secrets`, `personal`, or kinds of them; `ignore`: kinds that are none here.
 
-    `patterns`: kinds of your own, name -> expression (RE2). `redact` has every export write
-    stand-ins, `drop` leaves the row out.
+    `allow`: expressions whose matches are none. `patterns`: kinds of your own, name -> expression
+    (RE2). `redact` has every export write stand-ins, `drop` leaves the row out.
     """
 
     action: Literal["redact", "drop"] = "redact"
@@ -34,10 +34,14 @@ class SecretsConfig(FilterSettings):
     @model_validator(mode="after")
     def _searchable(self) -> "SecretsConfig":
         try:
-            _scan(self.find, self.ignore, self.allow, tuple(self.patterns.items()))
+            self.scan()
         except ConfigError as error:
             raise ValueError(str(error)) from error
         return self
+
+    def scan(self) -> Scan:
+        """What looks for it; configurations that are alike share one."""
+        return _scan(self.find, self.ignore, self.allow, tuple(self.patterns.items()))
 
 
 class SecretsFound(msgspec.Struct, frozen=True):
@@ -58,24 +62,23 @@ def _scan(
 
 async def measure(case: Case, config: SecretsConfig, means: SourceMeans) -> Sequence[Measure]:
     """How many findings, and where; what they say is kept nowhere."""
-    found = _scan(
-        config.find, config.ignore, config.allow, tuple(config.patterns.items())
-    ).findings(case.trajectory, case.task.goal if case.task is not None else "")
+    goal = case.task.goal if case.task is not None else ""
+    found = config.scan().findings(case.trajectory, goal)
     return [Measure("secrets", float(len(found)), about=SecretsFound(found))]
 
 
 async def secrets(case: Case, config: SecretsConfig) -> Verdict:
-    """Keep where nothing was found, and where it is taken out; with `drop`, drop by the kind that
-    stands first.
+    """Keep where nothing was found, and where it is taken out.
+
+    With `drop`, drop by the kind that stands first.
     """
     (measured,) = case.measures
     findings = measured.about.findings
-    told = msgspec.to_builtins(measured.about)
     if not findings:
         return Verdict(True, "clean", 0.0)
-    if config.action == "drop":
-        return Verdict(False, findings[0].kind, measured.value, told)
-    return Verdict(True, REDACTED, measured.value, told)
+    keep = config.action == "redact"
+    reason = REDACTED if keep else findings[0].kind
+    return Verdict(keep, reason, measured.value, msgspec.to_builtins(measured.about))
 
 
 FILTER = Filter(

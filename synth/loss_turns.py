@@ -1,4 +1,4 @@
-"""Which turns of a trajectory carry no loss, and why."""
+"""Tells which turns of a trajectory carry no loss, and why."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -27,8 +27,9 @@ def turns_without_loss(trajectory: Trajectory, masks: Mapping[int, str] = _NONE)
 
 
 def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | None:
-    """Why a turn carries no loss, or None: its own mask, another author, before the pivot, calls
-    that do not parse, nothing said.
+    """Why a turn carries no loss, or None.
+
+    It has its own mask or another author, stands before the pivot, does not parse, or says nothing.
     """
     if turn.mask is not None:
         return turn.mask
@@ -46,8 +47,9 @@ def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | 
 
 
 def characters(turn: Turn, *, thought: bool = True) -> int:
-    """Of what a turn wrote: text, thought (unless it is left out), names and arguments of calls, as
-    they were received.
+    """Characters that a turn wrote, as they were received.
+
+    That is its text, its thought (unless it is left out), and names and arguments of its calls.
     """
     calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
     return len(turn.content or "") + (len(turn.thought or "") if thought else 0) + calls

@@ -1,8 +1,9 @@
-"""Rows that cannot be handled: each is left out, counted by a stable reason and named, and the run
-goes on.
+"""Rows that cannot be handled.
+
+Each is left out, counted by a stable reason and named, and the run goes on.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -23,8 +24,9 @@ MOST_NAMED = 5
 
 
 class SetAside:
-    """Counts each row once, under its first reason, however often it is met; the first few of a
-    reason are named.
+    """Counts each row once, under its first reason, however often it is met.
+
+    The first few rows of a reason are named.
     """
 
     def __init__(self) -> None:
@@ -36,8 +38,7 @@ class SetAside:
 
     def take(self, other: "SetAside") -> None:
         """Notes what another one noted."""
-        for identity, error in other.errors.items():
-            self.add(identity, error)
+        self.errors = {**other.errors, **self.errors}
 
     def tried(self, identity: str, handle: Callable[[], T]) -> T | None:
         """What `handle` makes of a row, or None where the row is set aside for it."""
@@ -72,26 +73,23 @@ class SetAside:
             return "too_deep"
         return "number_too_large" if isinstance(error, OverflowError) else "unreadable_value"
 
-    @property
-    def counts(self) -> Counter[str]:
-        """How many, by reason with its prefix."""
-        return Counter(PREFIX + self.reason(identity) for identity in self.errors)
-
-    def lines(self) -> Iterator[str]:
-        """For people: a line for each reason, which names some of its rows and where in them it
-        lies.
-        """
-        by_reason: dict[str, list[str]] = {}
-        for identity in self.errors:
-            by_reason.setdefault(self.reason(identity), []).append(self._named(identity))
-        for reason, named in sorted(by_reason.items()):
-            more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-            yield f"Set aside as {reason}: {', '.join(named[:MOST_NAMED])}{more}."
-
     def place(self, identity: str) -> str:
         """Where in a row it lies; empty where that is not known."""
         error = self.errors[identity]
         return error.place if isinstance(error, RowError) else ""
 
-    def _named(self, identity: str) -> str:
-        return f"{identity} (at {self.place(identity)})" if self.place(identity) else identity
+    @property
+    def counts(self) -> Counter[str]:
+        """How many rows, by reason with its prefix."""
+        return Counter(PREFIX + self.reason(identity) for identity in self.errors)
+
+    def lines(self) -> Iterator[str]:
+        """For people: a line for each reason, which names some of its rows and their places."""
+        by_reason = defaultdict[str, list[str]](list)
+        for identity in self.errors:
+            place = self.place(identity)
+            named = f"{identity} (at {place})" if place else identity
+            by_reason[self.reason(identity)].append(named)
+        for reason, rows in sorted(by_reason.items()):
+            more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
+            yield f"Set aside as {reason}: {', '.join(rows[:MOST_NAMED])}{more}."

@@ -232,8 +232,8 @@ TO_FILES_AND_MODELS = {
     "synth/models/xml_tool_calls.py",
     "synth/models/reply.py",
     "synth/text/provenance/forms.py",
-    "synth/text/secrets/unescaped.py",
-    "synth/text/secrets/values.py",
+    "synth/text/layers.py",
+    "synth/text/secrets/checks.py",
     "filters/rank_surprisal/decisions.py",
     "synth/hub/sending.py",
 }

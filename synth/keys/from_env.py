@@ -1,5 +1,6 @@
-"""`{from_env: NAME}`: a value that a flow names and never carries; it is read where its process
-starts, and nowhere else.
+"""`{from_env: NAME}`: a value that a flow names and never carries.
+
+It is read where its process starts, and nowhere else.
 """
 
 import os
@@ -19,17 +20,13 @@ SHORTEST = 8
 """Characters from which on a value is looked for in what its process says: a shorter one is found
 in words that mean something else.
 """
-
-
 NO_NAME = (
     f"{FROM_ENV} is the name of an environment variable (such as SHOP_TOKEN), not the value itself"
 )
 
 
 class FromEnv(BaseModel):
-    """The name of the environment variable that holds a value, on the machine where the process
-    starts.
-    """
+    """The name of the variable that holds a value, on the machine where the process starts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -52,9 +49,10 @@ def _text_or_name(value: Any) -> Any:
             f"must be text (in quotes where it looks like a number or yes/no), or {{{FROM_ENV}: "
             "NAME}"
         )
-    if not isinstance(value[FROM_ENV], str) or not names_a_variable(value[FROM_ENV]):
+    name = value[FROM_ENV]
+    if not isinstance(name, str) or not names_a_variable(name):
         raise ValueError(NO_NAME)
-    return FromEnv(from_env=value[FROM_ENV])
+    return FromEnv(from_env=name)
 
 
 EnvironmentValue = Annotated[str | FromEnv, BeforeValidator(_text_or_name)]
@@ -66,26 +64,23 @@ it.
 def resolved(
     environment: Mapping[str, str | FromEnv], place: str, environ: Mapping[str, str] = os.environ
 ) -> "tuple[dict[str, str], KeyRemover]":
-    """The variables of a process as it is started, and what takes the named ones out of all that it
-    says.
+    """The variables of a process as it is started, and what removes the named ones from its words.
 
     Raises `ConfigError` where a variable is not set, with the setting's place and the variable's
     name.
     """
-    from synth.keys.remover import (
-        KeyRemover,
-    )  # here: who only reads flows, as in a trainer's environment, needs no RE2
+    # here, since what only reads flows, as a trainer's environment does, needs no RE2
+    from synth.keys.remover import KeyRemover
 
     values, keys = dict[str, str](), dict[str, str]()
     for name, value in environment.items():
+        values[name] = value if isinstance(value, str) else environ.get(value.from_env, "")
         if isinstance(value, str):
-            values[name] = value
             continue
-        found = environ.get(value.from_env, "")
-        if not found:
+        if not values[name]:
             raise ConfigError(
                 f"{place}.{name}: the environment variable {value.from_env} is not set; export it "
                 "where synth runs"
             )
-        values[name], keys[f"<{value.from_env}>"] = found, found
+        keys[f"<{value.from_env}>"] = values[name]
     return values, KeyRemover(keys, shortest=SHORTEST)

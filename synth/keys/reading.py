@@ -1,23 +1,38 @@
-"""A text as it reads once escapes are undone or separators are left out, and where each byte of
-that stood.
+"""A text as it reads once escapes are undone or separators are left out.
+
+Bytes are read as characters of Latin-1, one each, so that places in a text are those of its bytes.
 """
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
-from html.entities import html5
+from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import re2
 
-DEEPEST = 3
-"""Escapes within escapes, such as %2573."""
+from synth.text.layers import DEEPEST, Layer, character
+
+_CODES = (
+    r"(?i:(?<!\\)\\++(?:u(?P<unicode>[0-9a-f]{4})|x(?P<hex>[0-9a-f]{2}))"
+    r"|%(?P<percent>[0-9a-f]{2})|&#(?P<decimal>[0-9]{1,7});|&#x(?P<entity>[0-9a-f]{1,6});"
+    r"|&(?P<named>[a-z]{2,8});)"
+)
+_MARKS = r"|(?:(?<!\\)\\++(?=[\"'/`$])|\\(?=[nrtbf\\]))(?P<plain>[\"'/`$nrtbf\\])"
+_CODE, _ESCAPE = re.compile(_CODES), re.compile(_CODES + _MARKS)
+_SOME_CODE = rb"(?i:\\[ux][0-9a-f]{2}|%[0-9a-f]{2}|&#x?[0-9a-f]{1,7};|&[a-z]{2,8};)"
+_SOME_ESCAPE = _SOME_CODE + rb"|\\[\"'/`$\\nrtbf]"
+MARKED = frozenset("\"'/`$\\\n\r\t\b\f")
+"""Characters that are written with a backslash before them, or as a letter after one."""
+
+_GAP = re.compile(r"(?:\s|\\[nr])+")
+_LONG = rb"[A-Za-z0-9+/_-]{16,}(?:\s|\\+[nr])+[A-Za-z0-9+/_-]{4,}"
+_BETWEEN = re.compile(r"(?:[\s:,-]|\\[nrx]|0x)+")
+_NUMBERS = rb"(?i:(?:[0-9a-f]{2}(?:[\s:,-]|\\+[nrx]|0x)+){7})"
 
 
 def in_bytes(pattern: bytes) -> Any:
-    """A pattern of RE2 over bytes; a pattern that it cannot read is never printed, for it may be a
-    key.
+    """A pattern of RE2 over bytes, read in time that grows with the text alone.
+
+    One that it cannot read is never printed, for it may be a key.
     """
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -26,23 +41,9 @@ def in_bytes(pattern: bytes) -> Any:
     return re2.compile(pattern, options)
 
 
-_CODES = (
-    rb"(?i:\\+u(?P<unicode>[0-9a-f]{4})|\\+x(?P<hex>[0-9a-f]{2})|%(?P<percent>[0-9a-f]{2})|&#(?P<decimal>[0-9]{1,7});"
-    rb"|&#x(?P<entity>[0-9a-f]{1,6});|&(?P<named>[a-z]{2,8});)"
-)
-_MARKS = rb"|\\+(?P<plain>[\"'/`$])|\\(?P<control>[nrtbf])|\\(?P<backslash>\\)"
-_CODE, _ESCAPE = re.compile(_CODES), re.compile(_CODES + _MARKS)
-_SOME_CODE = rb"(?i:\\[ux][0-9a-f]{2}|%[0-9a-f]{2}|&#x?[0-9a-f]{1,7};|&[a-z]{2,8};)"
-_SOME_ESCAPE = _SOME_CODE + rb"|\\[\"'/`$\\nrtbf]"
-_ANY_CODE, _ANY_ESCAPE = in_bytes(_SOME_CODE), in_bytes(_SOME_ESCAPE)
-MARKED = frozenset("\"'/`$\\\n\r\t\b\f")
-"""Characters that are written with a backslash before them, or as a letter after one."""
-_CONTROL = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
-_GAP = re.compile(rb"(?:\s|\\+[nr])+")
-_LONG = rb"[A-Za-z0-9+/_-]{16,}(?:\s|\\+[nr])+[A-Za-z0-9+/_-]{4,}"
-_BETWEEN = re.compile(rb"(?:[\s:,-]|\\+[nrx]|0x)+")
-_NUMBERS = rb"(?i:(?:[0-9a-f]{2}(?:[\s:,-]|\\+[nrx]|0x)+){7})"
-_BROKEN, _PAIRS = in_bytes(_LONG), in_bytes(_NUMBERS)
+_HAS_CODE, _HAS_ESCAPE = in_bytes(_SOME_CODE), in_bytes(_SOME_ESCAPE)
+_SEPARATED = ((in_bytes(_LONG), _GAP), (in_bytes(_NUMBERS), _BETWEEN))
+"""What tells that words or hexadecimal numbers stand in pieces, and what then stands between."""
 
 
 def otherwise_read(*, marks: bool) -> bytes:
@@ -50,99 +51,27 @@ def otherwise_read(*, marks: bool) -> bytes:
     return b"|".join((_SOME_ESCAPE if marks else _SOME_CODE, _LONG, _NUMBERS))
 
 
-class KeyReading(msgspec.Struct, frozen=True):
-    """The bytes, and the changes that made them from those that were read: where each stands
-    (`starts`, `ends`), and where it stood.
-    """
-
-    text: bytes
-    starts: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-    began: tuple[int, ...] = ()
-    ended: tuple[int, ...] = ()
-    of: "KeyReading | None" = None
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """A span of these bytes in the text as it stands; an escape that it touches belongs to
-        it.
-        """
-        if self.of is None:
-            return start, end
-        first = bisect_right(self.ends, start)
-        if first < len(self.starts) and self.starts[first] <= start:
-            start = self.began[first]
-        elif first:
-            start += self.ended[first - 1] - self.ends[first - 1]
-        last = bisect_left(self.ends, end)
-        if last < len(self.starts) and self.starts[last] < end:
-            end = self.ended[last]
-        elif last:
-            end += self.ended[last - 1] - self.ends[last - 1]
-        return self.of.span(start, end)
-
-
-def readings(text: bytes, *, marks: bool) -> Iterator[KeyReading]:
-    """The text as it stands, without escapes level by level, and with long words and hexadecimal
-    numbers in one piece.
+def readings(text: bytes, *, marks: bool) -> Iterator[Layer]:
+    """The text as it stands, without escapes level by level, and with its pieces in one.
 
     `marks`: escapes of `MARKED` characters are undone too, of which every text in JSON has many.
     """
-    there, each = (_ANY_ESCAPE, _ESCAPE) if marks else (_ANY_CODE, _CODE)
-    reading = KeyReading(text)
-    yield reading
+    some, escape = (_HAS_ESCAPE, _ESCAPE) if marks else (_HAS_CODE, _CODE)
+    layer = Layer(text.decode("latin-1"))
+    yield layer
     for _ in range(DEEPEST):
-        if there.search(reading.text) is None:
+        if some.search(layer.text.encode("latin-1")) is None:
             break
-        reading = _replaced(reading, each, _character)
-        yield reading
-    if _BROKEN.search(reading.text) is not None:
-        yield _replaced(reading, _GAP, _nothing)
-    if _PAIRS.search(reading.text) is not None:
-        yield _replaced(reading, _BETWEEN, _nothing)
+        layer = layer.read(escape, _bytes)
+        yield layer
+    for found, between in _SEPARATED:
+        if found.search(layer.text.encode("latin-1")) is not None:
+            yield layer.read(between)
 
 
-def _nothing(_: "re.Match[bytes]") -> bytes:
-    return b""
-
-
-def _replaced(
-    reading: KeyReading, pattern: re.Pattern[bytes], by: Callable[["re.Match[bytes]"], bytes]
-) -> KeyReading:
-    pieces, starts, ends, began, ended = (
-        list[bytes](),
-        list[int](),
-        list[int](),
-        list[int](),
-        list[int](),
-    )
-    last, length = 0, 0
-    for found in pattern.finditer(reading.text):
-        new = by(found)
-        length += found.start() - last
-        pieces += [reading.text[last : found.start()], new]
-        starts.append(length)
-        length += len(new)
-        ends.append(length)
-        began.append(found.start())
-        ended.append(found.end())
-        last = found.end()
-    pieces.append(reading.text[last:])
-    return KeyReading(
-        b"".join(pieces), tuple(starts), tuple(ends), tuple(began), tuple(ended), reading
-    )
-
-
-def _character(found: "re.Match[bytes]") -> bytes:
-    """What an escape stands for, in UTF-8."""
-    kind = str(found.lastgroup)
-    written = found[kind]
-    if kind in ("plain", "backslash"):
-        return written
-    if kind == "control":
-        return _CONTROL[written]
-    if kind == "named":
-        return html5.get(f"{written.decode()};", found[0].decode()).encode()
-    number = int(written, 10 if kind == "decimal" else 16)
-    if kind in ("percent", "hex"):
-        return bytes([number])
-    return chr(number).encode("utf-8", "surrogatepass") if number < 0x110000 else found[0]
+def _bytes(escape: "re.Match[str]") -> str:
+    """The bytes of a character in UTF-8; codes of one byte are that byte."""
+    said = character(escape)
+    if escape.lastgroup in ("percent", "hex"):
+        return said
+    return said.encode("utf-8", "surrogatepass").decode("latin-1")

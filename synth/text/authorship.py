@@ -1,10 +1,11 @@
-"""What style alone says of which side was chosen: a bag of tokens, lengths and the presence of a
-thought, out of fold over tasks.
+"""What style alone says of which side of a pair was chosen.
+
+Style is a bag of tokens, lengths and the presence of a thought, out of fold over tasks.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,9 +28,7 @@ _NUMERIC = ("length", "words", "has_thought")
 
 
 class Styled(msgspec.Struct, frozen=True):
-    """One side of a pair: its tokens, those of argument values apart, and whether it has a
-    thought.
-    """
+    """One side of a pair: its tokens, those of argument values apart, whether it has a thought."""
 
     tokens: tuple[str, ...]
     value_tokens: tuple[str, ...]
@@ -45,67 +44,62 @@ class StyledPair(msgspec.Struct, frozen=True):
 
 
 class Style(msgspec.Struct, frozen=True):
-    """What tells chosen from rejected by style, out of fold over tasks: AUC with and without
-    argument values, and the strongest features.
+    """What tells chosen from rejected by style, out of fold over tasks.
 
-    `confounded` None where there are too few pairs or tasks to tell. A feature's sign says for
-    which side it speaks.
+    These are the AUC with and without argument values, and the strongest features, each with the
+    side for which it speaks. `confounded` is None where there are too few pairs or tasks to tell.
     """
 
     pairs: int
-    auc_with_values: float | None
-    auc: float | None
-    confounded: bool | None
+    auc_with_values: float | None = None
+    auc: float | None = None
+    confounded: bool | None = None
     features: tuple[str, ...] = ()
 
 
 def styled(turn: Turn) -> Styled:
-    """Words of text and thought, names of tools and arguments; values of arguments, and their words
-    in the text, apart.
+    """Words of text and thought, names of tools and arguments.
+
+    Values of arguments, and their words in the text, are kept apart.
     """
     values: set[str] = set()
     tokens: list[str] = []
     for call in turn.tool_calls:
         tokens.append(f"tool:{call.name}")
-        if call.parse_error is None:
-            for name, value in _scalars(call.parsed()):
-                tokens.append(f"arg:{name}")
-                values.update(_words(value))
-    said = [
-        *_words(turn.content or ""),
-        *(f"thought:{word}" for word in _words(turn.thought or "")),
-    ]
-    plain = [
-        word
-        for word in said
-        if word.removeprefix("thought:") not in values
-        and not any(letter.isdigit() for letter in word)
-    ]
-    with_values = [
-        *(f"value:{word}" for word in values),
-        *(word for word in said if word not in set(plain)),
-    ]
-    return Styled((*tokens, *plain), tuple(sorted(with_values)), bool(turn.thought))
+        for name, value in _scalars(call.parsed()) if call.parse_error is None else ():
+            tokens.append(f"arg:{name}")
+            values.update(_words(value))
+
+    of_values = [f"value:{word}" for word in values]
+    for prefix, text in (("", turn.content), ("thought:", turn.thought)):
+        for word in _words(text or ""):
+            is_value = word in values or any(map(str.isdigit, word))
+            (of_values if is_value else tokens).append(prefix + word)
+    return Styled(tuple(tokens), tuple(sorted(of_values)), bool(turn.thought))
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _scalars(value: Any, name: str = "") -> list[tuple[str, str]]:
+def _scalars(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
-        return [found for key, inner in value.items() for found in _scalars(inner, str(key))]
-    if isinstance(value, list):
-        return [found for inner in value for found in _scalars(inner, name)]
-    return [(name, str(value))]
+        for key, inner in value.items():
+            yield from _scalars(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _scalars(inner, name)
+    else:
+        yield name, str(value)
 
 
 def style(pairs: Sequence[StyledPair], most: float) -> Style:
-    """The classifier's out-of-fold AUC; confounded where it is above `most` without any argument
-    value.
+    """The classifier's out-of-fold AUC.
+
+    Style confounds where it is above `most` without any argument value.
     """
     if len(pairs) < FEWEST or len({pair.task_id for pair in pairs}) < FOLDS:
-        return Style(len(pairs), None, None, None)
+        return Style(len(pairs))
     plain, names = _design(pairs, values=False)
     valued, _ = _design(pairs, values=True)
     labels = np.array([1.0, 0.0] * len(pairs))
@@ -121,32 +115,25 @@ def style(pairs: Sequence[StyledPair], most: float) -> Style:
 
 
 def _design(pairs: Sequence[StyledPair], *, values: bool) -> tuple[Array, list[str]]:
-    """Rows chosen, rejected, chosen, ...; token counts (log, each row of length 1) beside
-    standardised lengths.
+    """Rows chosen, rejected, chosen, ...: features of each side, and the names of the features.
+
+    These are token counts (log, each row of length 1) beside standardised lengths.
     """
     sides = [side for pair in pairs for side in (pair.chosen, pair.rejected)]
     said = [side.tokens + (side.value_tokens if values else ()) for side in sides]
-    bags = [Counter(tokens) for tokens in said]
-    documents = Counter(token for bag in bags for token in bag)
-    names = [
-        token
-        for token, _ in sorted(documents.items(), key=lambda found: (-found[1], found[0]))[
-            :VOCABULARY
-        ]
-    ]
-    place = {token: at for at, token in enumerate(names)}
+    documents = Counter(token for tokens in said for token in set(tokens))
+    names = sorted(documents, key=lambda token: (-documents[token], token))[:VOCABULARY]
+    place = {name: at for at, name in enumerate(names)}
     rows = np.zeros((len(sides), len(names)))
-    for at, bag in enumerate(bags):
-        for token, count in bag.items():
+    for row, tokens in zip(rows, said, strict=True):
+        for token, count in Counter(tokens).items():
             if token in place:
-                rows[at, place[token]] = np.log1p(count)
+                row[place[token]] = np.log1p(count)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    shape = np.array(
-        [
-            [np.log1p(sum(map(len, one))), np.log1p(len(one)), side.thought]
-            for one, side in zip(said, sides, strict=True)
-        ]
-    )
+
+    lengths = [[sum(map(len, tokens)), len(tokens)] for tokens in said]
+    thoughts = [[side.thought] for side in sides]
+    shape = np.hstack([np.log1p(lengths), np.array(thoughts, float)])
     shape = (shape - shape.mean(axis=0)) / np.maximum(shape.std(axis=0), 1e-12)
     return np.hstack([rows, shape]), [*names, *_NUMERIC]
 
@@ -155,7 +142,7 @@ def _out_of_fold(rows: Array, labels: Array, pairs: Sequence[StyledPair]) -> flo
     """Mean over the folds, each weighed by its pairs; the pairs of one task are in one fold."""
     tasks = sorted({pair.task_id for pair in pairs}, key=lambda task: content_hash(["fold", task]))
     fold_of = {task: at % FOLDS for at, task in enumerate(tasks)}
-    folds = np.array([fold_of[pair.task_id] for pair in pairs for _ in range(2)])
+    folds = np.repeat([fold_of[pair.task_id] for pair in pairs], 2)
     total = 0.0
     for fold in range(FOLDS):
         held = folds == fold

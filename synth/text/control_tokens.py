@@ -1,17 +1,15 @@
 """Text that a tokenizer reads as structure: found, or changed so that it is read as text.
 
 A tokenizer splits its added tokens off any text it is given, wherever they stand
-(`split_special_tokens=False`), by the exact string.
-So the exact string counts, and near-variants (another case, spaces or zero-width characters within,
-HTML's escapes) are text. JSON's
-escapes are undone before a template renders parsed arguments, so in JSON what a string means
-counts, not how it is spelled.
+(`split_special_tokens=False`), by the exact string. So the exact string counts, and near-variants
+(another case, spaces or zero-width characters within, HTML's escapes) are text. JSON's escapes are
+undone before a template renders parsed arguments, so in JSON what a string means counts, not how it
+is spelled.
 """
 
 import json
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -47,25 +45,23 @@ _BREAK = "·"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NUMBERED = re.compile("|".join(NUMBERED))
 _LIKE = re.compile("|".join([*NUMBERED, *SHAPES]))
-_DIGITS = re.compile(r"\d+")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
 @cache
 def families() -> Mapping[str, tuple[str, ...]]:
-    """Family -> its tokens, as tokenizers and chat templates publish them; what several share
-    stands with the first.
+    """Family -> its tokens, as tokenizers and chat templates publish them.
 
-    They begin and end texts, turns, roles, calls, answers and thoughts. Placeholders of code models
-    (`<filename>`) and pictures that are
-    HTML's own words (`<video>`) structure no chat and are common in texts: only a student's own
-    list has them.
+    They begin and end texts, turns, roles, calls, answers and thoughts; what several families share
+    stands with the first. Placeholders of code models (`<filename>`) and pictures that are HTML's
+    own words (`<video>`) structure no chat and are common in texts: only a student's own list has
+    them.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for line in files("synth.text").joinpath(TABLE).read_text(encoding="utf-8").splitlines()[1:]:
-        family, token = line.split("\t")
-        found.setdefault(family, []).append(token)
-    return {family: tuple(tokens) for family, tokens in found.items()}
+        name, token = line.split("\t")
+        found[name] = (*found.get(name, ()), token)
+    return found
 
 
 class KeyCollisionError(ValueError):
@@ -76,31 +72,27 @@ class ControlTokens:
     """The table's tokens and shapes, with `own` tokens of a student."""
 
     def __init__(self, own: Iterable[str] = ()) -> None:
-        named = {token for tokens in families().values() for token in tokens}
-        self._known = named | {
+        self._known = {token for tokens in families().values() for token in tokens} | {
             token
             for token in own
             if 1 < len(token) <= _LONGEST and _BREAK not in token and not token.isspace()
         }
         alone = sorted(
-            (token for token in self._known if not _LIKE.fullmatch(token)),
+            (token for token in self._known if not self.is_shape(token)),
             key=lambda token: (-len(token), token),
         )
         self._pattern = re.compile("|".join([*map(re.escape, alone), *NUMBERED, *SHAPES]))
 
     def name(self, token: str) -> str:
-        """What a token is counted as: itself where it is known; one with a number as all of them;
-        any other by its shape.
+        """What a token is counted as.
+
+        That is itself where it is known, else, of those with a number, all of them, or its shape.
         """
         if token in self._known:
             return token
-        return (
-            _DIGITS.sub("N", token)
-            if _NUMBERED.fullmatch(token)
-            else "<｜...｜>"
-            if "｜" in token
-            else "<|...|>"
-        )
+        if _NUMBERED.fullmatch(token):
+            return re.sub(r"\d+", "N", token)
+        return "<｜...｜>" if "｜" in token else "<|...|>"
 
     def is_shape(self, token: str) -> bool:
         """Whether a token of any family could look like that."""
@@ -115,61 +107,53 @@ class ControlTokens:
         return self._pattern.findall(text)
 
     def in_json(self, text: str) -> list[str]:
-        """The tokens of a JSON text as it is, then those that its strings hold only once their
-        escapes are undone.
-        """
+        """The tokens of a JSON text as it is, then those that only its strings without escapes hold."""
         found = self.in_text(text)
-        if "\\" in text:
-            for match in _STRING.finditer(text):
-                found += self.in_text(_said(match[0])) if "\\" in match[0] else []
+        for string in _STRING.findall(text) if "\\" in text else ():
+            found += self.in_text(_meaning(string)) if "\\" in string else []
         return found
 
     def neutralised(self, text: str) -> str:
-        """The text with each token's brackets replaced by others that people read alike; the same
-        text where there is none.
+        """The text with each token's brackets replaced by others that people read alike.
 
         Only letters of tokens are replaced, by letters of none, so no new token comes about and
-        doing it again changes nothing.
+        doing it again changes nothing. It is the same text where it holds no token.
         """
         while (changed := self._pattern.sub(_neutral, text)) != text:
             text = changed
         return text
 
     def neutralised_json(self, text: str) -> str:
-        """The same for JSON text: what is JSON stays JSON, its numbers, spaces and order as they
-        are spelled.
+        """The same for JSON text: its numbers, spaces and order stay as they are spelled.
 
         Raises `KeyCollisionError` where an object would hold one key twice.
         """
         if not self.in_json(text):
             return text
-        changed = self.neutralised(_STRING.sub(self._string, text))
-        if _is_json(changed):
-            json.loads(changed, object_pairs_hook=_distinct(text))
+        changed = self.neutralised(_STRING.sub(self._neutral_string, text))
+        before, after = _key_counts(text), _key_counts(changed)
+        if before is not None and after is not None and before != after:
+            raise KeyCollisionError("two keys are the same once they are neutralised")
         return changed
 
-    def _string(self, match: "re.Match[str]") -> str:
-        said = _said(match[0])
+    def _neutral_string(self, match: "re.Match[str]") -> str:
+        said = _meaning(match[0])
         neutral = self.neutralised(said)
-        return (
-            match[0]
-            if neutral == said
-            else json.dumps(neutral, ensure_ascii=_LONE.search(neutral) is not None)
-        )
+        if neutral == said:
+            return match[0]
+        return json.dumps(neutral, ensure_ascii=_LONE.search(neutral) is not None)
 
     def neutralised_value(self, value: Any) -> Any:
         """The same for a JSON value: its keys and all strings in it. Raises `KeyCollisionError`."""
         if isinstance(value, str):
             return self.neutralised(value)
         if isinstance(value, dict):
-            changed = {
-                self.neutralised(key): self.neutralised_value(item) for key, item in value.items()
-            }
+            changed = {self.neutralised(key): self.neutralised_value(value[key]) for key in value}
             if len(changed) < len(value):
                 raise KeyCollisionError("two keys are the same once they are neutralised")
             return changed
         if isinstance(value, list | tuple):
-            return type(value)(self.neutralised_value(item) for item in value)
+            return type(value)(map(self.neutralised_value, value))
         return value
 
 
@@ -180,36 +164,32 @@ def control_tokens(own: frozenset[str] = frozenset()) -> ControlTokens:
 
 
 def found(visit: Callable[[Change], object], tokens: ControlTokens) -> list[Hit]:
-    """The tokens of all texts that are visited, in their order; last those that come about where
-    one text follows the other.
+    """The tokens of all texts that are visited, in their order.
 
-    Templates strip texts, and some write two with nothing between them.
+    Last come those of the joints, where one text follows the other: templates strip texts, and
+    write some with nothing between them.
     """
     hits: list[Hit] = []
     texts: list[str] = []
 
     def look(place: str, value: Any) -> Any:
-        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        plain = isinstance(value, str) and place != ARGUMENTS
-        hits.extend(
-            (tokens.name(token), place)
-            for token in (tokens.in_text(text) if plain else tokens.in_json(text))
-        )
+        is_text = isinstance(value, str)
+        text = value if is_text else msgspec.json.encode(value).decode()
+        plain = is_text and place != ARGUMENTS
+        named = map(tokens.name, tokens.in_text(text) if plain else tokens.in_json(text))
+        hits.extend((name, place) for name in named)
         texts.append(text)
         return value
 
     visit(look)
-    stripped = [text.strip() for text in texts]
-    joints = dict.fromkeys(
-        name for pieces in (texts, stripped) for name in _over_joints(pieces, tokens)
-    )
-    hits.extend((name, JOINT) for name in joints)
-    return hits
+    joints = [*_over_joints(texts, tokens), *_over_joints([*map(str.strip, texts)], tokens)]
+    return hits + [(name, JOINT) for name in dict.fromkeys(joints)]
 
 
 def _over_joints(texts: Sequence[str], tokens: ControlTokens) -> Iterator[str]:
-    """The names of tokens that stand in more than one of the texts, put together; of long texts
-    only the ends are looked at.
+    """The names of tokens that stand in more than one of the texts, put together.
+
+    Of long texts only the ends are looked at.
     """
     ends = [
         text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}\0{text[-_LONGEST:]}"
@@ -226,17 +206,14 @@ def neutralising(tokens: ControlTokens) -> Change:
     """What to visit texts with, so that no token is left in any of them."""
 
     def change(place: str, value: Any) -> Any:
-        if not isinstance(value, str):
-            return tokens.neutralised_value(value)
-        return tokens.neutralised_json(value) if place == ARGUMENTS else tokens.neutralised(value)
+        is_json_text = place == ARGUMENTS and isinstance(value, str)
+        return tokens.neutralised_json(value) if is_json_text else tokens.neutralised_value(value)
 
     return change
 
 
 def family(token: str) -> str:
-    """Whose token it is: the first family of the table that has it, `any` for what only looks like
-    one.
-    """
+    """The first family of the table that has a token, `any` for what only looks like one."""
     return next((name for name, tokens in families().items() if token in tokens), "any")
 
 
@@ -246,7 +223,7 @@ def _neutral(match: "re.Match[str]") -> str:
     return changed if changed != token else token[:1] + _BREAK + token[1:]
 
 
-def _said(literal: str) -> str:
+def _meaning(literal: str) -> str:
     """What a JSON string means; what is none is taken as it stands."""
     try:
         return str(json.loads(literal, strict=False))
@@ -254,25 +231,11 @@ def _said(literal: str) -> str:
         return literal
 
 
-def _is_json(text: str) -> bool:
+def _key_counts(text: str) -> list[int] | None:
+    """How many different keys each object of a JSON text has, None where it is no JSON."""
+    counts: list[int] = []
     try:
-        json.loads(text)
+        json.loads(text, object_pairs_hook=lambda pairs: counts.append(len(dict(pairs))))
     except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _distinct(before: str) -> Callable[[list[tuple[str, Any]]], None]:
-    """A hook that raises where one object holds a key twice, unless the text did so before."""
-    twice: list[str] = []
-    json.loads(before, object_pairs_hook=lambda pairs: twice.extend(_repeated(pairs)))
-
-    def check(pairs: list[tuple[str, Any]]) -> None:
-        if set(_repeated(pairs)) - set(twice):
-            raise KeyCollisionError("two keys are the same once they are neutralised")
-
-    return check
-
-
-def _repeated(pairs: list[tuple[str, Any]]) -> list[str]:
-    return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+        return None
+    return counts

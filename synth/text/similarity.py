@@ -1,15 +1,17 @@
-"""What two trajectories are compared by: the words that were spoken, called and answered, without
-what every transcript shares.
+"""What two trajectories are compared by: the words that were spoken, called and answered.
+
+What every transcript shares is left out.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from synth.schemas.canonical import canonical_json
-from synth.schemas.trajectory import Observation, SampledBy, ToolCall, Trajectory, Turn
+from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
 from synth.stats.minhash import Hashes
 
 WORDS = 3
@@ -18,22 +20,28 @@ CHARS = 8
 """Characters per shingle where a script puts no spaces between words."""
 _LONGEST_WORD = 20
 _APART = b' \t\r\n\v\f{}[]",:()'
-_PLAIN = bytes(ord(" ") if at in _APART else at + 32 if 65 <= at <= 90 else at for at in range(256))
+_PLAIN = bytes(range(256)).lower().translate(bytes.maketrans(_APART, b" " * len(_APART)))
+"""Small letters, with blanks in the place of JSON's punctuation."""
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _INVERSE = np.uint64(pow(int(_BASE), -1, 2**64))
 
 
+def _said(turn: Turn) -> Iterator[str]:
+    yield from filter(None, (turn.content, turn.thought))
+    for call in turn.tool_calls:
+        yield f"{call.name} {call.arguments}"
+
+
 def spoken(trajectory: Trajectory, shared: frozenset[bytes] = frozenset()) -> Iterator[str]:
-    """Message by message; system prompt and tool schemas are left out, and so is every text whose
-    key is `shared`.
+    """Message by message, without system prompt and tool schemas.
+
+    An opening text whose key is `shared` is left out, too.
     """
     for observation in trajectory.opening:
         if not shared or text_key(observation.content) not in shared:
             yield observation.content
     for turn in trajectory.turns:
-        yield from filter(None, (turn.content, turn.thought))
-        for call in turn.tool_calls:
-            yield f"{call.name} {call.arguments}"
+        yield from _said(turn)
         for observation in turn.observations:
             yield observation.content
 
@@ -44,117 +52,96 @@ def text_key(text: str) -> bytes:
 
 
 def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
-    """Keys of opening texts that stand word for word before several tasks, given (task, text):
-    instructions, and no part of either.
+    """Keys of opening texts that stand word for word before several tasks, given (task, text).
+
+    They are instructions, and no part of either task.
     """
     first: dict[bytes, str] = {}
-    shared = set()
-    for task, text in openings:
-        key = text_key(text)
-        if first.setdefault(key, task) != task:
-            shared.add(key)
-    return frozenset(shared)
+    keys = ((text_key(text), task) for task, text in openings)
+    return frozenset(key for key, task in keys if first.setdefault(key, task) != task)
 
 
 def exact_key(trajectory: Trajectory) -> bytes:
-    """128 bits of what was said, called and answered; call ids, names and order of arguments
-    aside.
-    """
-    content = [[_answer(o) for o in trajectory.opening], [_turn(turn) for turn in trajectory.turns]]
-    return blake2b(canonical_json(content), digest_size=16).digest()
+    """128 bits of what was said, called and answered; call ids and order of arguments aside."""
+    turns = [[*_done(turn), _answers(turn.observations)] for turn in trajectory.turns]
+    return _key([_answers(trajectory.opening), turns], 16)
 
 
 def turn_keys(trajectory: Trajectory) -> Iterator[tuple[bytes, list[str]]]:
-    """64 bits of each turn that carries loss, and its words: what the agent did, and what it had
-    just been answered.
+    """64 bits of each turn that carries loss, and its words.
+
+    That is what the agent did, and what it had just been answered.
     """
-    before: Iterable[Observation] = trajectory.opening
+    before: Sequence[Observation] = trajectory.opening
     for turn in trajectory.turns:
         own = trajectory.pivot_turn is None or turn.index >= trajectory.pivot_turn
-        if (
-            own
-            and turn.sampled_by is SampledBy.POLICY
-            and turn.mask is None
-            and turn.injected is None
-        ):
-            done = [turn.content, turn.thought, [_call(call) for call in turn.tool_calls]]
-            calls = [f"{call.name} {call.arguments}" for call in turn.tool_calls]
-            words = [
-                *(o.content for o in before),
-                *filter(None, (turn.content, turn.thought)),
-                *calls,
-            ]
-            yield (
-                blake2b(
-                    canonical_json([[_answer(o) for o in before], done]), digest_size=8
-                ).digest(),
-                words,
-            )
+        learnt = turn.sampled_by is SampledBy.POLICY and turn.mask is None and turn.injected is None
+        if own and learnt:
+            words = [*(one.content for one in before), *_said(turn)]
+            yield _key([_answers(before), _done(turn)], 8), words
         before = turn.observations
 
 
-def _turn(turn: Turn) -> list[object]:
-    return [
-        turn.content,
-        turn.thought,
-        [_call(call) for call in turn.tool_calls],
-        [_answer(o) for o in turn.observations],
-    ]
+def _key(content: object, size: int) -> bytes:
+    return blake2b(canonical_json(content), digest_size=size).digest()
 
 
-def _call(call: ToolCall) -> list[object]:
-    try:
-        return [call.name, msgspec.json.decode(call.arguments)]
-    except (msgspec.DecodeError, RecursionError):
-        return [call.name, call.arguments]
+def _answers(observations: Iterable[Observation]) -> list[list[str]]:
+    return [[one.source.value, one.content] for one in observations]
 
 
-def _answer(observation: Observation) -> list[str]:
-    return [observation.source.value, observation.content]
+def _done(turn: Turn) -> list[Any]:
+    """Text, thought, and the calls with their arguments as data, where these are any."""
+    calls = []
+    for call in turn.tool_calls:
+        try:
+            calls.append([call.name, msgspec.json.decode(call.arguments)])
+        except (msgspec.DecodeError, RecursionError):
+            calls.append([call.name, call.arguments])
+    return [turn.content, turn.thought, calls]
 
 
 def shingles(texts: Iterable[str]) -> Hashes:
-    """Distinct 64-bit hashes of all runs of three words, letter case and punctuation of JSON aside;
-    sorted.
+    """Distinct 64-bit hashes of all runs of three words, sorted; case and JSON's signs aside.
 
     A polynomial over the bytes modulo 2**64, from prefix sums: hash(i, j) = (H[j] - H[i]) /
     base**i, then mixed.
     """
     text = "\n".join(texts)
-    if not text.isascii():
-        text = text.casefold()
-    plain = b" ".join(text.encode("utf-8", "replace").translate(_PLAIN).split())
+    folded = text if text.isascii() else text.casefold()
+    plain = b" ".join(folded.encode("utf-8", "replace").translate(_PLAIN).split())
     if not plain:
         return np.empty(0, np.uint64)
+
     array = np.frombuffer(plain, np.uint8)
     spaces = np.flatnonzero(array == 32)
     if len(plain) > _LONGEST_WORD * (len(spaces) + 1):
-        chars = np.flatnonzero((array & 0xC0) != 0x80)
-        edges = np.append(chars, len(plain))
-        width = min(CHARS, len(chars))
+        # first bytes of characters in UTF-8
+        edges = np.append(np.flatnonzero((array & 0xC0) != 0x80), len(plain))
+        width = min(CHARS, len(edges) - 1)
         starts, ends = edges[: len(edges) - width], edges[width:]
     else:
         first, last = np.append(0, spaces + 1), np.append(spaces, len(plain))
         width = min(WORDS, len(first))
         starts, ends = first[: len(first) - width + 1], last[width - 1 :]
+
     powers, inverses = _powers(len(plain))
-    sums = np.empty(len(plain) + 1, np.uint64)
-    sums[0] = 0
-    np.cumsum((array.astype(np.uint64) + np.uint64(1)) * powers[: len(plain)], out=sums[1:])
+    terms = (array.astype(np.uint64) + np.uint64(1)) * powers[: len(plain)]
+    sums = np.append(np.zeros(1, np.uint64), np.cumsum(terms))
     return np.unique(_mixed((sums[ends] - sums[starts]) * inverses[starts]))
 
 
 _POWERS: list[Hashes] = [np.ones(1, np.uint64), np.ones(1, np.uint64)]
 
 
-def _powers(length: int) -> tuple[Hashes, Hashes]:
+def _powers(length: int) -> list[Hashes]:
+    """Powers of the base and of its inverse, so many at least; kept for the next text."""
     if len(_POWERS[0]) < length:
-        size = 1 << length.bit_length()
         for at, factor in enumerate((_BASE, _INVERSE)):
-            steps = np.full(size, factor, np.uint64)
+            steps = np.full(1 << length.bit_length(), factor, np.uint64)
             steps[0] = 1
             _POWERS[at] = np.cumprod(steps)
-    return _POWERS[0], _POWERS[1]
+    return _POWERS
 
 
 def _mixed(values: Hashes) -> Hashes:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synth.text.layers import blobs, layers
 from synth.text.redaction.edits import Mark, standing, without
 from synth.text.redaction.findings import found_in
 from synth.text.redaction.json_tokens import whole
 from synth.text.secrets.finder import Finder
-from synth.text.secrets.unescaped import blobs, layers
 from tests.attack.full_records import CARD, FLOAT, KEY, MAIL
 
 FINDER = Finder()

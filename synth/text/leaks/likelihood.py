@@ -1,10 +1,10 @@
-"""Likelihood leak: what a guided agent wrote, and would hardly have written without its guidance
-(rigor.md, provenance and leakage).
+"""Likelihood leak: what a guided agent would hardly have written without its guidance (rigor.md).
 
 g_t = mean over the tokens of turn t of [ log pi(token | history, guidance) - log pi(token |
 history) ]
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import ceil
 
@@ -23,8 +23,9 @@ LEAST_SHUFFLED = 20
 async def turn_gains(
     scorer: ScoringModel, trajectory: Trajectory, guidance: str
 ) -> Mapping[int, float] | None:
-    """g_t in nats per token by turn from the pivot on; None where one of the two transcripts could
-    not be scored. Raises `ModelError`.
+    """g_t in nats per token by turn from the pivot on. Raises `ModelError`.
+
+    None where one of the two transcripts could not be scored.
     """
     (found,) = await turn_gains_of_each(scorer, trajectory, [guidance])
     return found
@@ -33,12 +34,12 @@ async def turn_gains(
 async def turn_gains_of_each(
     scorer: ScoringModel, trajectory: Trajectory, guidances: Sequence[str]
 ) -> Sequence[Mapping[int, float] | None]:
-    """g_t under each of several guidances; the transcript without guidance is scored once. Raises
-    `ModelError`.
+    """g_t under each of several guidances. Raises `ModelError`.
+
+    The transcript without guidance is scored once.
     """
-    pivot = trajectory.pivot_turn or 0
+    pivot, tools = trajectory.pivot_turn or 0, list(trajectory.tools)
     opening = Opening(trajectory.system_prompt, trajectory.tools, trajectory.opening)
-    tools = list(trajectory.tools)
     without = await scorer.score(to_messages(trajectory), tools)
     found = []
     for text in guidances:
@@ -50,28 +51,29 @@ async def turn_gains_of_each(
 
 
 def gains(with_help: Scored, without: Scored, pivot: int) -> Mapping[int, float] | None:
-    """g_t from two scorings of the same turns. None where one has no tokens, or the turns are not
-    the same tokens in both.
+    """g_t from two scorings of the same turns.
+
+    None where one has no tokens, or the turns are not the same tokens in both.
     """
     if with_help.not_scored is not None or without.not_scored is not None:
         return None
-    left, right = _by_turn(with_help), _by_turn(without)
+    helped, alone = _by_turn(with_help), _by_turn(without)
     found: dict[int, float] = {}
-    for turn in sorted(right):
-        if turn < pivot:
-            continue
-        helped, alone = left.get(turn, []), right[turn]
-        if [token for token, _ in helped] != [token for token, _ in alone]:
+    for turn in sorted(turn for turn in alone if turn >= pivot):
+        (tokens, better), (own_tokens, worse) = helped[turn], alone[turn]
+        if tokens != own_tokens:
             return None
-        pairs = zip(helped, alone, strict=True)
-        found[turn] = sum(better - worse for (_, better), (_, worse) in pairs) / len(alone)
+        found[turn] = sum(a - b for a, b in zip(better, worse, strict=True)) / len(worse)
     return found
 
 
-def _by_turn(scored: Scored) -> dict[int, list[tuple[int, float]]]:
-    found: dict[int, list[tuple[int, float]]] = {}
+def _by_turn(scored: Scored) -> Mapping[int, tuple[list[int], list[float]]]:
+    """Turn -> its tokens, and their log-probabilities."""
+    found = defaultdict[int, tuple[list[int], list[float]]](lambda: ([], []))
     for token, turn in zip(scored.tokens, scored.turn_of_token, strict=True):
-        found.setdefault(turn, []).append((token.token_id, token.logprob))
+        tokens, logprobs = found[turn]
+        tokens.append(token.token_id)
+        logprobs.append(token.logprob)
     return found
 
 
@@ -79,17 +81,18 @@ def largest_gain(
     trajectory: Trajectory, found: Mapping[int, float], effectful: Effectful = effectful_by_name
 ) -> float | None:
     """max g_t over the turns that call an effectful tool; None where no scored turn does."""
-    turns = [
-        turn.index
+    acting = (
+        found[turn.index]
         for turn in trajectory.turns
-        if any(effectful(call.name) for call in turn.tool_calls)
-    ]
-    return max((found[turn] for turn in turns if turn in found), default=None)
+        if turn.index in found and any(effectful(call.name) for call in turn.tool_calls)
+    )
+    return max(acting, default=None)
 
 
 def threshold(shuffled: Sequence[float]) -> float | None:
-    """The 95th percentile (nearest rank) of the largest gains under guidance of other tasks; None
-    with fewer than 20 of them.
+    """The 95th percentile (nearest rank) of the largest gains under guidance of other tasks.
+
+    None with fewer than 20 of them.
     """
     if len(shuffled) < LEAST_SHUFFLED:
         return None
@@ -97,7 +100,8 @@ def threshold(shuffled: Sequence[float]) -> float | None:
 
 
 def leaks_by_likelihood(largest: float | None, limit: float | None) -> bool | None:
-    """Whether a retry is to be rejected: its largest gain lies above the limit; None where one of
-    both is not known.
+    """Whether a retry is to be rejected: its largest gain lies above the limit.
+
+    None where one of both is not known.
     """
     return None if largest is None or limit is None else largest > limit

@@ -1,12 +1,16 @@
-"""What a text names that can only be known from somewhere: identifiers, numbers, names, paths,
-quotations.
+"""What a text names that can only be known from somewhere.
+
+These are identifiers, numbers, names, paths and quotations.
 """
 
 import re
 
 _MARKED = re.compile(r"""["“`]([^"“”`\n]{2,80})["”`]""")
+_ODD = re.compile(r"[A-Z\d_/]")
+"""In a quoted word that is more than a common one."""
 _PATH = re.compile(
-    r"(?<![\w/.])(?:~|\.{1,2}|[\w.-]+)?(?:/[\w.@-]+){2,}/?|(?<![\w/.])/[\w.@-]{2,}|\b[\w-]+\.[a-z]{2,5}\b(?!\.\w)|\b[a-zA-Z]:\\[\w\\.-]+"
+    r"(?<![\w/.])(?:~|\.{1,2}|[\w.-]+)?(?:/[\w.@-]+){2,}/?|(?<![\w/.])/[\w.@-]{2,}"
+    r"|\b[\w-]+\.[a-z]{2,5}\b(?!\.\w)|\b[a-zA-Z]:\\[\w\\.-]+"
 )
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _WITH_DIGIT = re.compile(r"[#$€£]?[^\W_](?:[\w@:/.,#-]*\w)?")
@@ -22,48 +26,34 @@ does a year alone.
 """
 _NO_NAMES = (
     "monday tuesday wednesday thursday friday saturday sunday january february march april may "
-    "june july august september october "
-    "november december english please thank thanks the this that these those one two three four "
-    "five first second here there what which "
-    "when where how and but for not yes"
+    "june july august september october november december english please thank thanks the this "
+    "that these those one two three four five first second here there what which when where how "
+    "and but for not yes"
 )
 _EVERYDAY = frozenset(_NO_NAMES.split())
 
 
 def literals(text: str) -> frozenset[str]:
     """Every literal of a text, as it stands there but for quotation marks around it."""
-    found: set[str] = set()
-    for pattern in (_EMAIL, _PATH, _SNAKE):
-        found.update(match[0].rstrip("./") for match in pattern.finditer(text))
-    found.update(
-        match[0] for match in _WITH_DIGIT.finditer(text) if any(map(str.isdigit, match[0]))
-    )
-    found.update(match[1] for match in _MARKED.finditer(text) if _says_something(match[1]))
-    found.update(
-        match[0]
-        for match in _NAMES.finditer(text)
-        if not _EVERYDAY.issuperset(match[0].casefold().split()[:1])
-    )
-    found.update(
-        match[1] for match in _ONE_NAME.finditer(text) if match[1].casefold() not in _EVERYDAY
-    )
+    found = [
+        match[0].rstrip("./")
+        for pattern in (_EMAIL, _PATH, _SNAKE)
+        for match in pattern.finditer(text)
+    ]
+    found += [one for one in _WITH_DIGIT.findall(text) if any(map(str.isdigit, one))]
+    found += [one for one in _MARKED.findall(text) if " " in one.strip() or _ODD.search(one)]
+    names = _NAMES.findall(text) + _ONE_NAME.findall(text)
+    found += [name for name in names if name.casefold().split()[0] not in _EVERYDAY]
     return frozenset(literal for literal in found if _tells(literal))
 
 
 def is_one_name(literal: str) -> bool:
-    """Whether it is one capitalised word: written small it is likely another word (Information,
-    information).
-    """
+    """Whether it is one capitalised word: written small it is likely another word (Information)."""
     return re.fullmatch(_NAME, literal) is not None
 
 
-def _says_something(quoted: str) -> bool:
-    """Whether a quotation is more than a common word."""
-    return " " in quoted.strip() or re.search(r"[A-Z\d_/]", quoted) is not None
-
-
 def _tells(literal: str) -> bool:
-    """Not numbers below `LEAST_NUMBER`, years, nor single signs."""
+    """Whether it is no number below `LEAST_NUMBER`, no year, and no single sign."""
     bare = literal.strip("#$€£%.,:()")
     if _NUMBER.fullmatch(bare):
         value = float(bare.replace(",", ""))

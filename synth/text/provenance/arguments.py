@@ -1,9 +1,7 @@
-"""The scalars of a call's arguments: where they stand, what their schema says of them, which of
-them are free text.
-"""
+"""The scalars of a call's arguments, what their schema says of them, which are free text."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -21,110 +19,112 @@ MOST_WORDS = 12
 """A string without enumeration of more words than this is free text, whatever its name: addresses
 and titles are shorter.
 """
-
-_VALUE_AS_KEY = re.compile(r"^[#\d]|-\d")  # "1", "#W2", "V-31": what no argument is named
-
+_VALUE_AS_KEY = re.compile(r"^[#\d]|-\d")
+"""In a key such as "1", "#W2", "V-31": what no argument is named."""
 _DEEPEST = 30
 
 Schema = Mapping[str, Any]
-_NONE: Schema = {}
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One scalar, or the key of an entry that the schema does not name; `name` is the nearest
-    argument name above it.
+    """One scalar, or the key of an entry that the schema does not name.
+
+    `name` is the nearest argument name above it.
     """
 
     path: str
     name: str
     value: Scalar
-    schema: Schema = _NONE
+    schema: Schema = {}
+
+
+def by_name(tools: Iterable[ToolSchema]) -> dict[str, ToolSchema]:
+    """The tools by their names; of those that share one, the last."""
+    return {str(_mapping(tool.get("function", tool)).get("name")): tool for tool in tools}
 
 
 def parameters(tool: ToolSchema | None) -> Schema:
     """The JSON schema of a tool's arguments; empty where it has none."""
-    function = tool.get("function", tool) if tool is not None else None
-    found = function.get("parameters") if isinstance(function, dict) else None
-    return found if isinstance(found, dict) else _NONE
+    tool = tool or {}
+    return _mapping(_mapping(tool.get("function", tool)).get("parameters"))
 
 
-def scalars(arguments: Mapping[str, Any], schema: Schema) -> list[Argument]:
-    """Every scalar of the arguments, depth first in their own order; what is nested more than 30
-    deep is one text.
-    """
-    return list(_walk(arguments, "", "", schema, 0))
-
-
-def _walk(value: Any, path: str, name: str, schema: Schema, depth: int) -> Iterator[Argument]:
-    if depth > _DEEPEST:
-        yield Argument(path, name, msgspec.json.encode(value).decode())
-    elif isinstance(value, dict):
-        properties, others = (
-            _mapping(schema.get("properties")),
-            _mapping(schema.get("additionalProperties")),
-        )
-        for key, entry in value.items():
-            below = f"{path}.{key}" if path else key
-            if key in properties:
-                yield from _walk(entry, below, key, _mapping(properties[key]), depth + 1)
-            elif others or _VALUE_AS_KEY.search(key):
-                yield Argument(f"{below}#key", name, key)
-                yield from _walk(entry, below, name, others, depth + 1)
-            else:
-                yield from _walk(entry, below, key, _NONE, depth + 1)
-    elif isinstance(value, list):
-        items = _mapping(schema.get("items"))
-        for at, entry in enumerate(value):
-            yield from _walk(entry, f"{path}[{at}]", name, items, depth + 1)
-    else:
-        yield Argument(path, name, value, schema)
+def properties(tool: ToolSchema | None) -> Schema:
+    """The schemas of a tool's arguments by their names."""
+    return _mapping(parameters(tool).get("properties"))
 
 
 def _mapping(value: Any) -> Schema:
-    return value if isinstance(value, dict) else _NONE
+    return value if isinstance(value, dict) else {}
+
+
+def scalars(
+    value: Any, schema: Schema, path: str = "", name: str = "", depth: int = 0
+) -> list[Argument]:
+    """Every scalar of the arguments, depth first in their own order.
+
+    What is nested more than 30 deep is one text.
+    """
+    if depth > _DEEPEST:
+        return [Argument(path, name, msgspec.json.encode(value).decode())]
+    found = []
+    if isinstance(value, dict):
+        named, others = (
+            _mapping(schema.get(key)) for key in ("properties", "additionalProperties")
+        )
+        for key, entry in value.items():
+            below = f"{path}.{key}" if path else key
+            if key not in named and (others or _VALUE_AS_KEY.search(key)):
+                found.append(Argument(f"{below}#key", name, key))
+                found += scalars(entry, others, below, name, depth + 1)
+            else:
+                found += scalars(entry, _mapping(named.get(key)), below, key, depth + 1)
+        return found
+    if isinstance(value, list):
+        items = _mapping(schema.get("items"))
+        for at, entry in enumerate(value):
+            found += scalars(entry, items, f"{path}[{at}]", name, depth + 1)
+        return found
+    return [Argument(path, name, value, schema)]
 
 
 def exempt(argument: Argument) -> bool:
-    """Null, emptiness, and by heuristic free text: a name that is worded by the agent, or many
-    words, and no enumeration.
+    """Whether an argument is null, empty, or by heuristic free text.
+
+    That is one without enumeration whose name says that the agent words it, or of many words.
     """
     value = argument.value
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if not isinstance(value, str):
+        return value is None
+    if not value.strip():
         return True
-    if not isinstance(value, str) or permitted(argument.schema):
-        return False
-    return argument.name.lower() in FREE_TEXT_NAMES or len(value.split()) > MOST_WORDS
+    worded = argument.name.lower() in FREE_TEXT_NAMES or len(value.split()) > MOST_WORDS
+    return worded and not permitted(argument.schema)
 
 
 def permitted(schema: Schema) -> list[Any]:
-    """The values that a schema names: enum, const and default, also under anyOf, oneOf and
-    allOf.
-    """
-    found: list[Any] = list(schema["enum"]) if isinstance(schema.get("enum"), list) else []
+    """The values that a schema names: enum, const and default, also under anyOf, oneOf, allOf."""
+    named = schema.get("enum")
+    found: list[Any] = [*named] if isinstance(named, list) else []
     found += [schema[word] for word in ("const", "default") if word in schema]
     for word in ("anyOf", "oneOf", "allOf"):
         branches = schema.get(word)
-        found += [
-            value
-            for branch in (branches if isinstance(branches, list) else ())
-            for value in permitted(_mapping(branch))
-        ]
+        for branch in branches if isinstance(branches, list) else ():
+            found += permitted(_mapping(branch))
     return found
 
 
-def all_permitted(tools: Sequence[ToolSchema]) -> list[Any]:
+def all_permitted(tools: Iterable[ToolSchema]) -> list[Any]:
     """The values that any tool's schema names, at any depth."""
-    found: list[Any] = []
-    for tool in tools:
-        _collect(parameters(tool), found)
-    return found
+    return [
+        value for tool in tools for one in _schemas(parameters(tool)) for value in permitted(one)
+    ]
 
 
-def _collect(schema: Schema, found: list[Any]) -> None:
-    if not schema:
-        return
-    found += permitted(schema)
-    for part in _mapping(schema.get("properties")).values():
-        _collect(_mapping(part), found)
-    for word in ("items", "additionalProperties"):
-        _collect(_mapping(schema.get(word)), found)
+def _schemas(schema: Schema) -> Iterator[Schema]:
+    """A schema and those of what it holds."""
+    yield schema
+    parts = [schema.get("items"), schema.get("additionalProperties")]
+    for part in (*_mapping(schema.get("properties")).values(), *parts):
+        if isinstance(part, dict):
+            yield from _schemas(part)

@@ -4,26 +4,25 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+_MONTHS_IN_ORDER = (
+    "january february march april may june july august september october november december"
 )
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
-_ISO = re.compile(r"(?<!\d)(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)")
-_AMERICAN = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b\.?(?:,? (\d{{4}}))?")
-_MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}}))?")
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = _MONTHS_IN_ORDER.split()
+_DAYS_IN_ORDER = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = _DAYS_IN_ORDER.split()
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS)
+_DAY = r"(?P<day>\d{1,2})"
+_NAMED_DAY, _YEAR = rf"{_DAY}(?:st|nd|rd|th)?", r"(?:,? (?P<year>\d{4}))?"
+_DATES = [
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<!\d)(?P<year>\d{{4}})[-/](?P<month>\d{{1,2}})[-/]{_DAY}(?!\d)",
+        rf"(?<!\d)(?P<month>\d{{1,2}})/{_DAY}/(?P<year>\d{{4}})(?!\d)",
+        rf"\b{_NAMED_DAY}(?: of)? (?P<month>{_MONTH})\b\.?{_YEAR}",
+        rf"\b(?P<month>{_MONTH})\.? {_NAMED_DAY}\b{_YEAR}",
+    )
+]
+"""2024-05-20, 5/20/2024, 20th of May 2024, May 20, 2024; the last two also without a year."""
 _RELATIVE = {
     "today": (0, 0),
     "tonight": (0, 0),
@@ -32,62 +31,56 @@ _RELATIVE = {
     "next week": (7, 13),
     "last week": (-13, -7),
 }
+"""Words, and the days that they may be away from a seen date."""
 MOST_DAYS = 400
+_MOST_DATES = 60
 
 
 def as_date(value: object) -> date | None:
     """An ISO date, also at the head of a timestamp."""
-    if not isinstance(value, str) or len(value) < 10 or (len(value) > 10 and value[10] not in "T "):
+    if not isinstance(value, str) or len(value) < 10 or value[10:11] not in ("", "T", " "):
         return None
+    return _date(value[:10])
+
+
+def _date(iso: str) -> date | None:
     try:
-        return date.fromisoformat(value[:10])
+        return date.fromisoformat(iso)
     except ValueError:
         return None
 
 
 def dates_in(folded: str) -> tuple[set[date], set[tuple[int, int]]]:
-    """(full dates, (month, day) of dates without a year) in a folded text: ISO, 5/20/2024, 5 March
-    2026, March 5th.
-    """
-    written = [(int(y), int(m), int(d)) for y, m, d in _ISO.findall(folded)]
-    written += [(int(y), int(m), int(d)) for m, d, y in _AMERICAN.findall(folded)]
-    named = [(y, _month(m), int(d)) for d, m, y in _DAY_FIRST.findall(folded)]
-    named += [(y, _month(m), int(d)) for m, d, y in _MONTH_FIRST.findall(folded)]
-    written += [(int(y), m, d) for y, m, d in named if y]
-    full = {found for parts in written if (found := _date(*parts)) is not None}
-    return full, {(m, d) for y, m, d in named if not y}
-
-
-def _date(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
-def _month(name: str) -> int:
-    return next(index for index, month in enumerate(_MONTHS, start=1) if month.startswith(name[:3]))
+    """(full dates, (month, day) of dates without a year) in a folded text."""
+    full, partial = set[date](), set[tuple[int, int]]()
+    for pattern in _DATES:
+        for found in pattern.finditer(folded):
+            name, day = found["month"], int(found["day"])
+            names = [month[:3] for month in _MONTHS]
+            month = int(name) if name.isdigit() else 1 + names.index(name[:3])
+            if found["year"]:
+                written = _date(f"{found['year']}-{month:02}-{day:02}")
+                full |= {written} if written is not None else set()
+            else:
+                partial.add((month, day))
+    return full, partial
 
 
 def computed_date(value: date, texts: Iterable[str], counts: Iterable[int]) -> str | None:
-    """How a date follows from folded texts: another format, a year completed, days counted from a
-    seen date, a weekday, "tomorrow".
+    """How a date follows from folded texts, None where it does not.
+
+    It is written in another format, without its year, as days counted from a seen date, as a
+    weekday, or as "tomorrow".
     """
-    full: set[date] = set()
-    partial: set[tuple[int, int]] = set()
-    words = ""
-    for text in texts:
-        found, without_year = dates_in(text)
-        full |= found
-        partial |= without_year
-        words += text + "\n"
-    if value in full:
-        return "another format"
-    if (value.month, value.day) in partial and any(
-        abs((value - other).days) <= MOST_DAYS for other in full
-    ):
-        return "year completed"
+    words = "\n".join(texts)
+    full, partial = dates_in(words)
     offsets = {(value - other).days for other in full}
+    if 0 in offsets:
+        return "another format"
+    if (value.month, value.day) in partial and min(
+        map(abs, offsets), default=MOST_DAYS
+    ) < MOST_DAYS:
+        return "year completed"
     if offsets & {sign * count for count in counts if count <= MOST_DAYS for sign in (1, -1)}:
         return "days counted"
     if _WEEKDAYS[value.weekday()] in words and any(-7 <= offset <= 14 for offset in offsets):
@@ -101,7 +94,6 @@ def computed_date(value: date, texts: Iterable[str], counts: Iterable[int]) -> s
 
 def days_between(value: int, texts: Iterable[str]) -> bool:
     """Whether a number of days lies between two seen dates."""
-    full = sorted({found for text in texts for found in dates_in(text)[0]})[:60]
-    return any(
-        (late - early).days == value for at, early in enumerate(full) for late in full[at + 1 :]
-    )
+    full, _ = dates_in("\n".join(texts))
+    few = sorted(full)[:_MOST_DATES]
+    return value > 0 and any((late - early).days == value for early in few for late in few)

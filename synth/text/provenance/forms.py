@@ -1,97 +1,60 @@
-"""The ways in which a value may have been written where it was seen: case, white space, numbers as
-text, cents, spellings of a word.
+"""The ways in which a value may have been written where it was seen.
+
+These are case, white space, numbers as text, cents, and spellings of a word.
 """
 
 import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isfinite
 
 import msgspec
 
 from synth.schemas.check import Scalar
+from synth.text.data_files import read
 
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
-_DIGITS = re.compile(r"\d+")
 _LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
 _SPACING = re.compile(r"[\s_\-]+")
-_SPELLINGS: tuple[frozenset[str], ...] = tuple(
-    frozenset(group.split("|"))
-    for group in (
-        "cancelled|canceled",
-        "grey|gray",
-        "colour|color",
-        "economy|coach",
-        "credit card|card",
-        "united states|usa|us|united states of america",
-        "united kingdom|uk|great britain",
-        "round trip|return trip",
-        "one way|single trip",
-        "e-mail|email|mail",
-    )
-)
-_STATES = (
-    "alabama:al alaska:ak arizona:az arkansas:ar california:ca colorado:co connecticut:ct "
-    "delaware:de florida:fl georgia:ga hawaii:hi "
-    "idaho:id illinois:il indiana:in iowa:ia kansas:ks kentucky:ky louisiana:la maine:me "
-    "maryland:md massachusetts:ma michigan:mi "
-    "minnesota:mn mississippi:ms missouri:mo montana:mt nebraska:ne nevada:nv new-hampshire:nh "
-    "new-jersey:nj new-mexico:nm new-york:ny "
-    "north-carolina:nc north-dakota:nd ohio:oh oklahoma:ok oregon:or pennsylvania:pa "
-    "rhode-island:ri south-carolina:sc south-dakota:sd "
-    "tennessee:tn texas:tx utah:ut vermont:vt virginia:va washington:wa west-virginia:wv "
-    "wisconsin:wi wyoming:wy"
-)
-NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
+_LEAST_SIGNS, _MOST_PARTS, _LEAST_DIGITS = 5, 12, 7
+"""Of an identifier that is found however it is separated; a number stands in too many places."""
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBER_WORDS = _NUMBERS.split()
 
 
+@cache
 def _synonyms() -> dict[str, tuple[str, ...]]:
-    groups = [
-        *_SPELLINGS,
-        *(frozenset(pair.replace("-", " ").split(":")) for pair in _STATES.split()),
-    ]
-    return {word: tuple(sorted(group - {word})) for group in groups for word in group}
-
-
-_SYNONYMS = _synonyms()
+    lines = read("text/provenance/data/spellings.yaml", list[str])
+    groups = [line.split("|") for line in lines]
+    return {word: tuple(sorted({*group} - {word})) for group in groups for word in group}
 
 
 @lru_cache(maxsize=65536)
 def written(value: Scalar, kind: str) -> tuple[tuple[str, bool], ...]:
-    """(casefolded text, whether it is a number) as the value itself may stand in a text; `kind`
-    keeps 1, 1.0 and True apart.
+    """(casefolded text, whether it is a number) as the value itself may stand in a text.
+
+    `kind` keeps 1, 1.0 and True apart.
     """
     if kind == "bool" or value is None:
         return ()
-    if isinstance(value, str):
-        stripped = value.strip()
-        text = (stripped.removeprefix("#") or stripped).casefold()
-        bare = text.removeprefix("$")
-        if value == stripped and _PLAIN_NUMBER.fullmatch(bare):
-            return ((bare, True),)
-        escaped = [
-            json.dumps(form, ensure_ascii=ascii_only)[1:-1].casefold()
-            for form in (stripped, value)
-            for ascii_only in (False, True)
-        ]
-        if _PLAIN_NUMBER.fullmatch(bare):
-            return (bare, True), *((form, False) for form in dict.fromkeys(escaped[2:]))
-        return tuple((form, False) for form in dict.fromkeys([text, *escaped]) if form)
-    return tuple((text, True) for text in _number_forms(abs(value)))
+    if not isinstance(value, str):
+        return tuple((text, True) for text in _number_forms(abs(value)))
+
+    stripped = value.strip()
+    text = (stripped.removeprefix("#") or stripped).casefold()
+    number = text.removeprefix("$")
+    is_number = _PLAIN_NUMBER.fullmatch(number) is not None
+    forms = [stripped, value]
+    if is_number:
+        forms = [value] if value != stripped else []
+    escaped = [
+        json.dumps(form, ensure_ascii=only_ascii)[1:-1].casefold()
+        for form in forms
+        for only_ascii in (False, True)
+    ]
+    texts = [(number, True)] if is_number else [(text, False)]
+    texts += [(form, False) for form in escaped]
+    return tuple(one for one in dict.fromkeys(texts) if one[0])
 
 
 def _number_forms(value: float) -> dict[str, None]:
@@ -99,13 +62,8 @@ def _number_forms(value: float) -> dict[str, None]:
     texts = [repr(value), msgspec.json.encode(value).decode()]
     if isfinite(value) and value < 1e15:
         if value == int(value):
-            texts += [
-                f"{int(value)}",
-                f"{int(value):,}",
-                f"{int(value)}.0",
-                f"{int(value)}.00",
-                f"{int(value):,}.00",
-            ]
+            whole = int(value)
+            texts += [f"{whole}", f"{whole:,}", f"{whole}.0", f"{whole}.00", f"{whole:,}.00"]
         else:
             texts.append(f"{value:,}")
             if abs(value * 100 - round(value * 100)) < 1e-6:
@@ -115,49 +73,36 @@ def _number_forms(value: float) -> dict[str, None]:
 
 @lru_cache(maxsize=65536)
 def respelled(value: str) -> tuple[str, ...]:
-    """Other spellings of the same word: underscores and hyphens as blanks, and declared
-    synonyms.
-    """
+    """Other spellings of a word: underscores and hyphens as blanks, and declared synonyms."""
     text = value.strip().casefold()
     spaced = _SPACING.sub(" ", text)
-    found = [spaced, spaced.replace(" ", "_"), spaced.replace(" ", "-"), *_SYNONYMS.get(spaced, ())]
-    return tuple(form for form in dict.fromkeys(found) if form != text)
+    found = [spaced, spaced.replace(" ", "_"), spaced.replace(" ", "-")]
+    forms = dict.fromkeys([*found, *_synonyms().get(spaced, ())])
+    return tuple(form for form in forms if form != text)
 
 
 @lru_cache(maxsize=65536)
 def loosely(value: str) -> re.Pattern[str] | None:
-    """An identifier or telephone number however it is separated ("O-42918" as "o 42918"); None for
-    words and short values.
+    """An identifier or telephone number however it is separated ("O-42918" as "o 42918").
+
+    None for words and short values.
     """
     text = value.strip().casefold()
-    if (
-        not any(character.isdigit() for character in text)
-        or any(character.isspace() for character in text)
-        or "." in text
-    ):
+    if not re.search(r"\d", text) or re.search(r"[\s.]", text):
         return None
     parts = _LETTERS_OR_DIGITS.findall(text)
-    if sum(map(len, parts)) < 5 or len(parts) > 12:
+    if sum(map(len, parts)) < _LEAST_SIGNS or len(parts) > _MOST_PARTS:
         return None
-    if _DIGITS.fullmatch(text):
-        if len(text) < 7:
+    if parts == [text]:
+        if len(text) < _LEAST_DIGITS:
             return None
         parts = list(text)
-    return re.compile(
-        r"(?<![a-z0-9])(?<![a-z0-9]-)"
-        + r"[\s_\-().]{0,2}".join(map(re.escape, parts))
-        + r"(?![a-z0-9])"
-    )
+    between = r"[\s_\-().]{0,2}".join(map(re.escape, parts))
+    return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]-){between}(?![a-z0-9])")
 
 
 def number_word(value: Scalar) -> str | None:
     """two ... twelve, in words; "one" says nothing in prose."""
     text = str(value)
-    return (
-        NUMBER_WORDS[int(text)]
-        if len(text) < 3
-        and text.isascii()
-        and text.isdigit()
-        and 2 <= int(text) < len(NUMBER_WORDS)
-        else None
-    )
+    at = int(text) if len(text) < 3 and text.isascii() and text.isdigit() else 0
+    return NUMBER_WORDS[at] if 2 <= at < len(NUMBER_WORDS) else None

@@ -1,9 +1,10 @@
-"""The JSON that tools answered with: small numbers by key, entities that stand side by side, and
-what names an entity.
+"""The JSON that tools answered with, indexed.
+
+Small numbers by key, entities that stand side by side, and what names an entity.
 """
 
 import re
-from dataclasses import dataclass, field
+from collections import defaultdict
 from functools import lru_cache
 from typing import Any
 
@@ -24,33 +25,34 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(slots=True)
 class Objects:
-    """An index over all JSON answers so far; answers that are no JSON, or nested more than 60 deep,
-    are left out.
+    """An index over all JSON answers so far.
+
+    Answers that are no JSON, or nested more than 60 deep, are left out.
     """
 
-    numbers_of: dict[str, set[int]] = field(default_factory=dict)
-    """Stem of a key -> the small whole numbers seen under it, other than in answers to calls with
-    an argument of that name.
-    """
-    length_of: dict[str, int] = field(default_factory=dict)
-    """Identifier -> length of the longest list that stands in an object about it."""
-    groups_of: dict[str, list[Group]] = field(default_factory=dict)
-    """Identifier -> the groups in which it stands."""
-    described: dict[str, list[JsonObject]] = field(default_factory=dict)
-    """Identifier -> the objects that are about it: those that were asked for with it, else those
-    that it identifies.
-    """
-    related: dict[str, set[str]] = field(default_factory=dict)
-    """Identifier -> the entities whose objects name it, not as one of several (the payment of an
-    order, its address).
-    """
-    documents: list[Any] = field(default_factory=list)
-    words: dict[int, list[frozenset[str]]] = field(default_factory=dict)
-    """Words of an object by its `id`: groups and documents keep the objects alive."""
-    _pages: dict[tuple[str, str], Group] = field(default_factory=dict)
-    _asked: str = ""
+    def __init__(self) -> None:
+        self.numbers_of = defaultdict[str, set[int]](set)
+        """Stem of a key -> the small whole numbers seen under it, other than in answers to calls
+        with an argument of that name.
+        """
+        self.length_of = defaultdict[str, int](int)
+        """Identifier -> length of the longest list that stands in an object about it."""
+        self.groups_of = defaultdict[str, list[Group]](list)
+        """Identifier -> the groups in which it stands."""
+        self.described = defaultdict[str, list[JsonObject]](list)
+        """Identifier -> the objects that are about it: those that were asked for with it, else
+        those that it identifies.
+        """
+        self.related = defaultdict[str, set[str]](set)
+        """Identifier -> the entities whose objects name it, not as one of several (the payment of
+        an order, its address).
+        """
+        self.documents: list[Any] = []
+        self.words: dict[int, list[frozenset[str]]] = {}
+        """Words of an object by its `id`: groups and documents keep the objects alive."""
+        self._pages = defaultdict[tuple[str, str], Group](dict)
+        self._asked = ""
 
     def read(self, content: str, asked: str) -> None:
         """Adds an answer; `asked` are the arguments of the call that it answers."""
@@ -59,39 +61,39 @@ class Objects:
         self._asked = asked
         try:
             value = _DECODER.decode(content)
-            if isinstance(value, dict):
-                self._object(value, "", None, 0)
-            elif isinstance(value, list):
-                self._list(value, "", None, 0)
+            self._visit(value, "", None, 0)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return
         self.documents.append(value)
 
-    def _object(self, value: JsonObject, key: str, owner: str | None, depth: int) -> None:
-        """`owner`: the entity that an object belongs to alone, None for one among siblings."""
-        if depth > _DEEPEST:
-            raise RecursionError
-        own = self._identity(value, key, owner)
-        about = own or owner
-        for name, entry in value.items():
-            kind = type(entry)
-            if kind is int:
-                if 0 <= entry < SMALL and not self._echoes(name):
-                    self.numbers_of.setdefault(stem(name), set()).add(entry)
-            elif kind is dict:
-                self._object(entry, name, about, depth + 1)
-            elif kind is list:
-                self._list(entry, name, about, depth)
-                if about is not None and not self._echoes(name):
-                    self.length_of[about] = max(self.length_of.get(about, 0), len(entry))
-        if (
-            len(value) > 1
-            and all(type(entry) is dict for entry in value.values())
-            and all(map(is_identifier, value))
-        ):
-            self._stand(dict(value))
+    def _visit(self, value: Any, key: str, owner: str | None, depth: int) -> None:
+        """`owner`: the entity that a value belongs to alone, None for one among siblings."""
+        kind = type(value)
+        if kind is dict:
+            if depth > _DEEPEST:
+                raise RecursionError
+            about = self._identity(value, key, owner) or owner
             for name, entry in value.items():
-                self.described.setdefault(name, []).append(entry)
+                self._visit(entry, name, about, depth + (type(entry) is dict))
+                if type(entry) is list and about is not None and not self._echoes(name):
+                    self.length_of[about] = max(self.length_of[about], len(entry))
+            self._keyed(value)
+        elif kind is list:
+            self._list(value, key, owner, depth)
+        elif kind is int and 0 <= value < SMALL and not self._echoes(key):
+            self.numbers_of[stem(key)].add(value)
+
+    def _keyed(self, value: JsonObject) -> None:
+        """Objects by their identifiers stand side by side, too."""
+        only_objects = all(type(entry) is dict for entry in value.values())
+        if len(value) > 1 and only_objects and all(map(is_identifier, value)):
+            self._stand(dict(value), {})
+            for name, entry in value.items():
+                self.described[name].append(entry)
+
+    def _echoes(self, name: str) -> bool:
+        """Whether the call had an argument of that name: the answer repeats the agent's number."""
+        return f'"{name}"' in self._asked
 
     def _identity(self, value: JsonObject, key: str, owner: str | None) -> str | None:
         """The identifier that an object is about, if any; the others in it are related to that."""
@@ -102,45 +104,33 @@ class Objects:
         ]
         if not named:
             return None
-        own = (
-            named[0][1]
-            if len(named) == 1
-            else min(named, key=lambda found: (found[1] not in self._asked, *_rank(found[0], key)))[
-                1
-            ]
-        )
-        self.described.setdefault(own, []).append(value)
+        _, own = min(named, key=lambda one: (one[1] not in self._asked, *_rank(one[0], key)))
+        self.described[own].append(value)
         if owner is not None and owner != own:
-            self.related.setdefault(own, set()).add(owner)
+            self.related[own].add(owner)
         for _, entry in named:
             if entry != own:
-                self.related.setdefault(entry, set()).add(own)
+                self.related[entry].add(own)
         return own
 
     def _list(self, value: list[Any], key: str, owner: str | None, depth: int) -> None:
         """A list's members; those of an outermost list join the group of its other pages."""
         first = type(value[0]) if value else None
+        members = [one for one in value if type(one) is first]
         if first is dict:
-            entries = [entry for entry in value if type(entry) is dict]
-            for entry in entries:
-                self._object(entry, key, owner if len(entries) == 1 else None, depth + 1)
-            self._entities(entries, key, outermost=depth == 0)
+            for entry in members:
+                self._visit(entry, key, owner if len(members) == 1 else None, depth + 1)
+            self._entities(members, key, outermost=depth == 0)
         elif first is str:
-            self._stand({name: {} for name in value if type(name) is str and is_identifier(name)})
-        elif first is int and not self._echoes(key):
-            self.numbers_of.setdefault(stem(key), set()).update(
-                n for n in value if type(n) is int and 0 <= n < SMALL
-            )
-
-    def _echoes(self, name: str) -> bool:
-        """Whether the call had an argument of that name: then the answer repeats the agent's own
-        number.
-        """
-        return f'"{name}"' in self._asked
+            self._stand({name: {} for name in members if is_identifier(name)}, {})
+        elif first is int:
+            for number in members:
+                self._visit(number, key, owner, depth)
 
     def _entities(self, entries: list[JsonObject], key: str, *, outermost: bool) -> None:
-        """Objects of one list stand side by side by a field of different identifiers: order_id in
-        orders, else the first *id.
+        """Objects of one list stand side by side by a field of different identifiers.
+
+        That is order_id in orders, else the first *id.
         """
         fields = [
             name
@@ -150,21 +140,21 @@ class Objects:
         for name in sorted(fields, key=lambda name: _rank(name, key)):
             named = {entry[name]: entry for entry in entries if type(entry.get(name)) is str}
             if len(named) == len(entries):
-                self._stand(named, self._pages.setdefault((key, name), {}) if outermost else None)
+                self._stand(named, self._pages[key, name] if outermost else {})
                 return
 
-    def _stand(self, named: Group, group: Group | None = None) -> None:
-        group = {} if group is None else group
+    def _stand(self, named: Group, group: Group) -> None:
         for identifier, entry in named.items():
             if identifier not in group and len(group) < MOST_SIBLINGS:
                 group[identifier] = entry
-                self.groups_of.setdefault(identifier, []).append(group)
+                self.groups_of[identifier].append(group)
 
 
 @lru_cache(maxsize=65536)
 def is_identifier(text: str) -> bool:
-    """Whether a text looks like an identifier: one word of 3 to 40 characters with a digit in it,
-    and no date or decimal.
+    """Whether a text looks like an identifier.
+
+    That is one word of 3 to 40 characters with a digit in it, and no date or decimal.
     """
     return (
         3 <= len(text) <= 40
@@ -177,9 +167,7 @@ def is_identifier(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _rank(name: str, key: str) -> tuple[bool, bool]:
-    """Order of the fields that may identify an object of a list: named like the list, named id, any
-    other.
-    """
+    """Order of the fields that may identify an object: named like its list, named id, any other."""
     lowered = name.lower()
     return not (key and lowered.startswith(stem(key))), not lowered.endswith("id")
 

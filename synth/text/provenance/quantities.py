@@ -1,8 +1,15 @@
-"""Numbers that the agent had seen, in the groupings within which a computation makes sense."""
+"""Numbers that the agent had seen, and the declared computations of amounts from them.
 
+Sums, differences, products with a quantity, percentages, rounding and counts are computed within
+groupings that mean something: one object, one list, one key, or prose. With any two numbers of a
+long transcript nearly every amount would come out.
+"""
+
+import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from synth.text.provenance.forms import NUMBER_WORDS
@@ -12,138 +19,194 @@ _MONEY = re.compile(
 )
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?|100)\s?(?:%|percent\b)")
 _WHOLE = re.compile(r"(?<![\w.,$\-/])(\d{1,4})(?![\w%]|[.,]\d|-\d|/\d)")
-_ITEM_NUMBER = re.compile(
-    r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE
-)  # "2. Please ..." counts no pieces
+_ITEM_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+"""As in "2. Please ...": counts no pieces."""
 _WORD_NUMBERS = {word: at for at, word in enumerate(NUMBER_WORDS) if at > 1}
 _WORD = re.compile(rf"\b({'|'.join(_WORD_NUMBERS)})\b")
 _QUANTITY_KEYS = ("quantity", "qty", "pieces", "units", "count", "nights", "passengers")
 _PERCENT_KEYS = ("percent", "discount_rate", "tax_rate")
+_IDENTIFIER_ENDINGS = ("id", "code", "zip", "number", "key")
+AMOUNT_NAME = re.compile(
+    r"amount|price|total|cost|fee|fare|refund|budget|balance|percent", re.IGNORECASE
+)
+"""Names of arguments that hold amounts, not counts or places."""
 MOST_NUMBERS = 4_000
 """Numbers kept of one trajectory's answers."""
+MOST_TIMES = 20
+"""Largest whole number from prose that an amount is multiplied by."""
+_MOST_OF_A_KIND = 60
 
 
-@dataclass(slots=True)
 class Quantities:
-    """Amounts in cents, whole numbers and percentages."""
+    """Amounts in cents, whole numbers and percentages, and what may be computed from them."""
 
-    objects: list[dict[str, int]] = field(default_factory=list)
-    """Per object: key -> cents of each number that stands directly in it."""
-    lists: list[dict[str, list[int]]] = field(default_factory=list)
-    """Per list of objects: key -> cents of its members; `key*quantity` where they have one."""
-    keyed: dict[str, set[int]] = field(default_factory=dict)
-    """Key -> cents, over all answers."""
-    discounts: list[tuple[float, set[int]]] = field(default_factory=list)
-    """Percentage of an object -> cents of the numbers in and below it, and of the sums over its
-    lists.
-    """
-    products: set[int] = field(default_factory=set)
-    """Amount x quantity of the same object."""
-    fine: set[float] = field(default_factory=set)
-    """Numbers with more than two decimals."""
-    said: set[int] = field(default_factory=set)
-    """Cents of amounts in prose."""
-    percents: set[float] = field(default_factory=set)
-    """Percentages in prose."""
-    counts: set[int] = field(default_factory=set)
-    """Whole numbers in prose, in digits or words."""
-    lengths: set[int] = field(default_factory=set)
-    """Lengths of lists in answers."""
-    kept: int = 0
+    def __init__(self) -> None:
+        self.keyed = defaultdict[str, set[int]](set)
+        """Key -> cents, over all answers."""
+        self.fine = set[float]()
+        """Numbers with more than two decimals."""
+        self.lengths = set[int]()
+        """Lengths of lists in answers."""
+        self.said = set[int]()
+        """Cents of amounts in prose."""
+        self.percents = set[float]()
+        """Percentages in prose."""
+        self.counts = set[int]()
+        """Whole numbers in prose, in digits or words."""
+        self.results = defaultdict[str, set[int]](set)
+        """Computation -> cents that it gives."""
+        self._kept = 0
+
+    def read(self, value: Any, key: str = "") -> list[int]:
+        """Adds a JSON value; returns the cents of all numbers in it."""
+        if self._kept > MOST_NUMBERS:
+            return []
+        if isinstance(value, dict):
+            below = {name: self.read(entry, name) for name, entry in value.items()}
+            everything = [cents for found in below.values() for cents in found]
+            self._of_object(_numbers(value), everything)
+            return everything
+        if isinstance(value, list):
+            self.lengths.add(len(value))
+            below_it = [cents for entry in value for cents in self.read(entry, key)]
+            return below_it + self._of_list([_numbers(one) for one in value if type(one) is dict])
+        if type(value) not in (int, float):
+            return []
+        self._kept += 1
+        cents = as_cents(value)
+        if cents is None:
+            self.fine.add(value)
+            return []
+        self.keyed[key].add(cents)
+        return [cents]
+
+    def _of_object(self, numbers: Mapping[str, int], everything: Iterable[int]) -> None:
+        """Products with a quantity, differences, and shares by an object's own percentage."""
+        self._differ([*numbers.values()][:20])
+        times = _quantity(numbers)
+        for name, cents in numbers.items():
+            if times is not None and name not in _QUANTITY_KEYS:
+                self.results["product"].add(cents * times // 100)
+            if any(word in name for word in _PERCENT_KEYS):
+                self.results["percentage"].update(_shares(everything, cents / 100))
+
+    def _of_list(self, rows: Iterable[Mapping[str, int]]) -> list[int]:
+        """Sums over the columns of a list of objects: all of it, pairs and triples.
+
+        Returns what a percentage may be of: numbers, their sums, sums of pairs, and products with a
+        quantity.
+        """
+        columns = defaultdict[str, list[int]](list)
+        for numbers in rows:
+            times = _quantity(numbers)
+            for name in numbers.keys() - _QUANTITY_KEYS:
+                columns[name].append(numbers[name])
+                if times is not None:
+                    columns[f"{name}*quantity"].append(round(numbers[name] * times / 100))
+        bases: list[int] = []
+        for column in columns.values():
+            total = sum(column)
+            self.results["sum"].add(total)
+            for size in (2, 3) if len(column) <= 12 else (2,):
+                self.results["sum"].update(map(sum, combinations(column[:40], size)))
+            bases += [total, *column]
+            bases += [a + b for at, a in enumerate(column) for b in column[at + 1 : at + 12]]
+        return bases
+
+    def _differ(self, amounts: Sequence[int]) -> None:
+        pairs = combinations(amounts, 2)
+        self.results["difference"].update(abs(a - b) for a, b in pairs if a != b)
+
+    def hear(self, text: str) -> None:
+        """Adds the numbers of a text in words."""
+        for dollars, bare in _MONEY.findall(text):
+            cents = as_cents(float((dollars or bare).replace(",", "")))
+            self.said.update({cents} if cents else ())
+        self.percents.update(map(float, _PERCENT.findall(text)))
+        self.counts.update(map(int, _WHOLE.findall(_ITEM_NUMBER.sub("", text))))
+        self.counts.update(_WORD_NUMBERS[word] for word in _WORD.findall(text.casefold()))
+
+    def combine(self) -> None:
+        """Adds what amounts under one key give with each other and with numbers from prose."""
+        times = [count for count in self.counts if 2 <= count <= MOST_TIMES]
+        for amounts in self.keyed.values():
+            few = sorted(amounts)[:_MOST_OF_A_KIND]
+            large = [cents for cents in few if cents % 100 or cents > 1000]
+            self.results["product"].update(cents * count for cents in large for count in times)
+            self.results["sum"].update(a + b for a, b in combinations(few, 2))
+            self._differ(few)
+            for percent in self.percents:
+                self.results["percentage"].update(_shares(few, percent))
+
+
+def _numbers(value: Mapping[str, Any]) -> dict[str, int]:
+    """The cents of the numbers that stand directly in an object."""
+    return {
+        name: cents
+        for name, number in value.items()
+        if type(number) in (int, float) and (cents := as_cents(number)) is not None
+    }
+
+
+def _quantity(numbers: Mapping[str, int]) -> int | None:
+    """Hundredths of the pieces that an object is about, None where it does not say."""
+    return next((numbers[name] for name in _QUANTITY_KEYS if name in numbers), None)
 
 
 def quantities(documents: Iterable[Any], prose: Iterable[str]) -> Quantities:
     """The numbers of JSON answers, and of what was said or written in words."""
     found = Quantities()
     for document in documents:
-        _walk(found, document, "")
+        found.read(document)
     for text in prose:
-        found.said.update(
-            cents
-            for group in _MONEY.findall(text)
-            if (cents := as_cents(float((group[0] or group[1]).replace(",", ""))))
-        )
-        found.percents.update(map(float, _PERCENT.findall(text)))
-        found.counts.update(map(int, _WHOLE.findall(_ITEM_NUMBER.sub("", text))))
-        found.counts.update(_WORD_NUMBERS[word] for word in _WORD.findall(text.casefold()))
+        found.hear(text)
     return found
 
 
 def as_cents(value: float) -> int | None:
-    """Whole cents, or None where the number is finer than that."""
+    """Whole cents, or None where the number is finer than that, or none of an amount."""
+    if abs(value) >= 1e12:
+        return None
     cents = round(value * 100)
     return cents if abs(value * 100 - cents) < 1e-6 else None
 
 
-def _walk(found: Quantities, value: Any, key: str) -> list[int]:
-    """Adds a value; returns the cents of all numbers in it."""
-    if found.kept > MOST_NUMBERS:
-        return []
-    if isinstance(value, dict):
-        return _object(found, value)
-    if isinstance(value, list):
-        found.lengths.add(len(value))
-        below = [cents for entry in value for cents in _walk(found, entry, key)]
-        return below + _list(found, [entry for entry in value if isinstance(entry, dict)])
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return []
-    found.kept += 1
-    cents = as_cents(value) if abs(value) < 1e12 else None
-    if cents is None:
-        found.fine.add(value)
-        return []
-    found.keyed.setdefault(key, set()).add(cents)
-    return [cents]
+def may_be_computed(name: str) -> bool:
+    """Whether an argument of this name may hold a computed number.
 
-
-def _object(found: Quantities, value: Mapping[str, Any]) -> list[int]:
-    direct = {
-        name: cents[0]
-        for name, entry in value.items()
-        if not isinstance(entry, dict | list) and (cents := _walk(found, entry, name))
-    }
-    below = [
-        cents
-        for name, entry in value.items()
-        if isinstance(entry, dict | list)
-        for cents in _walk(found, entry, name)
-    ]
-    if len(direct) > 1:
-        found.objects.append(direct)
-    quantity = next((direct[name] for name in _QUANTITY_KEYS if name in direct), None)
-    if quantity is not None:
-        found.products.update(
-            cents * quantity // 100 for name, cents in direct.items() if name not in _QUANTITY_KEYS
-        )
-    everything = [*direct.values(), *below]
-    for name, entry in direct.items():
-        if any(word in name for word in _PERCENT_KEYS):
-            found.discounts.append((entry / 100, set(everything)))
-    return everything
-
-
-def _list(found: Quantities, entries: list[dict[str, Any]]) -> list[int]:
-    """The columns of a list of objects; returns their sums, pair sums and products with a quantity,
-    as bases of a percentage.
+    Identifiers are looked up, never computed: names that end with id, code, zip, number or key.
     """
-    columns: dict[str, list[int]] = {}
-    for entry in entries:
-        numbers = {
-            name: n
-            for name, n in entry.items()
-            if isinstance(n, int | float) and not isinstance(n, bool)
-        }
-        quantity = next((numbers[name] for name in _QUANTITY_KEYS if name in numbers), None)
-        for name, number in numbers.items():
-            cents = as_cents(number) if abs(number) < 1e12 else None
-            if cents is not None and name not in _QUANTITY_KEYS:
-                columns.setdefault(name, []).append(cents)
-                if quantity is not None:
-                    columns.setdefault(f"{name}*quantity", []).append(round(cents * quantity))
-    if columns:
-        found.lists.append(columns)
-    bases: list[int] = []
-    for column in columns.values():
-        bases += [sum(column), *column]
-        bases += [a + b for at, a in enumerate(column) for b in column[at + 1 : at + 12]]
-    return bases
+    return not name.lower().rstrip("s").endswith(_IDENTIFIER_ENDINGS)
+
+
+def computed(value: float, name: str, seen: Quantities) -> str | None:
+    """The computation that gives a number, to the cent, or None."""
+    cents = as_cents(value)
+    if cents is None:
+        return None
+    if any(cents in _rounded(fine * 100) for fine in seen.fine):
+        return "rounding"
+    is_count = value == int(value) and 0 <= value < 100 and not AMOUNT_NAME.search(name)
+    if is_count and int(value) in seen.lengths:
+        return "count"
+    in_cents = "cent" in name.lower() and value % 1 == 0
+    if in_cents and any(value in amounts for amounts in (*seen.keyed.values(), seen.said)):
+        return "cents"
+
+    seen.combine()
+    for how in ("product", "sum", "difference", "percentage"):
+        if (abs(cents) if how == "difference" else cents) in seen.results[how]:
+            return how
+    return None
+
+
+def _shares(bases: Iterable[int], percent: float) -> Iterator[int]:
+    """A percentage of each amount, and what it leaves."""
+    for base in bases:
+        yield from _rounded(base * percent / 100)
+        yield from _rounded(base * (100 - percent) / 100)
+
+
+def _rounded(cents: float) -> Sequence[int]:
+    """To the whole cent; a half either way, since shops and languages differ."""
+    return math.floor(cents + 0.5 + 1e-6), math.ceil(cents - 0.5 - 1e-6)

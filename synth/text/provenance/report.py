@@ -32,8 +32,9 @@ class Sighting(msgspec.Struct, frozen=True):
 
 
 class ArgumentFinding(msgspec.Struct, frozen=True):
-    """One scalar argument of an effectful call; `call` is its place in the turn, `path` its place
-    in the arguments.
+    """One scalar argument of an effectful call.
+
+    `call` is its place in the turn, `path` its place in the arguments.
     """
 
     turn: int
@@ -46,12 +47,11 @@ class ArgumentFinding(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """An argument that names one of several siblings in view; `candidates` = k that nothing tells
-    apart, 1 where it was singled out.
+    """An argument that names one of several siblings in view.
 
-    `proposed`: the agent had named it in a turn that a person answered. An assent to one candidate
-    tells nothing apart, so it does not
-    count here; who wants it to count drops these.
+    `candidates` = k that nothing tells apart, 1 where it was singled out. `proposed`: the agent had
+    named it in a turn that a person answered. An assent to one candidate tells nothing apart, so it
+    does not count here; who wants it to count drops these.
     """
 
     turn: int
@@ -83,19 +83,17 @@ class ProvenanceReport(msgspec.Struct, frozen=True):
     @property
     def counts(self) -> Mapping[str, int]:
         """Findings by status, and `unjustified_choice`."""
-        counted = Counter(finding.status.value for finding in self.findings)
+        counted = Counter(finding.status for finding in self.findings)
         return {
-            **{status.value: counted[status.value] for status in Status},
-            "unjustified_choice": sum(c.unjustified for c in self.choices),
+            **{status.value: counted[status] for status in Status},
+            "unjustified_choice": sum(choice.unjustified for choice in self.choices),
         }
 
     @property
     def justified(self) -> bool | None:
         """Whether every judged argument has a source."""
-        judged = [finding for finding in self.findings if finding.status is not Status.EXEMPT]
-        return (
-            all(finding.status is not Status.UNJUSTIFIED for finding in judged) if judged else None
-        )
+        judged = any(finding.status is not Status.EXEMPT for finding in self.findings)
+        return not self.unjustified if judged else None
 
     @property
     def choices_justified(self) -> bool | None:

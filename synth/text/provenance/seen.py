@@ -4,20 +4,29 @@ Texts are searched, not tokenised: an episode has thousands of tokens and some d
 `str.find` reads a gigabyte per second.
 """
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from synth.schemas.check import Scalar
 from synth.text.provenance.forms import loosely, number_word, respelled, written
+from synth.text.provenance.objects import Objects
 from synth.text.provenance.report import Sighting
 
-_WITHIN_NUMBERS = frozenset("./:")
+_TOUCHED = {
+    "word": (re.compile(r"@\Z"), re.compile(r"@")),
+    "code": (re.compile(r"(?:@|[^\W_]-)\Z"), re.compile(r"@|-[^\W_]")),
+    "number": (re.compile(r"(?:@|[^\W_]-|\d[./:])\Z"), re.compile(r"@|-\d|[./:]\d")),
+}
+"""What makes a text a part of something longer: an address, an identifier, a date, a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One text that the agent was shown; `error` marks those that may only echo what the agent
-    wrote itself.
+    """One text that the agent was shown; `asked` are the arguments of the call that it answers.
+
+    `error` marks texts that may only echo what the agent wrote itself.
     """
 
     turn: int | None
@@ -25,94 +34,115 @@ class Piece:
     content: str
     folded: str
     error: bool = False
+    asked: str = ""
 
 
-@lru_cache(maxsize=256)
-def _folded_once(text: str) -> str:
-    return text.casefold()
+_folded_once = lru_cache(maxsize=256)(str.casefold)
 
 
-@dataclass(slots=True)
 class Seen:
-    """Pieces in the order in which they came, and what the agent itself had written in its
-    calls.
-    """
+    """Pieces in the order in which they came, and what the agent had written in its calls."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    written: list[str] = field(default_factory=list)
-    _found: dict[tuple[Scalar, str], Sighting] = field(default_factory=dict)
-    _searched: dict[tuple[Scalar, str], int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self.written: list[str] = []
+        self._found: dict[tuple[Scalar, str], Sighting] = {}
+        self._searched: dict[tuple[Scalar, str], int] = {}
+        self._objects, self._read = Objects(), 0
 
-    def show(self, turn: int | None, source: str, content: str, *, error: bool = False) -> None:
+    def show(
+        self,
+        turn: int | None,
+        source: str,
+        content: str,
+        *,
+        error: bool = False,
+        asked: str = "",
+    ) -> None:
         """Adds a text; system prompts are folded once for all trajectories that share them."""
         folded = _folded_once(content) if source == "system" else content.casefold()
-        self.pieces.append(Piece(turn, source, content, folded, error))
+        self.pieces.append(Piece(turn, source, content, folded, error, asked))
 
     def wrote(self, arguments: str) -> None:
         """Adds the agent's own arguments: an error that repeats them shows nothing."""
         self.written.append(arguments.casefold())
 
+    @property
+    def objects(self) -> Objects:
+        """The answers of tools, read as JSON when somebody asks for them."""
+        for piece in self.pieces[self._read :]:
+            if piece.source.startswith("tool:") and not piece.error:
+                self._objects.read(piece.content, piece.asked)
+        self._read = len(self.pieces)
+        return self._objects
+
+    def heard(self, *sources: str) -> list[str]:
+        """The texts of some sources: of users, where none is named."""
+        return [piece.content for piece in self.pieces if piece.source in (sources or ("user",))]
+
     def first(self, value: Scalar) -> Sighting | None:
-        """Where the value itself stands first, to the letter but for case, white space and the way
-        numbers are written.
+        """Where the value itself stands first, to the letter.
+
+        Case, white space and the way numbers are written do not count.
         """
         key = (value, type(value).__name__)
-        if key in self._found:
-            return self._found[key]
-        start = self._searched.get(key, 0)
-        self._searched[key] = len(self.pieces)
-        needles = written(value, type(value).__name__)
-        for piece in self.pieces[start:]:
-            if any(
-                stands(piece.folded, text, number=number)
-                and self._counts(piece, text, number=number)
-                for text, number in needles
-            ):
-                self._found[key] = Sighting(piece.turn, piece.source)
-                return self._found[key]
-        return None
+        if key not in self._found:
+            start = self._searched.get(key, 0)
+            self._searched[key] = len(self.pieces)
+            found = self._first_of(written(*key), self.pieces[start:])
+            if found is None:
+                return None
+            self._found[key] = Sighting(found.turn, found.source)
+        return self._found[key]
 
     def first_respelled(self, value: Scalar) -> Sighting | None:
-        """Where it stands in another spelling: synonyms, separators, all of its words in one text,
-        number words.
-        """
-        if not isinstance(value, str):
-            word = number_word(value)
-            return self._first_of((word,)) if word is not None else None
-        found = self._first_of(respelled(value))
-        if found is None and (pattern := loosely(value)) is not None:
-            for piece in self.pieces:
-                if (match := pattern.search(piece.folded)) is not None and self._counts(
-                    piece, match[0]
-                ):
-                    return Sighting(piece.turn, piece.source, "separators")
-        words = value.casefold().replace(",", " ").split()
-        if found is None and len(words) > 1:
-            for piece in self.pieces:
-                if all(
-                    stands(piece.folded, word, number=word.isdigit()) and self._counts(piece, word)
-                    for word in words
-                ):
-                    return Sighting(piece.turn, piece.source, "its words")
-        return found
+        """Where it stands in another spelling.
 
-    def _first_of(self, texts: tuple[str, ...]) -> Sighting | None:
+        That is with synonyms, with other separators, as a number word, or with all of its words in
+        one text.
+        """
+        text = value if isinstance(value, str) else ""
+        word = number_word(value)
+        spellings = respelled(text) if text else (word,) if word is not None else ()
+        found = self._first_of([(one, False) for one in spellings], self.pieces)
+        if found is not None:
+            return Sighting(found.turn, found.source, "spelling")
+
+        pattern = loosely(text)
+        words = [(one, one.isdigit()) for one in text.casefold().replace(",", " ").split()]
         for piece in self.pieces:
-            for text in texts:
-                if stands(piece.folded, text, number=False) and self._counts(piece, text):
-                    return Sighting(piece.turn, piece.source, "spelling")
+            match = None if pattern is None else pattern.search(piece.folded)
+            if match is not None and self._counts(piece, match[0], number=False):
+                return Sighting(piece.turn, piece.source, "separators")
+        for piece in self.pieces if len(words) > 1 else ():
+            if all(self._stands_in(piece, *one) for one in words):
+                return Sighting(piece.turn, piece.source, "its words")
         return None
 
-    def _counts(self, piece: Piece, text: str, *, number: bool = False) -> bool:
-        """An error counts for what the agent had not written itself."""
+    def _first_of(self, texts: Iterable[tuple[str, bool]], pieces: Iterable[Piece]) -> Piece | None:
+        """The first piece in which one of the texts stands."""
+        for piece in pieces:
+            for text, number in texts:
+                if self._stands_in(piece, text, number):
+                    return piece
+        return None
+
+    def _stands_in(self, piece: Piece, text: str, number: bool) -> bool:
+        return stands(piece.folded, text, number=number) and self._counts(
+            piece, text, number=number
+        )
+
+    def _counts(self, piece: Piece, text: str, *, number: bool) -> bool:
+        """Whether a piece is no error, or one that says what the agent had not written itself."""
         return not piece.error or not any(
             stands(arguments, text, number=number) for arguments in self.written
         )
 
 
 def stands(folded: str, text: str, *, number: bool) -> bool:
-    """Whether a text stands in another by itself: not within a longer word, number, date,
-    identifier or email address.
+    """Whether a text stands in another by itself.
+
+    That is not within a longer word, number, date, identifier or email address.
     """
     at = folded.find(text)
     while at >= 0:
@@ -123,34 +153,15 @@ def stands(folded: str, text: str, *, number: bool) -> bool:
 
 
 def _alone(folded: str, start: int, end: int, number: bool) -> bool:
-    before, after = folded[start - 1 : start], folded[end : end + 1]
-    if (before.isalnum() or before == "_") and folded[start].isalnum():
-        return _after_escape(folded, start)
-    if (after.isalnum() or after == "_") and folded[end - 1].isalnum():
+    before, after = folded[max(0, start - 2) : start], folded[end : end + 2]
+    if _is_letter(before[-1:]) and folded[start].isalnum():
+        return before in ("\\n", "\\t")  # a line break as JSON escapes it
+    if _is_letter(after[:1]) and folded[end - 1].isalnum():
         return False
-    if before == "@" or after == "@":
-        return False
-    beyond_before, beyond_after = folded[start - 2 : start - 1], folded[end + 1 : end + 2]
-    if before == "-" and beyond_before.isalnum() and (number or _has_digit(folded[start:end])):
-        return False
-    if (
-        after == "-"
-        and beyond_after.isalnum()
-        and (beyond_after.isdigit() if number else _has_digit(folded[start:end]))
-    ):
-        return False
-    if not number:
-        return True
-    return not (
-        (before in _WITHIN_NUMBERS and beyond_before.isdigit())
-        or (after in _WITHIN_NUMBERS and beyond_after.isdigit())
-    )
+    has_digit = any(map(str.isdigit, folded[start:end]))
+    left, right = _TOUCHED["number" if number else "code" if has_digit else "word"]
+    return left.search(before) is None and right.match(after) is None
 
 
-def _has_digit(text: str) -> bool:
-    return any(map(str.isdigit, text))
-
-
-def _after_escape(folded: str, start: int) -> bool:
-    r"""Whether what stands before is the n or t of an escaped line break in JSON text (`\n42`)."""
-    return folded[start - 1] in "nt" and folded[start - 2 : start - 1] == "\\"
+def _is_letter(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"

@@ -1,20 +1,23 @@
-"""Findings in a trajectory, kept by place so that nothing secret stands in a decision, and the
-trajectory without them.
+"""Findings in a trajectory or a task by their places, and what is left without them.
+
+What a finding says is kept nowhere, so that no decision holds a secret.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.schemas.errors import RowError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
+from synth.text.layers import layers
 from synth.text.redaction.edits import Mark, standing, without
 from synth.text.redaction.places import texts, with_texts
 from synth.text.secrets.finder import Finder, Span
-from synth.text.secrets.unescaped import layers
 
 REDACTED = "redacted"
 """The reason of decisions whose detail holds findings that every reader of decided trajectories
@@ -29,8 +32,9 @@ _TASK = msgspec.json.Decoder(Task)
 
 
 class RedactionFinding(msgspec.Struct, frozen=True):
-    """Where something stands: a place of `synth.text.redaction.places`, characters; `number` tells
-    values of a kind apart, from 1.
+    """Where something stands: a place of `synth.text.redaction.places`, and characters.
+
+    `number` tells values of a kind apart, from 1.
     """
 
     place: str
@@ -46,8 +50,9 @@ class RedactionFinding(msgspec.Struct, frozen=True):
 
 
 class Scan:
-    """Looks through trajectories and tasks; texts that many of them share (system prompts, tool
-    schemas) are looked through once.
+    """Looks through trajectories and tasks; texts that many of them share are looked through once.
+
+    These are system prompts, tool schemas and sampling.
     """
 
     def __init__(self, finder: Finder) -> None:
@@ -55,27 +60,25 @@ class Scan:
         self._shared = lru_cache(maxsize=256)(self._found)
 
     def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[RedactionFinding, ...]:
-        """All findings in the order of the places, those in the task's goal last; values that
-        differ in letter case only are the same.
+        """All findings in the order of the places, those in the task's goal last.
+
+        Values that differ in letter case only are the same.
         """
-        return self._numbered((*texts(trajectory), (GOAL, goal)))
+        return self._numbered([*texts(trajectory), (GOAL, goal)])
 
     def of_task(self, task: Task) -> tuple[RedactionFinding, ...]:
-        """The same for what a task says by itself: its goal, then all else of it as one JSON
-        text.
-        """
-        return self._numbered(((GOAL, task.goal), (TASK, _rest_of(task))))
+        """The same for what a task says by itself: its goal, then all else of it as JSON."""
+        return self._numbered([(GOAL, task.goal), (TASK, _rest_of(task))])
 
     def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[RedactionFinding, ...]:
         numbers: dict[tuple[str, str], int] = {}
-        last: Counter[str] = Counter()
+        last = defaultdict[str, Iterator[int]](lambda: count(1))
         found = []
         for place, text in places:
             for span in self._shared(text) if place in _SHARED else self._found(text):
                 value = (span.kind, span.value.casefold())
                 if value not in numbers:
-                    last[span.kind] += 1
-                    numbers[value] = last[span.kind]
+                    numbers[value] = next(last[span.kind])
                 found.append(
                     RedactionFinding(place, span.start, span.end, span.kind, numbers[value])
                 )
@@ -86,40 +89,41 @@ class Scan:
 
 
 def found_in(text: str, finder: Finder) -> Sequence[Span]:
-    """What a finder finds, without what is but a part of a number: the digits behind a decimal
-    point are nobody's card.
+    """What a finder finds, without what is but a part of a number.
+
+    The digits behind a decimal point are nobody's card.
     """
     spans = finder.found(text)
-    if not spans:
-        return spans
     stands = standing(text, [(span.start, span.end) for span in spans])
     return [span for span, one_stands in zip(spans, stands, strict=True) if one_stands]
 
 
+def _by_place(findings: Iterable[RedactionFinding]) -> Mapping[str, list[RedactionFinding]]:
+    found: dict[str, list[RedactionFinding]] = {}
+    for finding in findings:
+        found.setdefault(finding.place, []).append(finding)
+    return found
+
+
 def redacted(trajectory: Trajectory, findings: Iterable[RedactionFinding]) -> Trajectory:
-    """The trajectory with a stand-in for each finding; what was JSON still is, a number among it
-    becomes a string.
+    """The trajectory with a stand-in for each finding; a number in JSON becomes a string.
 
     Findings of several scans may overlap: what any of them covers is taken out. One that is but a
-    part of a number changes nothing.
-    Raises `RowError` where a finding lies outside of its text: then it was made of another
-    trajectory; and where an id holds one.
+    part of a number changes nothing; those in the task are not asked for. Raises `RowError` where a
+    finding lies outside of its text: then it was made of another trajectory; and where an id holds
+    one.
     """
-    by_place: dict[str, list[RedactionFinding]] = {}
-    for finding in findings:
-        if finding.place not in (GOAL, TASK):
-            by_place.setdefault(finding.place, []).append(finding)
-    if not by_place:
+    of_places = _by_place(one for one in findings if one.place not in (GOAL, TASK))
+    if not of_places:
         return trajectory
-    left = set(by_place)
+    left = set(of_places)
 
     def change(place: str, text: str) -> str:
         left.discard(place)
-        return text_without(text, by_place[place]) if place in by_place else text
+        return text_without(text, of_places.get(place, ()))
 
     changed = with_texts(trajectory, change)
-    if left:
-        place = sorted(left)[0]
+    for place in sorted(left):
         said = f"trajectory {trajectory.trajectory_id}: findings in {place}, which it does not have"
         raise RowError("finding_without_text", said, place)
     return changed
@@ -131,16 +135,12 @@ def redacted_task(task: Task, findings: Iterable[RedactionFinding]) -> Task:
     Raises `RowError` where a finding lies outside of its text, and where what is left is no task
     with that id in that world.
     """
-    found = list(findings)
-    hidden = [finding for finding in found if finding.place == TASK]
-    changed = task if not hidden else _without_hidden(task, hidden)
-    goal = [finding for finding in found if finding.place == GOAL]
-    return msgspec.structs.replace(changed, goal=text_without(task.goal, goal)) if goal else changed
-
-
-def _without_hidden(task: Task, findings: Sequence[RedactionFinding]) -> Task:
+    of_places = _by_place(findings)
+    goal = text_without(task.goal, of_places.get(GOAL, ()))
+    if TASK not in of_places:
+        return replace(task, goal=goal)
     try:
-        changed = _TASK.decode(text_without(_rest_of(task), findings))
+        changed = _TASK.decode(text_without(_rest_of(task), of_places[TASK]))
     except msgspec.MsgspecError as error:
         raise RowError(
             "unlawful_redaction", f"task {task.task_id}: what is left is no task: {error}", TASK
@@ -151,43 +151,37 @@ def _without_hidden(task: Task, findings: Sequence[RedactionFinding]) -> Task:
             "its id or its world holds what may not leave, and cannot be changed",
             TASK,
         )
-    return msgspec.structs.replace(changed, goal=task.goal)
+    return replace(changed, goal=goal)
 
 
 def _rest_of(task: Task) -> str:
-    return msgspec.json.encode(msgspec.structs.replace(task, goal="")).decode()
+    return msgspec.json.encode(replace(task, goal="")).decode()
 
 
 def values_of(
     trajectory: Trajectory, goal: str, findings: Sequence[RedactionFinding]
 ) -> Iterator[tuple[str, RedactionFinding]]:
-    """(what a finding covers, the finding), as it stands there and as it reads without escapes;
-    those that change nothing are left out.
+    """(what a finding covers, the finding), as it stands there and as it reads without escapes.
+
+    Findings that change nothing are left out.
     """
-    standing_at = {GOAL: goal}
-    places = {finding.place for finding in findings}
-    standing_at |= (
-        {place: text for place, text in texts(trajectory) if place in places}
-        if places - {GOAL}
-        else {}
-    )
+    elsewhere = any(finding.place != GOAL for finding in findings)
+    said = {**(dict(texts(trajectory)) if elsewhere else {}), GOAL: goal}
     for finding in findings:
-        text = standing_at.get(finding.place, "")
+        text = said.get(finding.place, "")
         _require_within(text, finding)
         if standing(text, [(finding.start, finding.end)])[0]:
             value = text[finding.start : finding.end]
             yield from dict.fromkeys((layer.text, finding) for layer in layers(value) if layer.text)
 
 
-def text_without(text: str, findings: Sequence[RedactionFinding]) -> str:
-    """A text with a stand-in for each of its findings. Raises `RowError` where one lies outside of
-    it.
-    """
+def text_without(text: str, findings: Iterable[RedactionFinding]) -> str:
+    """A text with a stand-in for each finding. Raises `RowError` where one lies outside of it."""
+    marks = []
     for finding in findings:
         _require_within(text, finding)
-    return without(
-        text, [Mark(finding.start, finding.end, finding.stand_in) for finding in findings]
-    )
+        marks.append(Mark(finding.start, finding.end, finding.stand_in))
+    return without(text, marks)
 
 
 def _require_within(text: str, finding: RedactionFinding) -> None:

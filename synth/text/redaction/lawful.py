@@ -1,52 +1,50 @@
-"""Whether a redacted trajectory still teaches lawful calls: a mark is a string, and may stand where
-a number is due.
+"""Whether a redacted trajectory still teaches lawful calls.
+
+A mark is a string, and may stand where a number is due.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synth.schemas.errors import RowError
-from synth.schemas.trajectory import Trajectory
+from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.text.provenance.arguments import by_name, parameters
 
-_NUMERIC = frozenset(
-    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
-) | {
+_SIZES = [
     f"{bound}{what}"
     for bound in ("min", "max")
     for what in ("Length", "Items", "Properties", "Contains")
-}
+]
+_NUMERIC = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", *_SIZES}
+)
 """Keywords of JSON Schema whose value is a number."""
 _WORDS = frozenset({"type", "$ref", "pattern", "format"})
 """Those whose value is a word that means something to a reader."""
 
 
 def require_lawful(given: Trajectory, redacted: Trajectory) -> None:
-    """Raises `RowError` where a mark stands for a keyword's value in a tool's schema, or for an
-    argument that its tool takes as a number.
+    """Raises `RowError` where a mark stands for what must not be one.
 
+    That is a keyword's value in a tool's schema, or an argument that its tool takes as a number.
     Calls of tools whose schemas are not known are let pass, and so is an argument that was no
     number before.
     """
     if given is redacted:
         return
-    for tool, changed in zip(given.tools, redacted.tools, strict=True):
-        if tool != changed and not _schema_holds(tool, changed):
+    for key, value in _replaced(given.tools, redacted.tools, ""):
+        if key in (_WORDS if isinstance(value, str) else _NUMERIC):
             raise RowError(
                 "unlawful_tool_schema",
                 f"trajectory {given.trajectory_id}: its tools cannot be shown without it",
                 "tools",
             )
-    numbers = dict(_number_arguments(given.tools))
+
+    schemas = {name: parameters(tool) for name, tool in by_name(given.tools).items()}
     for at, (turn, other) in enumerate(zip(given.turns, redacted.turns, strict=True)):
         for index, (call, new) in enumerate(zip(turn.tool_calls, other.tool_calls, strict=True)):
-            of_numbers = numbers.get(call.name, ())
-            if call.arguments == new.arguments or not of_numbers or call.parse_error is not None:
-                continue
-            before, after = call.parsed(), new.parsed()
-            if any(
-                isinstance(after.get(name), str) and not isinstance(before.get(name), str)
-                for name in of_numbers
-            ):
+            numbers = set(_numbers(schemas.get(call.name, {})))
+            if numbers & set(_texts_for_others(call, new)):
                 place = f"turn.{at}.call.{index}.arguments"
                 raise RowError(
                     "unlawful_argument",
@@ -55,37 +53,31 @@ def require_lawful(given: Trajectory, redacted: Trajectory) -> None:
                 )
 
 
-def _schema_holds(given: Any, changed: Any) -> bool:
-    """Whether two schemas differ in words for people alone."""
+def _replaced(given: Any, changed: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Keyword and value of each scalar that is another one; members of a list have no keyword."""
     if isinstance(given, Mapping) and isinstance(changed, Mapping):
-        pairs = zip(given.items(), changed.items(), strict=True)
-        return all(_value_holds(key, value, new) for (key, value), (_, new) in pairs)
-    if isinstance(given, list | tuple) and isinstance(changed, list | tuple):
-        return all(_schema_holds(value, new) for value, new in zip(given, changed, strict=True))
-    return True
+        for (name, value), new in zip(given.items(), changed.values(), strict=True):
+            yield from _replaced(value, new, name)
+    elif isinstance(given, list | tuple) and isinstance(changed, list | tuple):
+        for value, new in zip(given, changed, strict=True):
+            yield from _replaced(value, new, "")
+    elif given != changed:
+        yield key, given
 
 
-def _value_holds(key: str, value: Any, new: Any) -> bool:
-    if isinstance(value, Mapping | list | tuple):
-        return _schema_holds(value, new)
-    due = (key in _NUMERIC and not isinstance(value, str)) or (
-        key in _WORDS and isinstance(value, str)
-    )
-    return not due or bool(new == value)
+def _numbers(schema: Mapping[str, Any]) -> Iterator[str]:
+    """The arguments that are numbers and nothing else, as far as a schema says so."""
+    properties = schema.get("properties")
+    for name, said in properties.items() if isinstance(properties, Mapping) else ():
+        if isinstance(said, Mapping) and said.get("type") in ("integer", "number"):
+            yield name
 
 
-def _number_arguments(tools: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(tool, those of its arguments that are numbers and nothing else), as far as its schema says
-    so in the usual form.
-    """
-    for tool in tools:
-        function = tool.get("function")
-        parameters = function.get("parameters") if isinstance(function, Mapping) else None
-        properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(properties, Mapping):
-            named = (
-                name
-                for name, schema in properties.items()
-                if isinstance(schema, Mapping) and schema.get("type") in ("integer", "number")
-            )
-            yield str(function.get("name")), tuple(named)
+def _texts_for_others(call: ToolCall, new: ToolCall) -> Iterator[str]:
+    """The arguments that are texts now, and were something else."""
+    if call.arguments == new.arguments or call.parse_error is not None:
+        return
+    before = call.parsed()
+    for name, value in new.parsed().items():
+        if isinstance(value, str) and not isinstance(before.get(name), str):
+            yield name

@@ -1,31 +1,27 @@
-"""Secrets and personal data in one text: one pass of RE2's set per reading of it, tests only on
-what was hit.
+"""Secrets and personal data in one text.
+
+RE2 tells in one pass over each reading of the text which rules may apply; only these are looked at.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
+from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.schemas.errors import ConfigError
+from synth.text.layers import Layer, blobs, layers
 from synth.text.pattern_set import PatternSet
 from synth.text.secrets.rules import CREDENTIAL, UNASKED, Rule, rules
-from synth.text.secrets.unescaped import Layer, blobs, layers
 
 GROUPS = ("secrets", "personal")
 _BLOB = "base64"
-_BLANK = re.compile(r"[xX]{8}|[*•]{4}")
-"""Stands in the place of a key in documents, after what its issuer begins it with."""
-_TOUCH_BEFORE = re.compile(r"[\w#/$€£]\Z|\w[._-]\Z", re.ASCII)
-_TOUCH_AFTER = re.compile(r"(?!\.0{1,2}(?![\w.]))(?:\w|[.:_-]\w|%)", re.ASCII)
 
 
 class Span(msgspec.Struct, frozen=True, order=True):
-    """Where a finding stands in a text as it is (characters), its kind, and what it says without
-    escapes.
-    """
+    """Where a finding stands in a text (characters), its kind, and what it says without escapes."""
 
     start: int
     end: int
@@ -33,12 +29,12 @@ class Span(msgspec.Struct, frozen=True, order=True):
     value: str
 
 
+Searches = tuple[Mapping[str, Rule], Sequence[PatternSet]]
+
+
 def kinds() -> list[str]:
     """Every kind that is known, in order of the alphabet."""
     return sorted({rule.kind for rule in rules()})
-
-
-Searches = tuple[Mapping[str, Rule], Sequence[PatternSet]]
 
 
 @lru_cache(16)
@@ -55,8 +51,9 @@ def _searches(
         if (rule.kind in find or (rule.group in find and rule.kind not in UNASKED))
         and not {rule.kind, rule.group} & set(ignore)
     ]
-    chosen += [Rule(pattern, kind) for kind, pattern in patterns]
+    chosen += [Rule(pattern, kind, sweep="issued") for kind, pattern in patterns]
     named = {f"{rule.kind}#{at}": rule for at, rule in enumerate(chosen)}
+
     sweeps: dict[str, dict[str, str]] = {"issued": {}, "runs": {_BLOB: r"[A-Za-z0-9+/_-]{20,}"}}
     for name, rule in named.items():
         sweeps.setdefault(rule.sweep, {})[name] = rule.pattern
@@ -68,10 +65,11 @@ def _searches(
 
 
 class Finder:
-    """`find`: groups and kinds; `ignore`: kinds; `allow`: expressions whose matches are no
-    findings; `patterns`: kinds of one's own.
+    """Finds kinds of secrets and personal data.
 
-    Raises `ConfigError` for names that are not known and for patterns that RE2 cannot search.
+    `find`: groups and kinds; `ignore`: kinds; `allow`: expressions whose matches are no findings;
+    `patterns`: kinds of one's own. Raises `ConfigError` for names that are not known and for
+    patterns that RE2 cannot search.
     """
 
     def __init__(
@@ -81,112 +79,68 @@ class Finder:
         allow: Sequence[str] = (),
         patterns: Mapping[str, str] | None = None,
     ) -> None:
-        unknown = sorted({*find, *ignore} - {*GROUPS, *kinds()})
-        if unknown:
+        known = [*GROUPS, *kinds()]
+        for name in sorted({*find, *ignore} - set(known)):
             raise ConfigError(
-                f"{unknown[0]!r} is no kind of secret or personal data; known: "
-                f"{', '.join([*GROUPS, *kinds()])}"
+                f"{name!r} is no kind of secret or personal data; known: {', '.join(known)}"
             )
+        own = tuple((patterns or {}).items())
         try:
-            self._allowed = PatternSet(
-                {f"allow[{at}]": pattern for at, pattern in enumerate(allow)}
-            )
-            self._rules, self._sets = _searches(
-                tuple(find), tuple(ignore), tuple((patterns or {}).items())
-            )
+            self._allowed = PatternSet({f"allow[{at}]": one for at, one in enumerate(allow)})
+            self._rules, self._sets = _searches(tuple(find), tuple(ignore), own)
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
     def found(self, text: str) -> list[Span]:
-        """What stands in a text, in order, not overlapping; of findings that overlap, the kind of
-        the first and longest.
+        """What stands in a text, in order, not overlapping.
+
+        Findings that overlap are one, of the kind of the first and longest; a kind that says more
+        than `credential` counts where it covers nearly the same.
         """
         readings = list(layers(text))
         spans = sorted(
-            self._all(readings, inner=False),
+            self._in_layers(readings),
             key=lambda span: (span.start, span.kind == CREDENTIAL, -span.end),
         )
+        begins = readings[-1].places[0] if spans else ()
         merged: list[Span] = []
-        for span in (_whole(span, readings[-1]) for span in spans):
-            if merged and span.start < merged[-1].end:
-                last = merged[-1]
-                named = (
-                    last.kind == CREDENTIAL != span.kind
-                    and span.end == last.end
-                    and 5 * (span.end - span.start) >= 4 * (last.end - last.start)
-                )
-                merged[-1] = (
-                    span if named else msgspec.structs.replace(last, end=max(last.end, span.end))
-                )
-            else:
+        for span in spans:
+            # moved on to where no escape is cut: the n of a line break is no letter of what follows
+            start, end = (begins[bisect_left(begins, at)] for at in (span.start, span.end))
+            span = replace(span, start=start, end=end)
+            last = merged[-1] if merged else None
+            if last is None or start >= last.end:
                 merged.append(span)
+            elif (
+                last.kind == CREDENTIAL != span.kind
+                and end == last.end
+                and 5 * (end - start) >= 4 * (last.end - last.start)
+            ):
+                merged[-1] = span
+            elif end > last.end:
+                merged[-1] = replace(last, end=end)
         return merged
 
-    def _all(self, readings: Sequence[Layer], *, inner: bool) -> Iterator[Span]:
+    def _in_layers(self, readings: Sequence[Layer], *, decode: bool = True) -> Iterator[Span]:
         for layer in readings:
-            blob = False
             for searched in self._sets:
                 hits = searched.candidates(layer.text)
-                blob = blob or _BLOB in hits
-                if hits and hits != (_BLOB,):
-                    yield from self._of(searched, layer, [name for name in hits if name != _BLOB])
-            if blob and not inner:
+                names = [name for name in hits if name != _BLOB]
+                if names:
+                    yield from self._of_rules(searched, names, layer)
+                if not decode or len(names) == len(hits):
+                    continue
+                # all of the base64 that holds a finding; what is encoded twice is not looked at
                 for start, end, plain in blobs(layer):
-                    hidden = next(self._all(list(layers(plain)), inner=True), None)
-                    if hidden is not None:
+                    inside = self._in_layers(list(layers(plain)), decode=False)
+                    for hidden in islice(inside, 1):
                         yield Span(start, end, hidden.kind, hidden.value)
 
-    def _of(self, searched: PatternSet, layer: Layer, names: Sequence[str]) -> Iterator[Span]:
-        for name, places in searched.spans(layer.text, names).items():
+    def _of_rules(self, searched: PatternSet, names: Sequence[str], layer: Layer) -> Iterator[Span]:
+        for name, matches in searched.spans(layer.text, names).items():
             rule = self._rules[name]
-            for match in places:
-                for start, end in _values(rule, layer.text, *match):
+            for match in matches:
+                for start, end in rule.values(layer.text, *match):
                     value = layer.text[start:end]
                     if not self._allowed.hits(value):
                         yield Span(*layer.origin(start, end), rule.kind, value)
-
-
-def _values(rule: Rule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where values stand in what a pattern matched, as far as they pass the rule's test."""
-    if rule.reader is not None:
-        yield from rule.reader(text, start, end)
-        return
-    parts = [(start, end)]
-    if rule.value is not None:
-        inner = _inner(rule.value).finditer(text[start : end + rule.reach])
-        parts = [(start + at, start + to) for at, to in (m.span(m.lastindex or 0) for m in inner)]
-    for first, last in parts:
-        if last - first <= 200 and _BLANK.search(text, first, last):
-            continue
-        if (rule.valid is None or rule.valid(text[first:last])) and not (
-            rule.alone and _touched(text, first, last)
-        ):
-            yield first, last
-
-
-@cache
-def _inner(pattern: str) -> "re.Pattern[str]":
-    return re.compile(pattern, re.ASCII)
-
-
-def _touched(text: str, start: int, end: int) -> bool:
-    """Whether what stands beside a number makes it a part of something longer: a decimal, an
-    identifier, another number.
-    """
-    before, after = (
-        _TOUCH_BEFORE.search(text[max(0, start - 2) : start]),
-        _TOUCH_AFTER.match(text[end : end + 5]),
-    )
-    return before is not None or after is not None
-
-
-def _whole(span: Span, deepest: Layer) -> Span:
-    """Moved forward to where no escape is cut in two: the n of a line break is no letter of what
-    follows it.
-    """
-    if deepest.origins is None:
-        return span
-    start, end = (
-        deepest.origins[bisect_left(deepest.origins, at)] for at in (span.start, span.end)
-    )
-    return msgspec.structs.replace(span, start=start, end=end)

@@ -1,146 +1,156 @@
-"""Secrets that only their name tells: `NAME = value` in the forms of shells, settings, code,
-headers, markup and command lines.
-"""
+"""Secrets that only their name tells, as shells, settings, code and markup write them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
-from typing import Any
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Literal
 
+import msgspec
+
+from synth.text.data_files import read
 from synth.text.secrets.judges import judge
-from synth.text.secrets.labels import Label, label_of
-from synth.text.secrets.values import has, read
+from synth.text.secrets.spans import Bounds
+from synth.text.secrets.words import compiled, filled, listed
 
-Reader = Callable[[str, int, int], Iterator[tuple[int, int]]]
-_FORMS = "assigned listed called markup flag set quoted said bare"
+Label = Literal["password", "token", "phrase", "pin", "maybe"]
+Form = Literal["assigned", "listed", "called", "markup", "flag", "set", "quoted", "said", "bare"]
+
+
+class _Labels(msgspec.Struct, frozen=True):
+    """labels.yaml, which says what it holds."""
+
+    names: tuple[tuple[Label | None, str], ...]
+    values: dict[Label, dict[str, str]]
+
+
+_BEFORE = 60
+_OF_ANOTHER = ("key", "keys", "phrase")
+"""Words that the word before them tells the meaning of."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+|\d+|[A-Z]")
+_MOST_WORDS = 6
+
 _QUOTED = ("listed", "called", "quoted")
 """Forms whose value stands in quotation marks."""
-_BACK = re.compile(r"[\w.-]*")
-_NAME = re.compile(
-    r"[\s\"'`-]*([^\s\"'`=:|>,(\\\[*)\]]+(?:[ _-](?:de[ _-]passe|phrase|code|key))?)"
-)
 _OPENING = re.compile(r"(?:[rbfuL@]{1,2}(?=[\"']))?(\\*)([\"'`“])")
 _BARE = re.compile(r"[^\s\"'`<>,;&|)}\]\\]+")
 _LINE = re.compile(r"[^\s\"'`<>\\]+")
+_LINE_START = re.compile(
+    r"(?:\A|\n)[ \t]*(?:- |export |set |\$env:|env |declare -x )?[\w.-]*\Z", re.IGNORECASE
+)
 _PHRASE = re.compile(r"[^\n\r\"'`<>\\.,;:(){}\[\]]{3,200}")
 _PHRASE_END = re.compile(r" (?:and|but|so|please|for|if|which|that) |  ")
-_LINE_START = re.compile(
-    r"[ \t]*(?:- |export |set |\$env:|env |declare -x )?[\w.-]*", re.IGNORECASE
-)
+_PHRASE_TESTS = {"assigned": "phrase_in_line", "said": "phrase_in_sentence"}
+_WORDS_OF = {"password": 2, "phrase": 6}
+"""Words that a phrase has at least, by what its name announces."""
 _FORM_FIELD = re.compile(r"&(?=[\w.%-]{1,40}=)")
 _LONGEST = 4000
 _JUDGED = 300
-"""Characters of a value that are looked at to tell whether it is one; what is found goes on to the
-value's own end.
-"""
+"""Characters of a value that are looked at to tell whether it is one."""
+
 _IN_CODE = re.compile(
     r"[(\[]|[ \t]{0,4}(?:=[^=]|\| )|[ \t]{1,4}(?:if|else|in|or|and|for) \w+[.(\[: ]"
 )
 _IN_SENTENCE = re.compile(r" (?!and |but |so |please |or |then |thanks)[A-Za-z]+[ .,]")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_ATTRIBUTE = re.compile(r"[^\W\d]+(?:\.[^\W\d]+)+", re.ASCII)
 _NAME_ONLY = re.compile(r"[A-Za-z_]+")
-_PUBLIC_KEY = re.compile(
-    r"(?i)(?:public|pub|peer|primary|foreign|ssh|host|sort|partition)[ _-]{1,3}\Z"
-)
-_SAID = {
-    "clave": "password",
-    "key": "secret key",
-    "access code": "passcode",
-    "login code": "passcode",
-}
 
 
-def values(form: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the value stands that a match of a form announces, if it is one."""
+def values(form: Form, name: str, text: str, start: int, end: int) -> Iterator[Bounds]:
+    """Where the value stands that a match of a form announces, if it is one.
+
+    A match ends with the first character of the value; `name` is a pattern of what stands before.
+    """
     at = end - 1
     if form in _QUOTED:
-        at -= 1
-        while text[at - 1] == "\\":
-            at -= 1
-    label = label_of(_name(text, form, start, at))
+        at = start + len(text[start : at - 1].rstrip("\\"))
+    label = label_of(_name(name, text, start, at), form)
     if label is None:
         return
-    quoted = _quoted(text, at)
+
+    quoted = _in_quotes(text, at)
     if quoted is not None:
         first, last = quoted
         if is_value(label, text[first : min(last, first + _JUDGED)], form, quoted=True):
             yield first, last
     elif form not in _QUOTED:
-        yield from _unquoted(label, text, form, start, at)
+        yield from _without_quotes(label, text, form, start, at)
 
 
-def _name(text: str, form: str, start: int, at: int) -> str:
+def _name(pattern: str, text: str, start: int, at: int) -> str:
     """The name from its first letter on, without what separates it from the value."""
-    head = text[max(0, start - 60) : start]
-    if form == "said":
-        return "" if _PUBLIC_KEY.search(head) else _said_name(text[start:at])
-    before = _BACK.match(head[::-1]) if form != "flag" else None
-    name = (before.group()[::-1] if before is not None else "") + text[start:at]
-    if form == "markup":
-        return name.lstrip("<").split(">")[0].split()[0].split(":")[-1]
-    if form == "set":
-        return name.split()[-1]
-    found = _NAME.match(name)
-    last = found.group(1) if found is not None else ""
-    if last.casefold() in ("key", "keys", "phrase") and head[-1:] == " " and head.strip():
-        return f"{head.split()[-1]} {last}"
-    return last
+    head = text[max(0, start - _BEFORE) : start]
+    begun = re.split(r"[^\w.-]", head)[-1]
+    found = compiled(pattern).match(begun + text[start:at])
+    name = found[1] if found is not None else ""
+    if name.casefold() in _OF_ANOTHER and head[-1:] == " ":
+        return " ".join([*head.split()[-1:], name])
+    return name
 
 
-def _said_name(said: str) -> str:
-    found = _said_names().match(said)
-    name = found.group() if found is not None else ""
-    return "pin" if name.casefold().startswith("pin") else _SAID.get(name.casefold(), name)
+@lru_cache(maxsize=4096)
+def label_of(name: str, form: Form | None = None) -> Label | None:
+    """What a name announces, by its last word.
+
+    `DB_PASSWORD_2` announces a password, `token_count` and `key_id` nothing.
+    """
+    words = [word.casefold() for word in _WORDS.findall(name)][-_MOST_WORDS:]
+    while len(words) > 1 and (words[-1].isdigit() or words[-1] in listed("suffixes")):
+        words.pop()
+    said = f"{form} {name.casefold()} {'_'.join(words)}"
+    names = read("text/secrets/data/labels.yaml", _Labels).names
+    return next((label for label, like in names if _name_like(like).search(said)), None)
 
 
 @cache
-def _said_names() -> "re.Pattern[str]":
-    names = read("contexts.yaml", dict[str, Any])["parts"]["SAID"].split("|")
-    return re.compile("|".join(sorted(names, key=len, reverse=True)), re.IGNORECASE)
+def _name_like(pattern: str) -> "re.Pattern[str]":
+    words = read("text/secrets/data/words.yaml", dict[str, str])
+    return re.compile(filled(pattern, {name: "|".join(words[name].split()) for name in words}))
 
 
-def _quoted(text: str, at: int) -> tuple[int, int] | None:
-    """Begin and end of a string literal at a place, however deep its escapes are; None where none
-    begins or ends there.
+def _in_quotes(text: str, at: int) -> Bounds | None:
+    """The string literal that begins at a place, however deep its escapes are, or None.
+
+    Its end is a quotation mark with as many backslashes as its begin has, and any number of escaped
+    backslashes before these.
     """
-    found = _OPENING.match(text, at)
-    if found is None:
+    opening = _OPENING.match(text, at)
+    if opening is None:
         return None
-    depth, sign = len(found.group(1)), found.group(2).replace("“", "”")
-    place = found.end()
-    while (close := text.find(sign, place, found.end() + _LONGEST)) >= 0:
-        before = text[max(found.end(), close - 64) : close]
-        run = len(before) - len(before.rstrip("\\"))
-        if run >= depth and (run - depth) % (2 * (depth + 1)) == 0:
-            return found.end(), close - depth
-        place = close + 1
-    return None
+    depth, sign = len(opening[1]), opening[2].replace("“", "”")
+    escaped = 2 * (depth + 1)
+    closing = compiled(rf"(?<!\\)(?:\\{{{escaped}}})*(\\{{{depth}}}{sign})")
+    end = closing.search(text, opening.end(), opening.end() + _LONGEST)
+    return None if end is None else (opening.end(), end.start(1))
 
 
-def _unquoted(label: Label, text: str, form: str, start: int, at: int) -> Iterator[tuple[int, int]]:
+def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) -> Iterator[Bounds]:
     between = text[start:at]
     broken = "\n" in between or "\\n" in between
-    if label in ("password", "phrase") and form in ("assigned", "said"):
-        line = None if broken or "):" in between else _PHRASE.match(text, at)
-        phrase = "" if line is None else _PHRASE_END.split(line.group().rstrip())[0]
-        kind = "phrase_in_sentence" if form == "said" else "phrase_in_line"
-        if len(phrase.split()) >= (2 if label == "password" else 6) and judge(kind)(phrase):
+    line = _PHRASE.match(text, at)
+    if label in _WORDS_OF and form in _PHRASE_TESTS and line and not broken and "):" not in between:
+        # up to a word with which the line goes on
+        phrase = _PHRASE_END.split(line[0].rstrip())[0]
+        if len(phrase.split()) >= _WORDS_OF[label] and judge(_PHRASE_TESTS[form])(phrase):
             yield at, at + len(phrase)
             return
-    begins_line = form in ("assigned", "set") and _begins_line(text, start)
+
+    head = text[max(0, start - 80) : start].replace("\\n", "\n")
+    begins_line = form in ("assigned", "set") and _LINE_START.search(head) is not None
     shape = _LINE if begins_line else _BARE
     found = shape.match(text, at, at + _JUDGED)
     if found is None:
         return
-    value = _FORM_FIELD.split(found.group())[0].rstrip(",;" if begins_line else ".,;:!?")
+    value = _FORM_FIELD.split(found[0])[0].rstrip(",;" if begins_line else ".,;:!?")
     if form in ("said", "bare", "assigned") and value.count(".") == 1:
         value = value.rstrip(".")
     end = at + len(value)
+
+    # an expression, a type or a sentence goes on where a value would end
     if (
         not value
         or _IN_CODE.match(text, end)
         or (":" in between and value.isalpha() and _IN_SENTENCE.match(text, end))
-        or (text[at - 3 : at] == " = " and _DOTTED.fullmatch(value) and not has(value, "digit"))
+        or (between.endswith(" = ") and _ATTRIBUTE.fullmatch(value))
         or (broken and _NAME_ONLY.fullmatch(value))
     ):
         return
@@ -149,38 +159,11 @@ def _unquoted(label: Label, text: str, form: str, start: int, at: int) -> Iterat
         yield at, whole.end() if whole is not None and len(value) == _JUDGED else end
 
 
-def _begins_line(text: str, start: int) -> bool:
-    head = text[max(0, start - 80) : start]
-    line = head.replace("\\n", "\n").rpartition("\n")
-    return (bool(line[1]) or start <= 80) and _LINE_START.fullmatch(line[2]) is not None
-
-
-def is_value(label: Label, value: str, form: str, *, quoted: bool) -> bool:
+def is_value(label: Label, value: str, form: Form, *, quoted: bool) -> bool:
     """Whether what stands there is what the label announces (labels.yaml)."""
     if "REDACTED" in value or judge("placeholder")(value.strip()):
         return False
-    tests = read("labels.yaml", dict[str, dict[str, str]])[label]
-    places = ([] if quoted else [f"{form} bare"]) + [form]
-    if form not in tests:
-        places += ([] if quoted else ["any bare"]) + ["any"]
+    tests = read("text/secrets/data/labels.yaml", _Labels).values[label]
+    bare = [] if quoted else [f"{form} bare"]
+    places = (*bare, form, *(["any bare"] if bare else []), "any")
     return judge(next(tests[place] for place in places if place in tests))(value)
-
-
-def before(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """`hunter2 is the password`: the word before, where no name of anything could be written so."""
-    word = text[start:end].split(" ")[0]
-    bare = word.strip("\"'`.,;:()“”*")
-    used = re.search(r"(?i)\buse[sd]?\s[\"'`(]{0,2}\Z", text[max(0, start - 8) : start]) is not None
-    if (
-        len(bare) <= 200
-        and (judge("told_before")(bare) or (used and judge("put_before")(bare)))
-        and not judge("placeholder")(bare)
-    ):
-        first = start + word.index(bare)
-        yield first, first + len(bare)
-
-
-READERS: Mapping[str, Reader] = {
-    "before": before,
-    **{form: partial(values, form) for form in _FORMS.split()},
-}

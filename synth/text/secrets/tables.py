@@ -1,151 +1,106 @@
-"""Finds secrets in columns: CSV, tables of terminals, Markdown and SQL, whose heading says what
-stands below it.
-"""
+"""Secrets in columns whose heading names them: CSV, tables of terminals and Markdown, SQL."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
 from synth.text.secrets.judges import judge
-from synth.text.secrets.labelled import Reader
-from synth.text.secrets.labels import Label, label_of
+from synth.text.secrets.labelled import Label, label_of
+from synth.text.secrets.spans import Bounds, end_of_line, lines, trimmed
+from synth.text.secrets.words import compiled
 
-_CELLS = {"pin": "cell_pin", "token": "cell_token"}
+_CELL_TESTS = {"pin": "cell_pin", "token": "cell_token"}
 _ROWS = 200
+_LONGEST_HEADING, _LONGEST_ROW = 600, 2000
+_MARGIN = " \t\r\"'`*"
 _RULE = re.compile(r"[\s|:+=\-─│┼╪╞╡├┤═┌┐└┘┬┴╤╧*]+")
+
+_SEPARATORS = "|│\t;,"
 _HEADING = re.compile(r"[\w .\"'`*#/()-]{0,40}")
+_ALIGNED_HEADING = re.compile(r"[^(){}=:;\"']{0,40}")
+"""What a heading is between separators, and with two blanks or more around it."""
+_ALIGNED_NAME = re.compile(r"\S+(?: \S+)*")
+_FIRST_WORD, _WORD = re.compile(r"\S+(?=\s\s)"), re.compile(r"(?<!\S)\S+")
+
 _TUPLE = re.compile(r"\(((?:'(?:''|[^'])*'|\"[^\"]*\"|[^()'\"])*)\)")
-_CELL = re.compile(r"\s*(?:N?'((?:''|[^'])*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|\Z)")
+_SQL_CELL = re.compile(r"\s*(?:N?'((?:''|[^'])*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|\Z)")
+_LONGEST_INSERT = 20_000
 
 
-def table(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cells below the heading that a match holds, as far as the lines are a table of the same
-    columns.
-    """
-    head_at = text.rfind("\n", 0, start + 1 if text[start : start + 1] == "\n" else start) + 1
-    head_end = end_of_line(text, head_at)
-    heading = text[head_at:head_end]
-    if len(heading) > 600:
+def table(text: str, start: int, end: int) -> Iterator[Bounds]:
+    """Cells below the heading that a match stands in, as far as lines have its columns."""
+    first = text.rfind("\n", 0, start + (text[start : start + 1] == "\n")) + 1
+    last = end_of_line(text, first)
+    sign = next((sign for sign in _SEPARATORS if sign in text[first:last]), "")
+    names = _names(text, first, last, sign)
+    if last - first > _LONGEST_HEADING or len(names) < 2:
         return
-    sign = next((sign for sign in ("|", "│", "\t", ";", ",") if sign in heading), "  ")
-    if sign == "  ":
-        yield from _aligned(text, head_at, head_end)
-        return
-    names = heading.split(sign)
-    if (
-        len(names) < 2
-        or not all(_HEADING.fullmatch(name.strip()) for name in names)
-        or (sign == "," and heading.rstrip().endswith(","))
-    ):
-        return
-    labels = [_label(name) for name in names]
-    for first, last in _lines(text, head_end):
-        cells = _cells(text, first, last, sign)
+
+    labels = [_label(text[name[0] : name[1]]) for name in names]
+    columns = [name[0] - first for name in names]
+    for row in lines(text, last + 1, _ROWS):
+        line = text[row[0] : row[1]]
+        if not line.strip() or len(line) > _LONGEST_ROW:
+            return
+        if _RULE.fullmatch(line):
+            continue
+        cells = [*(_cells(text, *row, sign) if sign else _aligned(text, *row, columns))]
         if len(cells) != len(names):
             return
-        for label, (begin, close) in zip(labels, cells, strict=True):
-            if _holds(label, text[begin:close]):
-                yield begin, close
+        yield from _held(text, labels, cells)
 
 
-def insert(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def insert(text: str, start: int, end: int) -> Iterator[Bounds]:
     """Values of the columns that hold secrets, in each tuple after VALUES."""
     columns = text[text.index("(", start) + 1 : text.index(")", start)].split(",")
     labels = [_label(column) for column in columns]
     at = end - 1
-    for match in _TUPLE.finditer(text, at, at + 20_000):
-        if text[at : match.start()].strip(" \r\n\t,"):
+    for row in _TUPLE.finditer(text, at, at + _LONGEST_INSERT):
+        if text[at : row.start()].strip(" \r\n\t,"):
             return
-        at = match.end()
-        cells = list(_CELL.finditer(text, match.start(1), match.end(1)))[: len(labels)]
-        for label, cell in zip(labels, cells, strict=False):
-            group = cell.lastindex or 3
-            if _holds(label, cell.group(group)):
-                yield cell.span(group)
+        at = row.end()
+        cells = _SQL_CELL.finditer(text, row.start(1), row.end(1))
+        yield from _held(text, labels, (cell.span(cell.lastindex or 3) for cell in cells))
 
 
-def _aligned(text: str, head_at: int, head_end: int) -> Iterator[tuple[int, int]]:
-    """Columns that begin where their headings do, with two blanks or more between them."""
-    heading = text[head_at:head_end]
-    names = [match for match in re.finditer(r"\S+(?: \S+)*", heading) if len(match.group()) <= 40]
-    if len(names) < 2 or any(re.search(r"[(){}=:;\"']", name.group()) for name in names):
-        return
-    for first, last in _lines(text, head_end):
-        line = text[first:last]
-        for name in names:
-            label = _label(name.group())
-            at = name.start()
-            if len(line) <= at or (at and not line[at - 1].isspace()):
-                continue
-            cell = re.compile(r"\S+").match(line, at)
-            if (
-                cell is not None
-                and _holds(label, cell.group())
-                and (at or re.match(r"\s{2}", line[cell.end() : cell.end() + 2]))
-            ):
-                yield first + at, first + cell.end()
-
-
-def _lines(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of the lines that follow, without rules, to the first blank one."""
-    for _ in range(_ROWS):
-        first = text.find("\n", at) + 1
-        if not first:
-            return
-        at = end_of_line(text, first)
-        line = text[first:at]
-        if not line.strip() or len(line) > 2000:
-            return
-        if not _RULE.fullmatch(line):
-            yield first, at
-
-
-def _cells(text: str, first: int, last: int, sign: str) -> list[tuple[int, int]]:
-    if sign == "," or sign == ";":
-        found = [
-            match.span()
-            for match in re.compile(rf"(?:\"(?:\"\"|[^\"])*\"|[^{sign}\"]*)(?={sign}|\Z)").finditer(
-                text[:last], first
-            )
-        ]
-        found = [
-            span
-            for at, span in enumerate(found)
-            if at == 0 or span[0] > found[at - 1][1] or span[0] < span[1]
-        ]
+def _names(text: str, first: int, last: int, sign: str) -> list[Bounds]:
+    """The columns of a heading; none where it is a line of something else."""
+    if sign:
+        names, heading = list(_cells(text, first, last, sign)), _HEADING
     else:
-        found, at = [], first
-        for cell in text[first:last].split(sign):
-            found.append((at, at + len(cell)))
-            at += len(cell) + 1
-    return [_stripped(text, *span) for span in found]
+        names = [name.span() for name in _ALIGNED_NAME.finditer(text, first, last)]
+        heading = _ALIGNED_HEADING
+    fits = all(heading.fullmatch(text[begin:end].strip()) for begin, end in names)
+    goes_on = sign == "," and text[first:last].rstrip().endswith(",")
+    return names if fits and not goes_on else []
 
 
-def _stripped(text: str, begin: int, close: int) -> tuple[int, int]:
-    while begin < close and text[begin] in " \t\r\"'`*":
-        begin += 1
-    while close > begin and text[close - 1] in " \t\r\"'`*":
-        close -= 1
-    return begin, close
+def _cells(text: str, first: int, last: int, sign: str) -> Iterator[Bounds]:
+    """The parts between separators; those of CSV may stand in quotation marks."""
+    sign = re.escape(sign)
+    in_quotes = rf"\"(?:\"\"|[^\"])*\"|[^{sign}\"]*"
+    cell = in_quotes if sign in ",;" else f"[^{sign}]*"
+    for found in compiled(rf"({cell})(?:{sign}|\Z)").finditer(text, first, last):
+        yield found.span(1)
+        if found.end() == found.end(1):
+            return
 
 
-def end_of_line(text: str, at: int) -> int:
-    """Where the line ends that a place stands in."""
-    close = text.find("\n", at)
-    return len(text) if close < 0 else close
+def _aligned(text: str, first: int, last: int, columns: Iterable[int]) -> Iterator[Bounds]:
+    """Words that begin where the headings do; nothing of a column where none does."""
+    for column in columns:
+        word = (_WORD if column else _FIRST_WORD).match(text, first + column, last)
+        yield (first, first) if word is None else word.span()
 
 
 def _label(name: str) -> Label | None:
     bare = name.strip(" \t\r\n\"'`*#[]").removesuffix("s")
-    folded = bare.casefold()
-    if folded in ("pass", "pw", "psk", "passphrase", "passcode"):
-        return "password"
-    found = label_of(bare) or label_of(bare.replace(" ", "_"))
+    found = "password" if bare.casefold() == "pass" else label_of(bare)
     return None if found == "maybe" else found
 
 
-def _holds(label: Label | None, cell: str) -> bool:
-    """Whether a cell below a heading holds what the heading names."""
-    return label is not None and judge(_CELLS.get(label, "cell_password"))(cell)
-
-
-READERS: Mapping[str, Reader] = {"table": table, "insert": insert}
+def _held(text: str, labels: Sequence[Label | None], cells: Iterable[Bounds]) -> Iterator[Bounds]:
+    """The cells of a row that hold what the headings above them name."""
+    for label, cell in zip(labels, cells, strict=False):
+        first, last = trimmed(text, *cell, _MARGIN)
+        if label is not None and judge(_CELL_TESTS.get(label, "cell_password"))(text[first:last]):
+            yield first, last

@@ -16,14 +16,13 @@ class Doing(Protocol):
 
 
 def act_digest(turn: Doing) -> str:
-    """What two turns have in common that do the same: names and arguments of their calls, or else
-    their words; not call ids or thoughts.
+    """What two turns have in common that do the same.
+
+    That is names and arguments of their calls, or else their words; not call ids or thoughts.
     """
-    calls = [(call.name, _arguments(call)) for call in turn.tool_calls]
+    calls = []
+    for call in turn.tool_calls:
+        readable = call.parse_error is None
+        written = canonical_json(call.parsed()).decode() if readable else call.arguments
+        calls.append((call.name, written))
     return content_hash(calls or ["says", " ".join((turn.content or "").split())])
-
-
-def _arguments(call: ToolCall) -> str:
-    return (
-        call.arguments if call.parse_error is not None else canonical_json(call.parsed()).decode()
-    )

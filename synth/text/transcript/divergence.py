@@ -1,14 +1,12 @@
-"""Where two trajectories part: the first turn at which the agents did, or the world answered,
-something else.
-"""
+"""Where two trajectories part: the first turn at which agents or environments differ."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.schemas.trajectory import Observation, Trajectory, Turn
 
 
 class Parting(StrEnum):
@@ -22,8 +20,9 @@ class Parting(StrEnum):
 
 
 class Divergence(msgspec.Struct, frozen=True):
-    """The first difference; `turn` is None for the opening. `left` and `right` are what stands
-    there, as plain data.
+    """The first difference; `turn` is None for the opening.
+
+    `left` and `right` are what stands there, as plain data.
     """
 
     turn: int | None
@@ -38,44 +37,41 @@ def first_divergence(a: Trajectory, b: Trajectory) -> Divergence | None:
     Call ids and thoughts do not count (the world never sees them), nor does the order of keys in a
     call's arguments.
     """
-    openings = [(t.system_prompt, list(t.tools), [seen(o) for o in t.opening]) for t in (a, b)]
-    if openings[0] != openings[1]:
-        return Divergence(None, Parting.OPENING, openings[0], openings[1])
-    if a.opening_state_key != b.opening_state_key:
-        return Divergence(None, Parting.STATE, a.opening_state_key, b.opening_state_key)
-    for left, right in zip(a.turns, b.turns, strict=False):
-        parting = _parting(left, right)
-        if parting is not None:
-            return parting
-    if len(a.turns) != len(b.turns):
-        common = min(len(a.turns), len(b.turns))
-        return Divergence(common, Parting.END, _at(a, common), _at(b, common))
+    for left, right in zip(_steps(a), _steps(b), strict=False):
+        whats = {left[1], right[1]}
+        if left != right and whats != {Parting.END}:
+            # where one has ended, that differs from whatever the other does there
+            what = Parting.END if Parting.END in whats else left[1]
+            return Divergence(left[0], what, left[2], right[2])
     return None
 
 
-def _parting(left: Turn, right: Turn) -> Divergence | None:
-    """The first difference within one turn."""
-    if done(left) != done(right):
-        return Divergence(left.index, Parting.ACTION, done(left), done(right))
-    answers = [[seen(o) for o in turn.observations] for turn in (left, right)]
-    if answers[0] != answers[1]:
-        return Divergence(left.index, Parting.OBSERVATION, answers[0], answers[1])
-    if left.state_key != right.state_key:
-        return Divergence(left.index, Parting.STATE, left.state_key, right.state_key)
-    return None
+def _steps(trajectory: Trajectory) -> Iterator[tuple[int | None, Parting, Any]]:
+    """(turn, what, as plain data) of all that may differ, in the order in which it came about."""
+    opening = [seen(one) for one in trajectory.opening]
+    shown = (trajectory.system_prompt, list(trajectory.tools), opening)
+    yield None, Parting.OPENING, shown
+    yield None, Parting.STATE, trajectory.opening_state_key
+    for turn in trajectory.turns:
+        yield turn.index, Parting.ACTION, done(turn)
+        yield turn.index, Parting.OBSERVATION, [seen(one) for one in turn.observations]
+        yield turn.index, Parting.STATE, turn.state_key
+    yield len(trajectory.turns), Parting.END, f"ended: {trajectory.termination}"
 
 
 def done(turn: Turn) -> dict[str, Any]:
-    """What a turn does: its text and its calls, as two trajectories are compared by."""
-    return {"content": turn.content, "tool_calls": [_called(call) for call in turn.tool_calls]}
+    """What a turn does, as two trajectories are compared by: its text, and its calls.
 
-
-def _called(call: ToolCall) -> dict[str, Any]:
-    """A call by name and arguments; arguments that are no JSON object stay text."""
-    return {
-        "name": call.name,
-        "arguments": call.arguments if call.parse_error is not None else call.parsed(),
-    }
+    Arguments that are no JSON object stay text.
+    """
+    calls = [
+        {
+            "name": call.name,
+            "arguments": call.arguments if call.parse_error is not None else call.parsed(),
+        }
+        for call in turn.tool_calls
+    ]
+    return {"content": turn.content, "tool_calls": calls}
 
 
 def seen(observation: Observation) -> dict[str, Any]:
@@ -86,12 +82,3 @@ def seen(observation: Observation) -> dict[str, Any]:
         "content": observation.content,
         "error": observation.error,
     }
-
-
-def _at(trajectory: Trajectory, turn: int) -> Sequence[Any] | dict[str, Any] | str:
-    """What a trajectory does at a turn, or how it ended before."""
-    return (
-        done(trajectory.turns[turn])
-        if turn < len(trajectory.turns)
-        else f"ended: {trajectory.termination}"
-    )

@@ -1,5 +1,6 @@
-"""A trajectory as a log for a reader that diagnoses it: one JSON object per turn, so that nothing
-in it can pass for instructions.
+"""A trajectory as a log for a reader that diagnoses it.
+
+Each turn is one JSON object, so that nothing in it can pass for instructions.
 """
 
 import json
@@ -15,8 +16,9 @@ _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 
 def log_of(trajectory: Trajectory) -> str:
-    """The opening, then the turns numbered from 0, as lines of JSON; the turns of a long log are
-    shortened alike.
+    """The opening, then the turns numbered from 0, as lines of JSON.
+
+    The turns of a long log are shortened alike.
     """
     opening = {
         "system_prompt": _cut(trajectory.system_prompt or "", LONGEST_TEXT * 4),
@@ -37,8 +39,9 @@ def quoted(value: object) -> str:
 
 
 def first_own_turn(trajectory: Trajectory) -> int | None:
-    """The first turn that the agent itself wrote, None where it wrote none: a canned greeting is
-    nobody's mistake.
+    """The first turn that the agent itself wrote, None where it wrote none.
+
+    A canned greeting is nobody's mistake.
     """
     return next(
         (turn.index for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED), None

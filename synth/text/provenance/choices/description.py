@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from synth.text.provenance.objects import JsonObject, Objects, is_identifier
+from synth.text.provenance.objects import Objects, is_identifier
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.\-]*[a-z0-9]")
-_VALUE = re.compile(
-    r"[a-z0-9][a-z0-9.\-]*[a-z0-9]|(?<![a-z0-9])[a-z](?![a-z0-9])"
-)  # also sizes like M
+_VALUE = re.compile(r"[a-z0-9][a-z0-9.\-]*[a-z0-9]|(?<![a-z0-9])[a-z](?![a-z0-9])")
+"""Also sizes like M."""
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
 Words = frozenset[str]
 
@@ -18,32 +17,29 @@ Words = frozenset[str]
 @lru_cache(maxsize=4096)
 def sentences(text: str) -> tuple[Words, ...]:
     """The words of each sentence or line, folded; single characters say nothing."""
-    return tuple(
-        words
-        for part in _SENTENCE.split(text)
-        if (words := frozenset(_WORD.findall(part.casefold())))
-    )
+    found = [frozenset(_WORD.findall(part.casefold())) for part in _SENTENCE.split(text)]
+    return tuple(words for words in found if words)
 
 
 def known(objects: Objects, identifier: str, entry: Any) -> list[Words]:
-    """What is known of an entity, one set of words per innermost object: its entry, its own
-    answers, and, one step on, the
-    entities that its entry lists.
+    """What is known of an entity, one set of words per innermost object.
+
+    That is its entry, its own answers, and, one step on, the entities that its entry lists.
     """
-    seen = objects.described.get(identifier, [])
-    found = [
-        *_kept(objects, entry),
-        *(leaf for value in seen if value is not entry for leaf in _kept(objects, value)),
-    ]
-    if all(value is entry for value in seen):
+    seen = [value for value in objects.described.get(identifier, ()) if value is not entry]
+    found = [leaf for value in (entry, *seen) for leaf in _kept(objects, value)]
+    if not seen:
         for listed in _identifiers(entry):
             if listed != identifier:
-                found += [
-                    leaf
-                    for value in objects.described.get(listed, ())
-                    for leaf in _kept(objects, value)
-                ]
+                found += known_by_answers(objects, listed)
     return found
+
+
+def known_by_answers(objects: Objects, identifier: str) -> list[Words]:
+    """The same from its own answers alone."""
+    return [
+        leaf for value in objects.described.get(identifier, ()) for leaf in _kept(objects, value)
+    ]
 
 
 def _kept(objects: Objects, value: Any) -> list[Words]:
@@ -55,30 +51,19 @@ def _kept(objects: Objects, value: Any) -> list[Words]:
 
 
 def leaves(value: Any, around: Words = frozenset()) -> Iterator[Words]:
-    """The words of each innermost object, with those that stand directly in the objects around
-    it.
-    """
-    inner: list[JsonObject] = []
-    texts: list[str] = []
+    """The words of each innermost object, with those that stand directly around it."""
+    parts = []
     for entry in value.values() if isinstance(value, dict) else value:
-        kind = type(entry)
-        if kind is dict:
-            inner.append(entry)
-        elif kind is list:
-            for part in entry:
-                if type(part) is dict:
-                    inner.append(part)
-                elif type(part) is not list:
-                    texts.append(str(part))
-        elif kind is str:
-            texts.append(entry)
-        elif kind is not bool and entry is not None:
-            texts.append(str(entry))
+        parts += entry if type(entry) is list else [entry]
+    inner = [part for part in parts if type(part) is dict]
+    texts = [
+        str(part) for part in parts if part is not None and type(part) not in (dict, list, bool)
+    ]
     direct = around.union(_VALUE.findall(" ".join(texts).casefold()))
     if not inner:
         yield direct
-    for entry in inner:
-        yield from leaves(entry, direct)
+    for part in inner:
+        yield from leaves(part, direct)
 
 
 def _identifiers(entry: Any) -> Iterator[str]:

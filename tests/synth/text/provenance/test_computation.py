@@ -2,8 +2,7 @@
 
 import pytest
 
-from synth.text.provenance.computation import computed, may_be_computed
-from synth.text.provenance.quantities import quantities
+from synth.text.provenance.quantities import computed, may_be_computed, quantities
 
 ORDER = {
     "discount_percent": 10,

@@ -15,10 +15,10 @@ from synth.ledger.redactions import findings_of
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Observation, Planted, Source, ToolCall, TurnedDown, Wording
+from synth.text.layers import blobs, layers
 from synth.text.redaction.findings import RedactionFinding, Scan, redacted
 from synth.text.redaction.places import texts
 from synth.text.secrets.finder import Finder, kinds
-from synth.text.secrets.unescaped import blobs, layers
 from tests.trajectories import make_trajectory, make_turn
 
 FINDER = Finder()

@@ -1,0 +1,15 @@
+"""Lists and tables that synth is installed with, as YAML."""
+
+from functools import cache
+from importlib.resources import files
+from typing import TypeVar
+
+import msgspec
+
+Decoded = TypeVar("Decoded")
+
+
+@cache
+def read(place: str, kind: type[Decoded]) -> Decoded:
+    """A file by its place in the package, such as `data/modes/mast.yaml`; read once."""
+    return msgspec.yaml.decode((files("synth") / place).read_bytes(), type=kind)
