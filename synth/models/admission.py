@@ -5,7 +5,6 @@ episode.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import TracebackType
 
 from synth.boundary import NotStarted
 from synth.schemas.model import ChatModel, Completion, Message, Sampling, Scored, ScoringModel
@@ -41,20 +40,12 @@ class ConcurrencyLimit:
             await place
         except asyncio.CancelledError:
             if not place.cancelled():
-                self._leave()
+                await self.__aexit__()
             raise
         finally:
             self.waiting -= 1
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.in_flight -= 1
         self._admit()
 
@@ -121,14 +112,11 @@ class AdmittedScoring:
     """
 
     def __init__(self, model: ScoringModel, admission: ConcurrencyLimit) -> None:
-        self._model = model
         self._admission = admission
+        self._model = model
+        self.close = model.close
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
         """Waits for admission, then scores. Raises `ModelError`."""
         async with self._admission:
             return await self._model.score(messages, tools)
-
-    async def close(self) -> None:
-        """Closes the model."""
-        await self._model.close()

@@ -8,16 +8,21 @@ from typing import Any
 from synth.schemas.trajectory import ToolSchema
 
 _ALIASES = {
-    alias: kind
-    for kind, aliases in {
-        "string": "str text varchar char enum",
-        "integer": "int int32 int64 uint uint32 uint64 long short unsigned",
-        "number": "float float32 float64 double",
-        "boolean": "bool",
-        "object": "dict",
-        "array": "arr list sequence",
-    }.items()
-    for alias in aliases.split()
+    "string": "str text varchar char enum",
+    "integer": "int int32 int64 uint uint32 uint64 long short unsigned",
+    "number": "float float32 float64 double",
+    "boolean": "bool",
+    "object": "dict",
+    "array": "arr list sequence",
+}
+_KINDS = {alias: kind for kind, aliases in _ALIASES.items() for alias in aliases.split()}
+_OF_VALUES = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
 }
 
 
@@ -26,12 +31,18 @@ def properties_of(tools: Sequence[ToolSchema], name: str) -> Mapping[str, Any] |
     not among those offered.
     """
     for tool in tools:
-        function = tool.get("function")
-        if isinstance(function, Mapping) and function.get("name") == name:
-            parameters = function.get("parameters")
-            properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-            return properties if isinstance(properties, Mapping) else {}
+        function = _mapping(tool.get("function"))
+        if function.get("name") == name:
+            return _mapping(_mapping(function.get("parameters")).get("properties"))
     return None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def typed(text: str, schema: Any) -> Any:
@@ -44,56 +55,28 @@ def typed(text: str, schema: Any) -> Any:
     """
     if not isinstance(schema, Mapping):
         return text
-    named = {
-        _ALIASES.get(kind, kind)
-        for kind in (kind.strip().lower() for kind in _kinds(schema) or {"string"})
-    }
-    for kind, read in _READERS.items():
-        if kind in named:
-            try:
-                return read(text)
-            except (ValueError, RecursionError):
-                continue
-    try:
-        return _json(text)
-    except (ValueError, RecursionError):
-        return text
+    named = {kind.strip().lower() for kind in _kinds(schema)}
+    kinds = {_KINDS.get(kind, kind) for kind in named}
+    for read in (*(read for kind, read in _READERS.items() if kind in kinds), _json):
+        try:
+            return read(text)
+        except (ValueError, RecursionError):
+            continue
+    return text
 
 
 def _kinds(schema: Any) -> set[str]:
-    """The types that a schema allows, by `type`, by the values of `enum`, and by its
-    alternatives.
+    """The types that a schema allows, by `type`, by the values of `enum`, and by its alternatives;
+    text where it names none.
     """
-    if not isinstance(schema, Mapping):
-        return {"string"}
-    kinds: set[str] = set()
+    schema = _mapping(schema)
     given = schema.get("type")
-    kinds.update(
-        kind
-        for kind in (
-            [given] if isinstance(given, str) else given if isinstance(given, list) else []
-        )
-        if isinstance(kind, str)
-    )
-    values = schema.get("enum")
-    kinds.update(_kind_of(value) for value in (values if isinstance(values, list) else []))
+    kinds = {kind for kind in [given, *_list(given)] if isinstance(kind, str)}
+    kinds |= {_OF_VALUES.get(type(value), "object") for value in _list(schema.get("enum"))}
     for choice in ("anyOf", "oneOf", "allOf"):
-        options = schema.get(choice)
-        for option in options if isinstance(options, list) else []:
-            kinds |= _kinds(option) or {"string"}
-    return kinds
-
-
-def _kind_of(value: Any) -> str:
-    kinds = (
-        (type(None), "null"),
-        (bool, "boolean"),
-        (int, "integer"),
-        (float, "number"),
-        (str, "string"),
-        (list, "array"),
-    )
-    return next((kind for python, kind in kinds if isinstance(value, python)), "object")
+        for option in _list(schema.get(choice)):
+            kinds |= _kinds(option)
+    return kinds or {"string"}
 
 
 def _null(text: str) -> None:

@@ -1,6 +1,4 @@
-"""The body of a /chat/completions request, and what of it a server may have in its prefix cache
-already.
-"""
+"""A request to a model's server: its body, its tries, and what came back of it."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -16,6 +14,28 @@ from synth.schemas.trajectory import ToolSchema
 _ENCODER = msgspec.json.Encoder()
 
 
+class Post(msgspec.Struct):
+    """One request over all its tries: where it goes (`beside` the base path, or below it), its
+    body, the conversation in it, and the URLs of the servers that have failed it so far.
+    """
+
+    path: str
+    body: bytes
+    messages: Sequence[Message]
+    beside: bool = False
+    failed_at: set[str] = msgspec.field(default_factory=set)
+
+
+class Received(msgspec.Struct, frozen=True):
+    """The body of an answer, and the weights behind it where the transport knows them better than
+    the answer; whether a key was taken out of the body.
+    """
+
+    body: bytes
+    weights_id: str | None = None
+    key_removed: bool = False
+
+
 def request_body(
     model: str,
     messages: Sequence[Message],
@@ -23,21 +43,21 @@ def request_body(
     sampling: Sampling,
     also: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The request as JSON; what `sampling` leaves open is left to the server, `also` gives way to
-    it.
+    """A /chat/completions request as JSON; what `sampling` leaves open is left to the server,
+    `also` gives way to it.
 
     Raises `ServerError` for text that is no UTF-8.
     """
-    body: dict[str, Any] = {"model": model, "messages": messages, **(also or {})}
-    if tools:
-        body["tools"] = tools
-    for field in ("temperature", "top_p", "max_tokens", "seed"):
-        value = getattr(sampling, field)
-        if value is not None:
-            body[field] = value
-    if sampling.stop:
-        body["stop"] = sampling.stop
-    body.update(sampling.extra)
+    asked = {
+        "tools": tools,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_tokens": sampling.max_tokens,
+        "seed": sampling.seed,
+        "stop": sampling.stop,
+    }
+    given = {name: value for name, value in asked.items() if value not in (None, (), [])}
+    body = {"model": model, "messages": messages, **(also or {}), **given, **sampling.extra}
     return encoded(model, body)
 
 
@@ -49,22 +69,6 @@ def encoded(model: str, body: Mapping[str, Any]) -> bytes:
         raise ServerError(f"model {model}: the messages cannot be sent: {error}") from error
 
 
-def thoughts_under_both_names(messages: Sequence[Message]) -> Sequence[Message]:
-    """The messages with every past thought as `reasoning_content` and as `reasoning`.
-
-    vLLM reads `reasoning`. Its chat endpoint also takes `reasoning_content` for it, /tokenize
-    leaves that out without a word (0.32).
-    """
-    if not any("reasoning_content" in message for message in messages):
-        return messages
-    return [
-        {**message, "reasoning": message["reasoning_content"]}
-        if "reasoning_content" in message
-        else message
-        for message in messages
-    ]
-
-
 def opening_key(messages: Sequence[Message]) -> bytes:
     """8 bytes by which conversations with one opening are told from others: all up to the first
     user message.
@@ -72,7 +76,6 @@ def opening_key(messages: Sequence[Message]) -> bytes:
     All turns of a trajectory, all trials of its task and all further attempts begin alike, and so
     share what a server keeps of it.
     """
-    end = next(
-        (i for i, message in enumerate(messages) if message.get("role") == "user"), len(messages)
-    )
-    return blake2b(canonical_json(messages[: end + 1]), digest_size=8).digest()
+    users = (i for i, message in enumerate(messages) if message.get("role") == "user")
+    opening = messages[: next(users, len(messages)) + 1]
+    return blake2b(canonical_json(opening), digest_size=8).digest()

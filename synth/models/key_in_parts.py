@@ -6,20 +6,22 @@ from synth.keys.remover import KEY_REMOVED, KeyRemover
 from synth.schemas.model import Completion
 
 
-def joined_without_key(reply: Completion, keys: KeyRemover) -> Completion:
-    """The reply with the mark where its parts make up a key; `raw` holds these parts, and goes."""
-    content, thought = (text and keys.clean_text(text) for text in (reply.content, reply.thought))
-    if (content, thought) == (reply.content, reply.thought):
-        return reply
-    return replace(key_removed(reply), content=content, thought=thought, raw=None)
+def without_key(reply: Completion, keys: KeyRemover, *, taken_out: bool = False) -> Completion:
+    """The reply with the mark where its parts make up a key; `raw` holds these parts, and goes.
 
-
-def key_removed(reply: Completion) -> Completion:
-    """The reply with the repair named, and without its tokens: they spell what was taken out of the
-    text.
+    Where that is so, or a key was `taken_out` of the body before, the repair is named, and the
+    tokens go too: they spell what was taken out of the text.
     """
-    if KEY_REMOVED in reply.repairs:
+    content, thought = (text and keys.clean_text(text) for text in (reply.content, reply.thought))
+    joined = (content, thought) != (reply.content, reply.thought)
+    if not (joined or taken_out):
         return reply
     return replace(
-        reply, repairs=(*reply.repairs, KEY_REMOVED), completion_token_ids=None, logprobs=None
+        reply,
+        content=content,
+        thought=thought,
+        raw=None if joined else reply.raw,
+        repairs=tuple(dict.fromkeys((*reply.repairs, KEY_REMOVED))),
+        completion_token_ids=None,
+        logprobs=None,
     )

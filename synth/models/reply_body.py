@@ -6,15 +6,19 @@ from typing import Annotated, Any
 
 import msgspec
 
+from synth.models.server_error import error_text
 from synth.schemas.trajectory import TokenId
 
-NULL = msgspec.Raw(b"null")
+NULL = b"null"
+NO_ERROR = frozenset({b"null", b'""', b"{}", b"[]", b"false", b"0"})
+"""What stands in a field `error` where there is none."""
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 """Of one call: no context is longer, and a sum over any run stays within 64 bits."""
+_STRING = msgspec.json.Decoder(str)
 
 
 class SentCached(msgspec.Struct):
-    """What of the prompt came from a cache."""
+    """How many tokens of the prompt came from a cache."""
 
     cached_tokens: _Tokens | None = None
 
@@ -31,7 +35,16 @@ class SentFunction(msgspec.Struct):
     """The name and the arguments of a call."""
 
     name: str | None = None
-    arguments: msgspec.Raw = NULL
+    arguments: msgspec.Raw = msgspec.Raw(NULL)
+
+    def written(self) -> str:
+        """The arguments: a JSON string on the wire, but some servers send the object itself, or
+        nothing.
+        """
+        raw = bytes(self.arguments)
+        if raw.startswith(b'"'):
+            return _STRING.decode(raw)
+        return "{}" if raw == NULL else raw.decode()
 
 
 class SentCall(msgspec.Struct):
@@ -51,12 +64,24 @@ class SentMessage(msgspec.Struct):
     reasoning: str | None = None
     tool_calls: list[SentCall] | None = None
     function_call: SentFunction | None = None
-    error: msgspec.Raw = NULL
+    error: msgspec.Raw = msgspec.Raw(NULL)
+
+    @property
+    def thought(self) -> str | None:
+        """The thinking, under either of its names."""
+        return self.reasoning if self.reasoning_content is None else self.reasoning_content
 
     def calls(self) -> list[SentCall]:
         """All calls, the legacy `function_call` last."""
-        legacy = self.function_call
-        return [*(self.tool_calls or ()), *([SentCall(function=legacy)] if legacy else ())]
+        legacy = [SentCall(function=self.function_call)] if self.function_call else []
+        return [*(self.tool_calls or ()), *legacy]
+
+    def text(self) -> str | None:
+        """The content, its parts put together; a refusal where there is none."""
+        if isinstance(self.content, list):
+            texts = (part.get("text") for part in self.content)
+            return "".join(text for text in texts if isinstance(text, str))
+        return (self.refusal or None) if self.content is None else self.content
 
 
 class SentLogprob(msgspec.Struct):
@@ -75,8 +100,8 @@ class SentChoice(msgspec.Struct):
     """One of the replies."""
 
     index: int | None = None
-    message: msgspec.Raw = NULL
-    error: msgspec.Raw = NULL
+    message: msgspec.Raw = msgspec.Raw(NULL)
+    error: msgspec.Raw = msgspec.Raw(NULL)
     finish_reason: str | None = None
     logprobs: SentLogprobs | None = None
     token_ids: tuple[TokenId, ...] | None = None
@@ -87,8 +112,14 @@ class SentResponse(msgspec.Struct):
 
     id: Any = None
     choices: list[SentChoice] | None = None
-    error: msgspec.Raw = NULL
+    error: msgspec.Raw = msgspec.Raw(NULL)
     model: str | None = None
     usage: SentUsage | None = None
     system_fingerprint: str | None = None
     prompt_token_ids: tuple[TokenId, ...] | None = None
+
+
+def error_told(field: msgspec.Raw) -> str | None:
+    """What a field `error` tells, in one line, or None where it tells of none."""
+    raw = bytes(field).strip()
+    return None if raw in NO_ERROR else error_text(b'{"error": %s}' % raw)[0] or "unnamed"

@@ -18,36 +18,22 @@ _ESCAPED_NAME = re.compile(rb"\\u00(?:5[fF]|6[1-9a-fA-F]|7[0-9aA])")
 """A small letter or an underscore that is written as an escape, as no serialiser does."""
 
 
-class _TwiceError(ValueError):
-    """A field stands twice in one object."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"its field {name!r} stands twice in one object")
-
-
-def said_twice(body: bytes, choices: int, texts: int, calls: int) -> str | None:
-    """Which field of the reply stands twice in one object, in one line, or None.
+def check_said_once(body: bytes, choices: int, texts: int, calls: int) -> None:
+    """Raises `ValueError` where a field of the reply stands twice in one object.
 
     Quotes within strings are escaped, so counting quoted names shows in a moment where that can be;
     only such a body is read again. `texts` = messages, and log-probabilities beside them.
     """
-    found = Counter(_FIELD.findall(body))
     most = (
         dict.fromkeys(_ONCE, 1)
         | dict.fromkeys(_PER_CHOICE, choices)
         | dict.fromkeys(_PER_TEXT, texts)
         | dict.fromkeys(_PER_CALL, calls)
     )
-    if (
-        all(count <= most[name.decode()] for name, count in found.items())
-        and _ESCAPED_NAME.search(body) is None
-    ):
-        return None
-    try:
+    found = Counter(_FIELD.findall(body))
+    too_many = any(count > most[name.decode()] for name, count in found.items())
+    if too_many or _ESCAPED_NAME.search(body) is not None:
         read_once(body)
-    except _TwiceError as error:
-        return str(error)
-    return None
 
 
 def read_once(body: bytes) -> Any:
@@ -61,6 +47,6 @@ def _checked(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found and name in _NAMES:
-            raise _TwiceError(name)
+            raise ValueError(f"its field {name!r} stands twice in one object")
         found[name] = value
     return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from synth.keys.literals import key_like
@@ -33,6 +34,10 @@ class Price(BaseModel):
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
     output: float = Field(ge=0)
+
+    def priced(self, usage: Usage) -> Usage:
+        """The usage of one call with its cost."""
+        return replace(usage, cost_usd=self.cost_usd(usage))
 
     def cost_usd(self, usage: Usage) -> float:
         """(prompt - cached) x input + cached x cached + completion x output, per million."""
@@ -252,10 +257,3 @@ def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) ->
             "or name another as api_key_env"
         )
     return key
-
-
-def secret(key: str) -> str:
-    """What has to be kept out of replies and logs: nothing, where the key only says that there is
-    none.
-    """
-    return "" if key == NO_KEY else key

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from synth.models.call_ids import identified, ids_in_use
+from synth.models.call_ids import arguments_meaning, identified
 from synth.models.xml_tool_calls import (
     CLOSE,
     EXTRA_DATA,
     FUNCTION,
     OPEN,
     UNCLOSED,
+    FoundCalls,
     after_space,
     close_before_next,
     read_tagged,
@@ -36,25 +37,15 @@ NO_ARGUMENTS = "tool_call_without_arguments"
 BESIDE = "tool_call_beside_others"
 
 _OBJECT = json.JSONDecoder()
+_NO_JSON = (ValueError, msgspec.DecodeError, RecursionError)
 _OPENED = re.compile(f"{OPEN}|{FUNCTION}")
+_THINK = re.compile(f"{OPEN}|{FUNCTION}|</?think>")
+_NAME = r'"name"\s*:\s*(?P<name>"(?:[^"\\]|\\.)*")'
 _NAME_FIRST = re.compile(
-    r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")(?:\s*,\s*"arguments"\s*: ?(?P<arguments>.*?)\}?)?\Z',
-    re.DOTALL,
+    rf'\{{\s*{_NAME}(?:\s*,\s*"arguments"\s*: ?(?P<arguments>.*?)\}}?)?\Z', re.DOTALL
 )
-_NAME_LAST = re.compile(
-    r'\{\s*"arguments"\s*: ?(?P<arguments>.*),\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}?\Z',
-    re.DOTALL,
-)
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*?</think>", re.DOTALL)
+_NAME_LAST = re.compile(rf'\{{\s*"arguments"\s*: ?(?P<arguments>.*),\s*{_NAME}\s*\}}?\Z', re.DOTALL)
 _STRING = msgspec.json.Decoder(str)
-
-
-class RecoveredCalls(msgspec.Struct, frozen=True):
-    """Calls (without ids), the text around them, and the names of what was mended."""
-
-    calls: tuple[ToolCall, ...]
-    text: str
-    repairs: tuple[str, ...] = ()
 
 
 class _Written(msgspec.Struct):
@@ -73,38 +64,40 @@ def rendered_call(call: ToolCall) -> str:
     )
 
 
-def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> RecoveredCalls:
+def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> FoundCalls:
     """The calls that stand in a text, in order; never raises. `tools` say of what type bare text is
     (Qwen3-Coder).
 
     A call that is cut off is kept as text, and so is a tag that holds no recognisable call, and a
     `<function=` outside a tag that names no tool or is not closed.
     """
-    calls: list[ToolCall] = []
+    found: list[FoundCalls] = []
     kept: list[str] = []
-    repairs: list[str] = []
     position = 0
     while (opened := _OPENED.search(text, position)) is not None:
         start, inside = opened.span()
-        read = (
-            _read_call(text, inside, repairs, tools)
-            if opened[0] == OPEN
-            else read_untagged(text, start, repairs, tools)
-        )
+        begin = after_space(text, inside)
+        if opened[0] == FUNCTION:
+            read = read_untagged(text, start, tools)
+        elif text.startswith(FUNCTION, begin):
+            read = read_tagged(text, begin, tools)
+        else:
+            read = _read_json(text, begin)
         if read is None:
             kept.append(text[position:inside])
             position = inside
-            continue
-        found, extra, end = read
-        calls.extend(found)
-        kept.extend((text[position:start], extra))
-        position = end
-    kept.append(text[position:])
-    if not calls:
-        return RecoveredCalls((), text)
-    return RecoveredCalls(
-        tuple(calls), "".join(kept).strip(), tuple(dict.fromkeys((RECOVERED, *repairs)))
-    )
+        else:
+            found.append(read)
+            kept += (text[position:start], read.text)
+            position = read.end
+    return _together(found, "".join([*kept, text[position:]]).strip() if found else text)
+
+
+def _together(found: Sequence[FoundCalls], text: str) -> FoundCalls:
+    """What was found in the parts of a text, and the text that is left."""
+    calls = tuple(call for one in found for call in one.calls)
+    mended = dict.fromkeys(repair for one in found for repair in one.repairs)
+    return FoundCalls(calls, text, tuple({RECOVERED: None, **mended}) if calls else ())
 
 
 def with_recovered_calls(
@@ -117,126 +110,76 @@ def with_recovered_calls(
     inside are taken only where there are none outside, since a model may weigh a call that it then
     does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
     """
-    if not any(
-        tag in (part or "")
-        for part in (completion.content, completion.thought)
-        for tag in (OPEN, FUNCTION)
-    ):
+    content, thought = completion.content or "", completion.thought or ""
+    if not (_OPENED.search(content) or _OPENED.search(thought)):
         return completion
-    content, thought = completion.content, completion.thought
-    found, content = _outside_thinking(content or "", tools)
-    if completion.tool_calls:
-        found = _not_among(completion.tool_calls, found)
-    elif not found.calls:
-        content, thought, found = _inside_thinking(completion.content, completion.thought, tools)
-    if not found.calls:
+    known, why = completion.tool_calls, BESIDE
+    found = _outside_thinking(content, tools)
+    content, calls = found.text, list(found.calls)
+    for call in known:  # each accounts for one of the same name and the same arguments
+        same = (other for other in calls if _meaning(other) == _meaning(call))
+        if (other := next(same, None)) is not None:
+            calls.remove(other)
+    if not (known or calls):
+        why = IN_THINKING
+        found = recover_tool_calls(thought, tools)
+        if found.calls:
+            content, thought = completion.content or "", found.text
+        else:
+            found = recover_tool_calls(completion.content or "", tools)
+            content = found.text
+        calls = list(found.calls)
+    if not calls:
         return completion
-    turn, seen = ids_in_use(messages)
-    calls, mended = identified([*completion.tool_calls, *found.calls], turn, seen)
-    repairs = tuple(dict.fromkeys((*completion.repairs, *found.repairs, *mended)))
+    identified_calls, mended = identified([*known, *calls], messages)
+    told = (why,) if known or why == IN_THINKING else ()
     return replace(
-        completion, content=content or None, thought=thought, tool_calls=calls, repairs=repairs
+        completion,
+        content=content or None,
+        thought=completion.thought and thought,
+        tool_calls=identified_calls,
+        repairs=tuple(dict.fromkeys((*completion.repairs, *found.repairs, *told, *mended))),
     )
 
 
-def _not_among(known: Sequence[ToolCall], found: RecoveredCalls) -> RecoveredCalls:
-    """The calls that were found beyond those known, each of which accounts for one of the same name
-    and the same arguments.
-    """
-    left = [_meaning(call) for call in known]
-    beyond = []
-    for call in found.calls:
-        if _meaning(call) in left:
-            left.remove(_meaning(call))
-        else:
-            beyond.append(call)
-    return RecoveredCalls(tuple(beyond), found.text, (*found.repairs, BESIDE))
+def _meaning(call: ToolCall) -> tuple[str, bool, bytes]:
+    return call.name, call.parse_error is None, arguments_meaning(call)
 
 
-def _meaning(call: ToolCall) -> tuple[str, object]:
-    """Name and arguments; two spellings of one JSON object are the same."""
-    return call.name, call.arguments if call.parse_error is not None else call.parsed()
-
-
-def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> tuple[RecoveredCalls, str]:
+def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> FoundCalls:
     """What stands in the content outside of <think>; the thinking itself stays where it is."""
-    spans = [match.span() for match in _THINKING.finditer(_without_arguments(content))]
-    calls: list[ToolCall] = []
+    found: list[FoundCalls] = []
     kept: list[str] = []
-    repairs: list[str] = []
     position = 0
-    for start, end in [*spans, (len(content), len(content))]:
-        found = recover_tool_calls(content[position:start], tools)
-        calls.extend(found.calls)
-        repairs.extend(found.repairs)
-        kept.extend((found.text, content[start:end]))
+    for start, end in [*_thinking(content), (len(content), len(content))]:
+        found.append(recover_tool_calls(content[position:start], tools))
+        kept += (found[-1].text, content[start:end])
         position = end
-    return RecoveredCalls(tuple(calls), "", tuple(dict.fromkeys(repairs))), "".join(kept)
+    return _together(found, "".join(kept))
 
 
-def _without_arguments(content: str) -> str:
-    """The text with blanks for the arguments of its calls: a <think> in one is none, and every
-    place stays where it is.
+def _thinking(content: str) -> list[tuple[int, int]]:
+    """Where thinking stands, from <think> to </think>: one that is not opened begins with the text,
+    one that is not closed ends with it. A tag in the arguments of a call is none.
     """
-    parts: list[str] = []
-    position = 0
-    while (opened := _OPENED.search(content, position)) is not None:
-        begin = after_space(content, opened.end()) if opened[0] == OPEN else opened.start()
-        xml = read_xml_call(content, begin, ())
-        end = (
-            xml.end if xml is not None else _object_end(content, begin) or max(begin, opened.end())
-        )
-        parts.append(content[position:begin] + " " * (end - begin))
-        position = end
-    return "".join([*parts, content[position:]])
-
-
-def _inside_thinking(
-    content: str | None, thought: str | None, tools: Sequence[ToolSchema]
-) -> tuple[str | None, str | None, RecoveredCalls]:
-    """The calls of the thought, else of the content's <think> parts, with both texts as they are
-    without them.
-    """
-    for part, of_thought in ((thought, True), (content, False)):
-        found = recover_tool_calls(part or "", tools)
-        if found.calls:
-            found = replace(found, repairs=(*found.repairs, IN_THINKING))
-            return (content, found.text, found) if of_thought else (found.text, thought, found)
-    return content, thought, RecoveredCalls((), "")
-
-
-def _read_call(
-    text: str, start: int, repairs: list[str], tools: Sequence[ToolSchema]
-) -> tuple[tuple[ToolCall, ...], str, int] | None:
-    """The calls in the tag whose inside begins at `start`, what else stood in it, and where the
-    text goes on; None for no call.
-    """
-    begin = after_space(text, start)
-    if text.startswith(FUNCTION, begin):
-        return read_tagged(text, begin, repairs, tools)
-    end = _object_end(text, begin)
-    if end is None:
-        return _read_broken(text, start, repairs)
-    try:
-        calls = [_whole_call(text[begin:end], repairs)]
-    except msgspec.ValidationError:  # an object, but one that names no tool
-        return None
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return _read_broken(text, start, repairs)
-    close = close_before_next(text, end)
-    if close is None:
-        repairs.append(UNCLOSED)
-        return tuple(calls), "", end
-    while (begin := after_space(text, end)) < close:
-        if EXTRA_DATA not in repairs:
-            repairs.append(EXTRA_DATA)
-        following = _object_end(text, begin)
-        try:
-            calls.append(_whole_call(text[begin : min(following or close, close)], repairs))
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            return tuple(calls), text[begin:close].strip(), close + len(CLOSE)
-        end = following or close
-    return tuple(calls), "", close + len(CLOSE)
+    spans: list[tuple[int, int]] = []
+    opened: int | None = 0
+    position, begun = 0, False
+    while (mark := _THINK.search(content, position)) is not None:
+        position = mark.end()
+        if mark[0] == "<think>":
+            opened = opened if begun and opened is not None else mark.start()
+            begun = True
+        elif mark[0] == "</think>":
+            if opened is not None:
+                spans.append((opened, position))
+            opened, begun = None, True
+        else:
+            begin = after_space(content, position) if mark[0] == OPEN else mark.start()
+            xml = read_xml_call(content, begin, ())
+            end = xml.end if xml is not None else _object_end(content, begin)
+            position = max(position, end or begin)
+    return [*spans, (opened, len(content))] if begun and opened is not None else spans
 
 
 def _object_end(text: str, begin: int) -> int | None:
@@ -251,47 +194,60 @@ def _object_end(text: str, begin: int) -> int | None:
         return None
 
 
-def _whole_call(written: str, repairs: list[str]) -> ToolCall:
-    """A call from JSON that is whole. Raises `msgspec.DecodeError` where it is not, or names no
-    tool.
+def _read_json(text: str, begin: int) -> FoundCalls | None:
+    """The calls in the tag whose inside begins there, and what else stood in it; None for no
+    call.
     """
-    call = _WRITTEN.decode(written)
-    arguments = bytes(call.arguments).decode()
-    if not arguments:
-        repairs.append(NO_ARGUMENTS)
-    return ToolCall.received("", call.name, arguments or "{}")
+    end = _object_end(text, begin)
+    if end is None:
+        return _read_broken(text, begin)
+    try:
+        written = [_WRITTEN.decode(text[begin:end])]
+    except msgspec.ValidationError:  # an object, but one that names no tool
+        return None
+    except _NO_JSON:
+        return _read_broken(text, begin)
+    close, repairs, rest = close_before_next(text, end), list[str](), ""
+    if close is None:
+        repairs.append(UNCLOSED)
+    else:
+        end = after_space(text, end)
+        repairs += [EXTRA_DATA] if end < close else []
+        while end < close:
+            following = min(_object_end(text, end) or close, close)
+            try:
+                written.append(_WRITTEN.decode(text[end:following]))
+            except _NO_JSON:
+                rest = text[end:close].strip()
+                break
+            end = after_space(text, following)
+        end = close + len(CLOSE)
+    arguments = [bytes(one.arguments).decode() for one in written]
+    repairs = repairs if all(arguments) else [NO_ARGUMENTS, *repairs]
+    calls = (
+        ToolCall.received("", one.name, given or "{}")
+        for one, given in zip(written, arguments, strict=True)
+    )
+    return FoundCalls(tuple(calls), rest, tuple(repairs), end)
 
 
-def _read_broken(
-    text: str, start: int, repairs: list[str]
-) -> tuple[tuple[ToolCall, ...], str, int] | None:
+def _read_broken(text: str, begin: int) -> FoundCalls | None:
     """A closed tag whose JSON is broken but names its tool: the arguments as written, and a parse
     error in any case.
     """
-    close = close_before_next(text, start)
+    close = close_before_next(text, begin)
     if close is None:
         return None
-    inside = text[start:close].strip()
+    inside = text[begin:close].strip()
     written = _NAME_FIRST.match(inside) or _NAME_LAST.match(inside)
     if written is None:
         return None
     try:
-        name = _STRING.decode(written[1] if written.re is _NAME_FIRST else written[2])
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        name = _STRING.decode(written["name"])
+    except _NO_JSON:
         return None
     arguments = written["arguments"] or ""
     if written.re is _NAME_FIRST and argument_error(arguments + "}") is None:
         arguments += "}"  # it was the call's own brace that is missing
-    repairs.append(BROKEN)
-    return (
-        (
-            ToolCall(
-                "",
-                name,
-                arguments,
-                argument_error(arguments) or "the call around the arguments is not JSON",
-            ),
-        ),
-        "",
-        close + len(CLOSE),
-    )
+    why = argument_error(arguments) or "the call around the arguments is not JSON"
+    return FoundCalls((ToolCall("", name, arguments, why),), "", (BROKEN,), close + len(CLOSE))

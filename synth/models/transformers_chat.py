@@ -4,21 +4,25 @@ together.
 
 import asyncio
 import json
-import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from synth.boundary import described
-from synth.models.broken_calls import SENT_AS_TEXT
+from synth.models.broken_calls import SENT_AS_TEXT, has_broken_calls
 from synth.models.call_ids import MISSING
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import RECOVERED, with_recovered_calls
-from synth.models.transformers_decoding import KNOBS, DecodedText, decode, within_prefill
-from synth.models.transformers_model import LocalModel, check_local, load, sent_as_text
+from synth.models.transformers_decoding import (
+    KNOBS,
+    Batch,
+    DecodedText,
+    advanced,
+    within_prefill,
+)
+from synth.models.transformers_model import LocalModel, ModelThreads, check_local, load
 from synth.models.xml_tool_calls import XML
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion, Message, ModelError, Sampling
@@ -38,13 +42,10 @@ class TransformersChat:
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        self._rendering = ThreadPoolExecutor(1, "transformers-template")
-        self._thread = ThreadPoolExecutor(1, "transformers")
-        self._lock = threading.Lock()
+        self._threads = ModelThreads(settings, load)
         self._waiting: deque[DecodedText] = deque()
         self._under_way: list[DecodedText] = []
-        self._decoding = False
-        self._loading: Future[LocalModel] | None = None
+        self._decoding: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
@@ -57,87 +58,54 @@ class TransformersChat:
         """One reply; `latency_ms` runs from when its prompt is read. A call that is cancelled
         leaves its batch at the next token.
         """
-        loop = asyncio.get_running_loop()
         check_extra(sampling.extra)
-        model = await asyncio.shield(asyncio.wrap_future(self._load()))
+        model = await self._threads.model()
         also = sampling.extra.get(TEMPLATE_KWARGS) or {}
-        prompt = await loop.run_in_executor(
-            self._rendering, lambda: model.rendered(messages, tools, answer=True, also=also)
-        )
-        done: asyncio.Future[None] = loop.create_future()
-
-        def settle(error: ModelError | None) -> None:
-            if done.done():
-                return
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(error)
-
-        def finished(error: ModelError | None) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, error)
-
-        continuation = DecodedText(model, prompt, sampling, self._settings.timeout_s, finished)
-        self._enter(model, continuation)
-        try:
-            await done
-        finally:
-            continuation.abandoned = True
-        return self._completion(model, continuation, messages, tools)
+        variables = {"add_generation_prompt": True, **also}
+        prompt = await self._threads.rendered(model.rendered, messages, tools, **variables)
+        drawn = DecodedText(model, prompt, sampling, self._settings.timeout_s)
+        self._waiting.append(drawn)
+        if self._decoding is None or self._decoding.done():
+            self._decoding = asyncio.get_running_loop().create_task(self._decode(model))
+            self._decoding.add_done_callback(self._ended)
+        await drawn.done
+        return self._completion(model, drawn, messages, tools)
 
     async def close(self) -> None:
         """Ends both threads; what is still being decoded is abandoned."""
         self._lose("it was closed")
-        for thread in (self._rendering, self._thread):
-            await asyncio.to_thread(thread.shutdown, cancel_futures=True)
+        await self._threads.close()
 
-    def _load(self) -> "Future[LocalModel]":
-        """Loaded once, by the first call; one that failed is tried again by the next."""
-        if self._loading is None or (
-            self._loading.done() and self._loading.exception() is not None
-        ):
-            self._loading = self._thread.submit(load, self._settings)
-        return self._loading
+    async def _decode(self, model: LocalModel) -> None:
+        """Decodes until nobody waits and all are finished; who waits joins between two tokens."""
+        batch: Batch | None = None
+        while batch is not None or self._waiting:
+            fresh = list[DecodedText]()
+            if batch is None or batch.mergeable():
+                self._waiting = deque(one for one in self._waiting if not one.done.done())
+                room = self._settings.max_in_flight - len(self._under_way)
+                for _ in range(within_prefill(self._waiting, room)):
+                    fresh.append(self._waiting.popleft())
+            self._under_way += fresh
+            batch = await self._threads.computed(advanced, model, batch, fresh)
+            going = batch.rows if batch is not None else []
+            for ended in self._under_way:
+                if ended not in going:
+                    ended.settle()
+            self._under_way = list(going)
 
-    def _enter(self, model: LocalModel, continuation: DecodedText) -> None:
-        with self._lock:
-            self._waiting.append(continuation)
-            if self._decoding:
-                return
-            self._decoding = True
-        self._thread.submit(decode, model, self._arrivals).add_done_callback(self._ended)
-
-    def _arrivals(self, rows: int) -> list[DecodedText]:
-        """Those who join the batch now; asked between two tokens. With nobody waiting and no rows
-        the thread is free again.
-        """
-        with self._lock:
-            self._waiting = deque(
-                continuation for continuation in self._waiting if not continuation.abandoned
-            )
-            count = within_prefill(self._waiting, self._settings.max_in_flight - rows)
-            joining = [self._waiting.popleft() for _ in range(count)]
-            self._under_way = [
-                continuation for continuation in self._under_way if not continuation.abandoned
-            ] + joining
-            self._decoding = bool(rows or joining)
-            return joining
-
-    def _ended(self, decoding: "Future[None]") -> None:
+    def _ended(self, decoding: "asyncio.Task[None]") -> None:
         """Where decoding broke, all who waited for it hear why."""
         error = None if decoding.cancelled() else decoding.exception()
         if error is not None:
             self._lose(described(error))
 
     def _lose(self, why: str) -> None:
-        with self._lock:
-            lost = [*self._waiting, *self._under_way]
-            self._waiting.clear()
-            self._under_way, self._decoding = [], False
-        for continuation in lost:
-            continuation.abandoned = True
-            continuation.finished(ModelError(f"model {self.name}: {why}"))
+        for lost in (*self._waiting, *self._under_way):
+            if not lost.done.done():
+                lost.done.set_exception(ModelError(f"model {self.name}: {why}"))
+        self._waiting.clear()
+        self._under_way = []
 
     def _completion(
         self,
@@ -146,8 +114,7 @@ class TransformersChat:
         messages: Sequence[Message],
         tools: Sequence[ToolSchema],
     ) -> Completion:
-        price = self._settings.price
-        usage = Usage(len(drawn.prompt), len(drawn.tokens), calls=1)
+        settings, usage = self._settings, Usage(len(drawn.prompt), len(drawn.tokens), calls=1)
         header = model.tokenizer.decode(drawn.prompt[-8:])
         thought, content = split_thought(
             drawn.text, opened=header.rfind(_OPEN) > header.rfind(_CLOSE)
@@ -156,32 +123,26 @@ class TransformersChat:
             content=content,
             thought=thought,
             finish_reason=drawn.finish_reason,
-            usage=usage
-            if price is None
-            else msgspec.structs.replace(usage, cost_usd=price.cost_usd(usage)),
+            usage=usage if settings.price is None else settings.price.priced(usage),
             model=self.name,
             weights_id=model.weights_id,
-            prompt_token_ids=tuple(drawn.prompt) if self._settings.token_ids else None,
-            completion_token_ids=tuple(drawn.tokens) if self._settings.token_ids else None,
-            logprobs=tuple(drawn.logprobs) if self._settings.logprobs else None,
+            prompt_token_ids=tuple(drawn.prompt) if settings.token_ids else None,
+            completion_token_ids=tuple(drawn.tokens) if settings.token_ids else None,
+            logprobs=tuple(drawn.logprobs) if settings.logprobs else None,
             latency_ms=drawn.latency_ms,
             raw=json.dumps({"role": "assistant", "content": drawn.text}, ensure_ascii=False),
-            repairs=(SENT_AS_TEXT,) if sent_as_text(messages) else (),
+            repairs=(SENT_AS_TEXT,) if has_broken_calls(messages) else (),
         )
         if not tools:
             return reply
-        read = with_recovered_calls(
-            reply, messages, tools
-        )  # to find the calls and to number them is this engine's own part, and no repair
-        ended = (
-            "tool_calls" if read.tool_calls and read.finish_reason == "stop" else read.finish_reason
-        )
-        return msgspec.structs.replace(
+        # to find the calls and to number them is this engine's own part, and no repair
+        read = with_recovered_calls(reply, messages, tools)
+        called = read.tool_calls and read.finish_reason == "stop"
+        repairs = (repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
+        return replace(
             read,
-            finish_reason=ended,
-            repairs=tuple(
-                repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING)
-            ),
+            finish_reason="tool_calls" if called else read.finish_reason,
+            repairs=tuple(repairs),
         )
 
 
@@ -198,11 +159,11 @@ def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
 
 def check_extra(extra: Mapping[str, Any]) -> None:
     """Raises `ConfigError` for what this engine would ignore."""
-    unknown = sorted(set(extra) - KNOBS - {TEMPLATE_KWARGS})
+    known = sorted({*KNOBS, TEMPLATE_KWARGS})
+    unknown = sorted(set(extra) - set(known))
     if unknown:
-        known = ", ".join(sorted({*KNOBS, TEMPLATE_KWARGS}))
         raise ConfigError(
-            f"extra_body: engine transformers knows no {unknown[0]}; allowed: {known}"
+            f"extra_body: engine transformers knows no {unknown[0]}; allowed: {', '.join(known)}"
         )
 
 

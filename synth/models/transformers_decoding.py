@@ -1,21 +1,30 @@
-"""Decoding many continuations together on one thread: a batch with a key-value cache, which calls
-join and leave between two tokens.
+"""Decoding many continuations together: a batch with a key-value cache, which calls join and leave
+between two tokens.
 
 Every continuation draws from a generator of its own, so that what it draws does not depend on who
 else is in the batch; padding and batching change its logits by rounding only.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from asyncio import Future
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from synth.models.transformers_model import LocalModel
 from synth.schemas.model import ModelError, Sampling
 
-KNOBS = frozenset({"top_k", "min_p", "repetition_penalty"})
-"""What can be drawn with beside temperature and top_p; the model's own generation_config.json is
-the default of all.
+PROCESSORS = {
+    "repetition_penalty": ("RepetitionPenaltyLogitsProcessor", 1.0),
+    "temperature": ("TemperatureLogitsWarper", 1.0),
+    "top_k": ("TopKLogitsWarper", 0),
+    "top_p": ("TopPLogitsWarper", 1.0),
+    "min_p": ("MinPLogitsWarper", 0.0),
+}
+"""In transformers' own order: what can be drawn with, by which class, and the value that changes
+nothing. The model's own generation_config.json is the default of all.
 """
+KNOBS = frozenset({"top_k", "min_p", "repetition_penalty"})
+"""Those beside temperature and top_p."""
 GREEDY_BELOW = 1e-5
 """Temperatures at which the first choice is taken, as vLLM does: division by less overflows."""
 PREFILL_TOKENS = 16384
@@ -24,17 +33,12 @@ PREFILL_TOKENS = 16384
 
 
 class DecodedText:
-    """A prompt, and what is drawn after it. `finished` is called once, on the decoding thread, with
-    no error or the reason why not.
+    """A prompt, and what is drawn after it. `done` is for who waits for it: settled on the event
+    loop, once it has ended; when it is cancelled, the text leaves its batch at the next token.
     """
 
     def __init__(
-        self,
-        model: LocalModel,
-        prompt: Sequence[int],
-        sampling: Sampling,
-        timeout_s: float,
-        finished: Callable[["ModelError | None"], None],
+        self, model: LocalModel, prompt: Sequence[int], sampling: Sampling, timeout_s: float
     ) -> None:
         """Raises `ModelError` where prompt and `max_tokens` exceed the context."""
         import torch
@@ -53,13 +57,12 @@ class DecodedText:
         self.text = ""
         self.finish_reason: str | None = None
         self.latency_ms = 0.0
-        self.abandoned = False
-        self.finished = finished
+        self.done: Future[None] = Future()
         self._model = model
         self._stop = sampling.stop
         self._timeout_s = timeout_s
         self._began = time.monotonic()
-        self._greedy, self._looks_back, self._warpers = warpers(model.defaults, sampling)
+        self._greedy, self._looks_back, self._processors = processors(model.defaults, sampling)
         self._generator = torch.Generator()
         if sampling.seed is None:
             self._generator.seed()
@@ -70,27 +73,26 @@ class DecodedText:
         """Its time runs from when it is read, not from when it came to wait."""
         self._began = time.monotonic()
 
+    def settle(self) -> None:
+        """Tells who waits that it has ended, or that it took too long."""
+        if self.done.done():
+            return
+        if self.finish_reason is not None:
+            self.done.set_result(None)
+        else:
+            late = f"model {self._model.name}: no reply within {self._timeout_s:g} s"
+            self.done.set_exception(ModelError(late, timeout=True, retryable=True))
+
     def drawn(self, logits: Any) -> bool:
         """Draws the next token from `logits` [vocabulary] (nats, before any warping, are kept as
         its log-probability); False at the end.
         """
         import torch
 
-        if self.abandoned:
+        if self.done.done() or time.monotonic() > self._began + self._timeout_s:
             return False
-        if time.monotonic() > self._began + self._timeout_s:
-            self.finished(
-                ModelError(
-                    f"model {self._model.name}: no reply within {self._timeout_s:g} s",
-                    timeout=True,
-                    retryable=True,
-                )
-            )
-            return False
-        seen = torch.tensor(
-            [[*self.prompt, *self.tokens]] if self._looks_back else [[]], dtype=torch.long
-        )
-        warped = self._warpers(seen, logits[None].clone())[0]
+        seen = [[*self.prompt, *self.tokens]] if self._looks_back else [[]]
+        warped = self._processors(torch.tensor(seen, dtype=torch.long), logits[None].clone())[0]
         token = int(
             warped.argmax()
             if self._greedy
@@ -99,99 +101,101 @@ class DecodedText:
         self.tokens.append(token)
         self.logprobs.append(float(logits[token] - logits.logsumexp(-1)))
         self._judge(token)
-        if self.finish_reason is not None:
-            self.latency_ms = (time.monotonic() - self._began) * 1000
-            self.finished(None)
+        self.latency_ms = (time.monotonic() - self._began) * 1000
         return self.finish_reason is None
 
     def _judge(self, token: int) -> None:
         """Whether it ends here: at a token that ends, a string that ends, or its length."""
-        if token in self._model.ends:
-            self.finish_reason, self.text = "stop", self._decoded(self.tokens[:-1])
+        ended, full = token in self._model.ends, len(self.tokens) == self.max_tokens
+        if not (ended or full or self._stop):
             return
-        full = len(self.tokens) == self.max_tokens
-        if not (full or self._stop):
-            return
-        text = self._decoded(self.tokens)
-        cuts = [text.find(stop) for stop in self._stop if stop in text]
-        if cuts:
-            self.finish_reason, self.text = "stop", text[: min(cuts)]
-        elif full:
-            self.finish_reason, self.text = "length", text
-
-    def _decoded(self, tokens: Sequence[int]) -> str:
-        return str(
+        text = str(
             self._model.tokenizer.decode(
-                tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+                self.tokens[:-1] if ended else self.tokens,
+                skip_special_tokens=True,
+                clean_up_tokenization_spaces=False,
             )
         )
+        cuts = [] if ended else [text.find(stop) for stop in self._stop if stop in text]
+        if ended or cuts or full:
+            self.finish_reason = "stop" if ended or cuts else "length"
+            self.text = text[: min(cuts, default=len(text))]
 
 
-def warpers(defaults: dict[str, Any], sampling: Sampling) -> tuple[bool, bool, Any]:
-    """(whether the first choice is taken, whether it matters what stands before, the processors in
-    transformers' own order).
+def processors(defaults: dict[str, Any], sampling: Sampling) -> tuple[bool, bool, Any]:
+    """(whether the first choice is taken, whether it matters what stands before, the processors of
+    logits in transformers' order).
     """
-    from transformers.generation.logits_process import (
-        LogitsProcessorList,
-        MinPLogitsWarper,
-        RepetitionPenaltyLogitsProcessor,
-        TemperatureLogitsWarper,
-        TopKLogitsWarper,
-        TopPLogitsWarper,
-    )
+    from transformers.generation import logits_process
 
-    chosen = {**defaults, **{key: value for key, value in sampling.extra.items() if key in KNOBS}}
-    temperature = (
-        sampling.temperature if sampling.temperature is not None else chosen.get("temperature", 1.0)
-    )
-    top_p = sampling.top_p if sampling.top_p is not None else chosen.get("top_p", 1.0)
-    penalty, top_k, min_p = (
-        chosen.get("repetition_penalty") or 1.0,
-        chosen.get("top_k") or 0,
-        chosen.get("min_p") or 0.0,
-    )
-    applied = LogitsProcessorList()
-    if penalty != 1.0:
-        applied.append(RepetitionPenaltyLogitsProcessor(float(penalty)))
-    if temperature >= GREEDY_BELOW:
-        applied.append(TemperatureLogitsWarper(float(temperature)))
-        if top_k > 0:
-            applied.append(TopKLogitsWarper(int(top_k)))
-        if top_p < 1:
-            applied.append(TopPLogitsWarper(float(top_p)))
-        if min_p > 0:
-            applied.append(MinPLogitsWarper(float(min_p)))
-    return temperature < GREEDY_BELOW, penalty != 1.0, applied
+    asked = {"temperature": sampling.temperature, "top_p": sampling.top_p, **sampling.extra}
+    given = {name: value for name, value in asked.items() if value is not None}
+    chosen = {
+        name: {**defaults, **given}.get(name, neutral) for name, (_, neutral) in PROCESSORS.items()
+    }
+    greedy, applied = chosen["temperature"] < GREEDY_BELOW, logits_process.LogitsProcessorList()
+    for name, (kind, neutral) in PROCESSORS.items():
+        value = type(neutral)(chosen[name])
+        # nought and less turn off all but the temperature, as in vLLM
+        if value > 0 and value != neutral and not (greedy and name != "repetition_penalty"):
+            applied.append(getattr(logits_process, kind)(value))
+    return greedy, chosen["repetition_penalty"] != 1, applied
 
 
-class _Batch:
+class Batch:
     """Rows under way: `mask` [rows, width] marks what is no padding, `logits` [rows, vocabulary]
     are those of the next token.
     """
 
-    def __init__(self, rows: list[DecodedText], cache: Any, mask: Any, logits: Any) -> None:
-        self.rows, self.cache, self.mask, self.logits = rows, cache, mask, logits
+    def __init__(self, rows: list[DecodedText], output: Any, mask: Any) -> None:
+        self.rows, self.mask = rows, mask
+        self.cache, self.logits = output.past_key_values, output.logits[:, -1].float()
+
+    def mergeable(self) -> bool:
+        """Whether the cache is keys and values of full attention in every layer; with others, calls
+        join when the batch is done.
+        """
+        from transformers.cache_utils import DynamicCache, DynamicLayer
+
+        return type(self.cache) is DynamicCache and all(
+            type(layer) is DynamicLayer for layer in self.cache.layers
+        )
 
 
-def decode(model: LocalModel, arrivals: Callable[[int], list[DecodedText]]) -> None:
-    """Decodes until `arrivals(rows under way)`, asked between two tokens, has nothing more and all
-    are finished.
-    """
+def advanced(model: LocalModel, batch: Batch | None, fresh: list[DecodedText]) -> Batch | None:
+    """One token more for every row, those who join among them; None when no row goes on."""
     import torch
 
-    batch: _Batch | None = None
     with torch.inference_mode():
-        while True:
-            if batch is None or _mergeable(batch.cache):
-                fresh = arrivals(len(batch.rows) if batch else 0)
-                if fresh:
-                    batch = _merged(batch, _read(model, fresh))
-            if batch is None:
-                return
-            batch = _advanced(model, batch)
+        if fresh:
+            batch = _merged(batch, _read(model, fresh))
+        if batch is None:
+            return None
+        going = [i for i, row in enumerate(batch.rows) if row.drawn(batch.logits[i])]
+        if not going:
+            return None
+        if len(going) < len(batch.rows):
+            _leave(batch, going)
+        rows, mask = batch.rows, batch.mask
+        mask = torch.cat([mask, mask.new_ones((len(rows), 1))], 1)
+        ids = torch.tensor([[row.tokens[-1]] for row in rows])
+        return Batch(rows, _forward(model, ids, mask, batch.cache), mask)
 
 
-def _read(model: LocalModel, rows: list[DecodedText]) -> _Batch:
+def _forward(model: LocalModel, ids: Any, mask: Any, cache: Any | None) -> Any:
+    """The model's output for the last columns of `mask`, of which `ids` are the tokens."""
+    positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+    return model.weights(
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+
+
+def _read(model: LocalModel, rows: list[DecodedText]) -> Batch:
     """The prompts, padded on the left, read at once."""
     import torch
 
@@ -202,59 +206,31 @@ def _read(model: LocalModel, rows: list[DecodedText]) -> _Batch:
         row.begun()
         ids[i, width - len(row.prompt) :] = torch.tensor(row.prompt)
         mask[i, width - len(row.prompt) :] = 1
-    positions = (mask.cumsum(1) - 1).clamp(min=0)
-    output = model.weights(
-        input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=True, logits_to_keep=1
-    )
+    output = _forward(model, ids, mask, None)
     if output.get("past_key_values") is None:
         raise ModelError(
             f"model {model.name}: it keeps no key-value cache, which engine transformers needs; "
             "serve it with vLLM"
         )
-    return _Batch(rows, output.past_key_values, mask, output.logits[:, -1].float())
+    return Batch(rows, output, mask)
 
 
-def _advanced(model: LocalModel, batch: _Batch) -> _Batch | None:
-    """One token more for every row; None when none is left."""
+def _leave(batch: Batch, going: list[int]) -> None:
+    """Keeps these rows alone, and not the columns that are padding in all of them."""
     import torch
 
-    going = [i for i, row in enumerate(batch.rows) if row.drawn(batch.logits[i])]
-    if not going:
-        return None
-    rows = [batch.rows[i] for i in going]
-    mask = batch.mask
-    if len(going) < len(batch.rows):
-        mask = mask[going]
-        batch.cache.reorder_cache(
-            torch.tensor(going)
-        )  # all kinds of layers have it, and it takes fewer rows too
-        mask = _trimmed(batch.cache, mask)
-    mask = torch.cat([mask, mask.new_ones((len(rows), 1))], 1)
-    ids = torch.tensor([[row.tokens[-1]] for row in rows])
-    positions = mask.sum(1, keepdim=True) - 1
-    output = model.weights(
-        input_ids=ids,
-        attention_mask=mask,
-        position_ids=positions,
-        past_key_values=batch.cache,
-        use_cache=True,
-        logits_to_keep=1,
-    )
-    return _Batch(rows, output.past_key_values, mask, output.logits[:, -1].float())
+    batch.rows, batch.mask = [batch.rows[i] for i in going], batch.mask[going]
+    # all kinds of layers have it, and it takes fewer rows too
+    batch.cache.reorder_cache(torch.tensor(going))
+    unused = int(batch.mask.any(0).long().argmax())
+    if unused and batch.mergeable():
+        for layer in batch.cache.layers:
+            layer.keys = layer.keys[:, :, unused:].contiguous()
+            layer.values = layer.values[:, :, unused:].contiguous()
+        batch.mask = batch.mask[:, unused:]
 
 
-def _mergeable(cache: Any) -> bool:
-    """Whether the cache is keys and values of full attention in every layer; of others, calls join
-    when the batch is done.
-    """
-    from transformers.cache_utils import DynamicCache, DynamicLayer
-
-    return type(cache) is DynamicCache and all(
-        type(layer) is DynamicLayer for layer in cache.layers
-    )
-
-
-def _merged(batch: _Batch | None, fresh: _Batch) -> _Batch:
+def _merged(batch: Batch | None, fresh: Batch) -> Batch:
     """Both as one batch, the narrower padded on the left."""
     import torch
     from torch.nn.functional import pad
@@ -265,31 +241,12 @@ def _merged(batch: _Batch | None, fresh: _Batch) -> _Batch:
     for layer, other in zip(batch.cache.layers, fresh.cache.layers, strict=True):
         for name in ("keys", "values"):
             both = [getattr(layer, name), getattr(other, name)]
-            setattr(
-                layer,
-                name,
-                torch.cat([pad(part, (0, 0, width - part.shape[-2], 0)) for part in both]),
-            )
+            padded = [pad(part, (0, 0, width - part.shape[-2], 0)) for part in both]
+            setattr(layer, name, torch.cat(padded))
     masks = [pad(part.mask, (width - part.mask.shape[1], 0)) for part in (batch, fresh)]
-    return _Batch(
-        [*batch.rows, *fresh.rows],
-        batch.cache,
-        torch.cat(masks),
-        torch.cat([batch.logits, fresh.logits]),
-    )
-
-
-def _trimmed(cache: Any, mask: Any) -> Any:
-    """The mask without the columns that are padding in every row, which the cache loses too."""
-    unused = int(mask.any(0).long().argmax())
-    if unused and _mergeable(cache):
-        for layer in cache.layers:
-            layer.keys, layer.values = (
-                layer.keys[:, :, unused:].contiguous(),
-                layer.values[:, :, unused:].contiguous(),
-            )
-        return mask[:, unused:]
-    return mask
+    batch.rows += fresh.rows
+    batch.mask, batch.logits = torch.cat(masks), torch.cat([batch.logits, fresh.logits])
+    return batch
 
 
 def within_prefill(waiting: Iterable[DecodedText], room: int) -> int:

@@ -2,20 +2,26 @@
 template. Extra `score`.
 """
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import blake2b, file_digest
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from synth.boundary import guard
-from synth.models.broken_calls import broken_calls_as_text, has_broken_calls
+from synth.models.broken_calls import broken_calls_as_text
+from synth.models.once import Once
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Message, ModelError
 from synth.schemas.trajectory import TokenId, ToolSchema
 
+P = ParamSpec("P")
+T = TypeVar("T")
 OF_SERVERS = ("api_key_env", "base_url", "connect_timeout_s", "max_retries", "total_timeout_s")
 """Settings that say how a server is reached."""
 
@@ -36,22 +42,16 @@ class LocalModel:
         )
         self.defaults: dict[str, Any] = weights.generation_config.to_diff_dict()
         ends = self.defaults.get("eos_token_id")
-        self.ends = frozenset(
-            [*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id]
-        ) - {None}
+        ends = ends if isinstance(ends, list) else [ends]
+        self.ends = frozenset([*ends, tokenizer.eos_token_id]) - {None}
 
     def rendered(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSchema],
-        *,
-        answer: bool,
-        also: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], **also: Any
     ) -> tuple[TokenId, ...]:
-        """The chat as the template writes it, in tokens; `answer` adds the header of a turn of its
-        own. Raises `ModelError`.
+        """The chat as the template writes it, in tokens; `also` are variables of the template, of
+        which `add_generation_prompt` adds the header of a turn of its own. Raises `ModelError`.
         """
-        text, _ = self._text(messages, tools, {"add_generation_prompt": answer, **(also or {})})
+        text, _ = self._text(messages, tools, also)
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def marked(
@@ -63,13 +63,15 @@ class LocalModel:
         Raises `ModelError`.
         """
         text, blocks = self._text(messages, tools, {"return_assistant_tokens_mask": True})
-        offsets = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
-            "offset_mapping"
-        ]
+        tokens = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        offsets = tokens["offset_mapping"]
         starts = {start: i for i, (start, _) in reversed(list(enumerate(offsets)))}
         stops = {stop: i + 1 for i, (_, stop) in enumerate(offsets)}
-        spans = [(starts.get(start), stops.get(stop)) for start, stop in blocks if start < stop]
-        known = [(start, stop) for start, stop in spans if start is not None and stop is not None]
+        known = [
+            (starts[start], stops[stop])
+            for start, stop in blocks
+            if start < stop and start in starts and stop in stops
+        ]
         return known if len(known) == len(blocks) else []
 
     def _text(
@@ -81,13 +83,12 @@ class LocalModel:
         import jinja2
         from transformers.utils.chat_template_utils import render_jinja_template
 
-        shown = [_as_templates_expect(message) for message in broken_calls_as_text(messages)]
+        shown = list(tools) or None
         try:
-            template = self.tokenizer.get_chat_template(None, list(tools) or None)
             texts, blocks = render_jinja_template(
-                conversations=[shown],
-                tools=list(tools) or None,
-                chat_template=template,
+                conversations=[[_as_templates_expect(m) for m in broken_calls_as_text(messages)]],
+                tools=shown,
+                chat_template=self.tokenizer.get_chat_template(None, shown),
                 **{**self.tokenizer.special_tokens_map, **also},
             )
         except (jinja2.TemplateError, TypeError, ValueError) as error:
@@ -98,32 +99,47 @@ class LocalModel:
         return str(texts[0]), blocks[0] if blocks else []
 
 
-def sent_as_text(messages: Sequence[Message]) -> bool:
-    """Whether `rendered` shows calls whose arguments are no JSON object, as the text that the model
-    wrote.
-    """
-    return has_broken_calls(messages)
-
-
 def _as_templates_expect(message: Message) -> Message:
     """Arguments as objects (a string would be quoted once more by `tojson`), no nulls: what vLLM
     does before it renders.
     """
-    shown = {key: value for key, value in message.items() if value is not None} | {
-        "content": message.get("content") or ""
-    }
+    shown = {key: value for key, value in message.items() if value is not None}
+    shown["content"] = message.get("content") or ""
     if message.get("tool_calls"):
         shown["tool_calls"] = [
-            {
-                **call,
-                "function": {
-                    **call["function"],
-                    "arguments": json.loads(call["function"]["arguments"]),
-                },
-            }
+            {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
             for call in message["tool_calls"]
+            for function in [call["function"]]
         ]
     return shown
+
+
+class ModelThreads:
+    """A model on two threads of its own: one renders and tokenizes, one loads and computes.
+    `model()` gives it, loaded when it is first asked for.
+    """
+
+    def __init__(
+        self, settings: ModelSettings, load: Callable[[ModelSettings], LocalModel]
+    ) -> None:
+        self._rendering = ThreadPoolExecutor(1, "transformers-template")
+        self._computing = ThreadPoolExecutor(1, "transformers")
+        self.model = Once(lambda: self.computed(load, settings))
+
+    async def rendered(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What a function gives on the thread that renders."""
+        call = partial(function, *args, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._rendering, call)
+
+    async def computed(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What a function gives on the thread that loads and computes."""
+        call = partial(function, *args, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._computing, call)
+
+    async def close(self) -> None:
+        """Ends both threads; what is being computed is finished first."""
+        for thread in (self._rendering, self._computing):
+            await asyncio.to_thread(thread.shutdown, cancel_futures=True)
 
 
 def check_local(settings: ModelSettings) -> None:
@@ -136,10 +152,8 @@ def check_local(settings: ModelSettings) -> None:
                 f"{field}: engine transformers runs the model in this process and asks no server; "
                 "remove it"
             )
-    if (
-        settings.model.startswith((".", "/", "~"))
-        and not (Path(settings.model).expanduser() / "config.json").is_file()
-    ):
+    config = Path(settings.model).expanduser() / "config.json"
+    if settings.model.startswith((".", "/", "~")) and not config.is_file():
         raise ConfigError(
             f"model: {settings.model} is no folder with a config.json; name one that "
             "save_pretrained wrote, or a Hub name"
@@ -161,37 +175,28 @@ def load(settings: ModelSettings) -> LocalModel:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # it would write between the lines of the run's own
-    place = (
-        str(Path(settings.model).expanduser()) if settings.model.startswith("~") else settings.model
-    )
-    what = f"model {settings.model}: transformers cannot load it"
-    tokenizer = guard(what, lambda: AutoTokenizer.from_pretrained(place))
-    weights = guard(
-        what, lambda: AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32).eval()
+    name = settings.model
+    place = str(Path(name).expanduser()) if name.startswith("~") else name
+    tokenizer, weights = guard(
+        f"model {name}: transformers cannot load it",
+        lambda: (
+            AutoTokenizer.from_pretrained(place),
+            AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32).eval(),
+        ),
     )
     if not tokenizer.is_fast or not tokenizer.chat_template:
         lacks = "chat template" if tokenizer.is_fast else "fast tokenizer (tokenizer.json)"
-        raise ConfigError(
-            f"model {settings.model}: it has no {lacks}, which engine transformers needs"
-        )
-    return LocalModel(settings.model, weights, tokenizer, _weights_id(Path(place), weights))
+        raise ConfigError(f"model {name}: it has no {lacks}, which engine transformers needs")
+    return LocalModel(name, weights, tokenizer, f"{_weights_id(Path(place), weights)}+float32")
 
 
 def _weights_id(place: Path, weights: Any) -> str:
-    """A hash of the weight files in a folder, or the commit of a Hub repository; with the precision
-    that they run in.
-    """
+    """A hash of the weight files in a folder, or the commit of a Hub repository."""
+    if not place.is_dir():
+        return getattr(weights.config, "_commit_hash", None) or str(place)
     digest = blake2b(digest_size=12)
-    for path in (
-        sorted([*place.glob("*.safetensors"), *place.glob("*.bin")]) if place.is_dir() else ()
-    ):
+    for path in sorted([*place.glob("*.safetensors"), *place.glob("*.bin")]):
         digest.update(path.name.encode())
         with path.open("rb") as file:
-            while block := file.read(1 << 22):
-                digest.update(block)
-    named = (
-        digest.hexdigest()
-        if place.is_dir()
-        else getattr(weights.config, "_commit_hash", None) or place
-    )
-    return f"{named}+float32"
+            file_digest(file, lambda: digest)
+    return digest.hexdigest()

@@ -1,21 +1,14 @@
 """The probability of a given chat under a small model in this process, token by token."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from typing import Any
 
-from synth.models.assistant_turns import (
-    PREFIXES_CHANGE,
-    TOO_LONG,
-    AssistantTurns,
-    ChatTemplate,
-    assistant_turns,
-    end_of_span,
-    known_template,
-)
+from msgspec.structs import replace
+
+from synth.models.assistant_turns import TOO_LONG, AssistantTurns, assistant_turns, known_template
+from synth.models.once import Once
 from synth.models.settings import ModelSettings
-from synth.models.transformers_model import LocalModel, check_local, load
+from synth.models.transformers_model import LocalModel, ModelThreads, check_local, load
 from synth.models.transformers_ranks import ranks_and_logprobs
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Message, ModelError, Scored, TokenScore
@@ -36,88 +29,31 @@ class TransformersScoring:
     """
 
     def __init__(self, settings: ModelSettings) -> None:
-        self._settings = settings
-        self._rendering = ThreadPoolExecutor(1, "transformers-template")
-        self._thread = ThreadPoolExecutor(1, "transformers-scores")
-        self._loading: Future[LocalModel] | None = None
-        self._template: ChatTemplate | None = None
+        self._threads = ModelThreads(settings, _loaded)
+        self._template = Once(lambda: known_template(self._tokenized))
+        self.close = self._threads.close
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
-        """The assistant turns' tokens in order; `turn_of_token` counts assistant messages from 0.
-        Raises `ModelError`.
-        """
-        loop = asyncio.get_running_loop()
-        if self._loading is None or (
-            self._loading.done() and self._loading.exception() is not None
-        ):
-            self._loading = self._thread.submit(_loaded, self._settings)
-        model = await asyncio.shield(asyncio.wrap_future(self._loading))
-
-        async def tokenize(
-            chat: Sequence[Message], shown: Sequence[ToolSchema], answer: bool
-        ) -> tuple[TokenId, ...]:
-            return await loop.run_in_executor(
-                self._rendering, partial(model.rendered, chat, shown, answer=answer)
-            )
-
-        if self._template is None:
-            self._template = await known_template(tokenize)
-        turns = await assistant_turns(tokenize, self._template, messages, tools)
-        if turns.unknown == PREFIXES_CHANGE:
-            blocks = await loop.run_in_executor(self._rendering, model.marked, messages, tools)
-            turns = marked_turns(turns, blocks, messages, self._template)
-        unknown = (
-            TOO_LONG
-            if turns.unknown is None and len(turns.tokens) > model.context
-            else turns.unknown
-        )
-        if unknown is not None:
-            return Scored(
-                (),
-                (),
-                self._template.template_hash,
-                turns.tools_rendered,
-                unknown,
-                model.weights_id,
-            )
-        scores = await loop.run_in_executor(self._thread, token_scores, model, turns)
-        turn_of_token = tuple(
-            turn for turn, (start, end) in enumerate(turns.spans) for _ in range(start, end)
-        )
-        places = tuple(i for start, end in turns.spans for i in range(start, end))
+        """The assistant turns' tokens in order. Raises `ModelError`."""
+        model, template = await self._threads.model(), await self._template()
+        turns = await assistant_turns(self._tokenized, template, messages, tools, self._marked)
+        if turns.unknown is None and len(turns.tokens) > model.context:
+            turns = replace(turns, spans=(), unknown=TOO_LONG)
+        scores = await self._threads.computed(token_scores, model, turns)
         words = {score.token_id: model.tokenizer.decode([score.token_id]) for score in scores}
-        return Scored(
-            scores,
-            turn_of_token,
-            self._template.template_hash,
-            turns.tools_rendered,
-            weights_id=model.weights_id,
-            chat=turns.tokens,
-            places=places,
-            texts=tuple(words[score.token_id] for score in scores),
-        )
+        return turns.scored(scores, [words[score.token_id] for score in scores], model.weights_id)
 
-    async def close(self) -> None:
-        """Ends both threads; a chat that is being scored is finished first."""
-        for thread in (self._rendering, self._thread):
-            await asyncio.to_thread(thread.shutdown, cancel_futures=True)
+    async def _tokenized(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool
+    ) -> tuple[TokenId, ...]:
+        model = await self._threads.model()
+        rendered = model.rendered
+        return await self._threads.rendered(rendered, messages, tools, add_generation_prompt=answer)
 
-
-def marked_turns(
-    turns: AssistantTurns,
-    blocks: Sequence[tuple[int, int]],
-    messages: Sequence[Message],
-    template: ChatTemplate,
-) -> AssistantTurns:
-    """The turns as the template marks them, where it marks one block for each; else as they were,
-    unknown.
-    """
-    if not blocks or len(blocks) != sum(message["role"] == "assistant" for message in messages):
-        return turns
-    spans = tuple(
-        (start, min(end, end_of_span(turns.tokens, start, template))) for start, end in blocks
-    )
-    return AssistantTurns(turns.tokens, spans, turns.tools_rendered)
+    async def _marked(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> list[tuple[int, int]]:
+        return await self._threads.rendered((await self._threads.model()).marked, messages, tools)
 
 
 def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, ...]:
@@ -126,7 +62,7 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
     """
     import torch
 
-    places = [i for start, end in turns.spans for i in range(start, end)]
+    places = turns.places
     if not places:
         return ()
     if places[0] == 0:
@@ -134,13 +70,12 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
             f"model {model.name}: its template puts nothing before the assistant's first token, "
             "so that it has no probability"
         )
-    head = model.weights.get_output_embeddings()
     with torch.inference_mode():
         ids = torch.tensor([turns.tokens])
-        hidden = model.weights.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
-        targets = ids[0, places]
+        targets, before = ids[0, list(places)], [place - 1 for place in places]
+        head = model.weights.get_output_embeddings()
         ranks, logprobs = ranks_and_logprobs(
-            hidden[[i - 1 for i in places]], head.weight, head.bias, targets
+            _last_states(model, ids)[before], head.weight, head.bias, targets
         )
         if not bool(logprobs.isfinite().all()):
             raise ModelError(
@@ -148,7 +83,12 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
                 "(broken weights?)"
             )
     found = zip(targets.tolist(), logprobs.tolist(), ranks.tolist(), strict=True)
-    return tuple(TokenScore(token, logprob, rank) for token, logprob, rank in found)
+    return tuple(TokenScore(*one) for one in found)
+
+
+def _last_states(model: LocalModel, ids: Any) -> Any:
+    """The last hidden state at every token [tokens, width]."""
+    return model.weights.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
 
 
 def _loaded(settings: ModelSettings) -> LocalModel:
@@ -161,9 +101,7 @@ def _loaded(settings: ModelSettings) -> LocalModel:
     with torch.inference_mode():
         ids = torch.tensor([[1, 2, 3]])
         logits = model.weights(input_ids=ids, use_cache=False).logits[0]
-        linear = model.weights.get_output_embeddings()(
-            model.weights.base_model(input_ids=ids, use_cache=False).last_hidden_state[0]
-        )
+        linear = model.weights.get_output_embeddings()(_last_states(model, ids))
         apart = (logits - linear).abs().max() / logits.abs().max()
     if apart > NOT_LINEAR:
         raise ConfigError(

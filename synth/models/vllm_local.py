@@ -6,17 +6,14 @@ name its interpreter.
 """
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from synth.models.http_chat import open_vllm
 from synth.models.server_chat import ServerChat
 from synth.models.settings import ModelSettings
-from synth.models.vllm_local_server import LocalServer, shared_server
+from synth.models.vllm_local_server import shared_server
 from synth.models.vllm_scoring import VLLMScoring
 from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion, Message, Sampling, Scored
-from synth.schemas.trajectory import ToolSchema
 
 OURS = ("--host", "--port", "--model", "--served-model-name", "--api-key", "--uds")
 DEFAULTS = ("--enable-prompt-tokens-details",)
@@ -24,59 +21,6 @@ CALLS = ("--enable-auto-tool-choice", "--tool-call-parser=hermes")
 """Where the settings name no parser: without one vLLM refuses requests with tools. Calls that it
 misses are recovered.
 """
-
-
-class VLLMLocalChat:
-    """A `ChatModel` whose server is started by the first call; calls wait while it starts, and
-    while it is started again.
-    """
-
-    def __init__(self, server: LocalServer, client: ServerChat) -> None:
-        self._server = server
-        self._client = client
-
-    @property
-    def name(self) -> str:
-        """The folder or Hub name of the weights."""
-        return self._client.name
-
-    async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
-    ) -> Completion:
-        """One reply. Raises `ModelError`, or `SynthError` where the server cannot be had."""
-        return await self._server.serving(lambda: self._client.complete(messages, tools, sampling))
-
-    async def complete_n(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int
-    ) -> tuple[Completion, ...]:
-        """`n` replies to one request."""
-        return await self._server.serving(
-            lambda: self._client.complete_n(messages, tools, sampling, n)
-        )
-
-    async def close(self) -> None:
-        """Closes the connections and ends the server."""
-        await self._client.close()
-        await self._server.close()
-
-
-class VLLMLocalScoring:
-    """A `ScoringModel` on a server of its own."""
-
-    def __init__(self, server: LocalServer, client: VLLMScoring) -> None:
-        self._server = server
-        self._client = client
-
-    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
-        """As engine vllm scores. Raises `ModelError`, or `SynthError` where the server cannot be
-        had.
-        """
-        return await self._server.serving(lambda: self._client.score(messages, tools))
-
-    async def close(self) -> None:
-        """Closes the connections and ends the server."""
-        await self._client.close()
-        await self._server.close()
 
 
 def flags(settings: ModelSettings) -> list[str]:
@@ -100,25 +44,21 @@ def flags(settings: ModelSettings) -> list[str]:
             "as /opt/vllm/bin/python"
         )
     named = {flag.partition("=")[0] for flag in settings.server_args}
-    taken = sorted(named & set(OURS))
-    if taken:
-        raise ConfigError(f"server_args: {taken[0]} is set by synth itself; remove it")
+    for taken in sorted(named & set(OURS)):
+        raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
     return [*DEFAULTS, *(() if "--tool-call-parser" in named else CALLS), *settings.server_args]
 
 
-def _opened(settings: ModelSettings) -> tuple[LocalServer, ServerChat]:
+def open_model(settings: ModelSettings) -> ServerChat:
+    """A client whose server is started by the first call; calls wait while it starts, and while it
+    is started again. Raises `ConfigError`; a call `SynthError` where the server cannot be had.
+    """
     server = shared_server(settings, flags(settings))
-    client = open_vllm(settings.model_copy(update={"engine": "vllm", "base_url": server.url}))
+    client = open_vllm(server.reached_by(settings), server)
     server.users += 1
-    return server, client
+    return client
 
 
-def open_model(settings: ModelSettings) -> VLLMLocalChat:
-    """The server is started by the first call. Raises `ConfigError`."""
-    return VLLMLocalChat(*_opened(settings))
-
-
-def open_scoring(settings: ModelSettings) -> VLLMLocalScoring:
-    """The server is started by the first chat. Raises `ConfigError`."""
-    server, client = _opened(settings)
-    return VLLMLocalScoring(server, VLLMScoring(client))
+def open_scoring(settings: ModelSettings) -> VLLMScoring:
+    """The same for scoring: the server is started by the first chat."""
+    return VLLMScoring(open_model(settings))

@@ -5,6 +5,7 @@ started again where it dies.
 import asyncio
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -18,7 +19,7 @@ from synth.boundary import described
 from synth.ledger.journal import state_folder
 from synth.models.http_server import HTTPServer
 from synth.models.server_error import ServerError
-from synth.models.settings import NO_KEY, ModelSettings
+from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError, SynthError
 
 T = TypeVar("T")
@@ -41,25 +42,32 @@ QUIET = {
 """Where the user has set nothing else: no statistics sent, processes that talk over loopback, no
 modules from the current folder.
 """
+_ERROR = re.compile("^(?!.*see root cause above).*error", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
 
 
-_SHARED: "dict[tuple[str, ...], LocalServer]" = {}
-
-
 class LocalServer:
-    """Started by the first call, inside the event loop that uses it; its output goes to `log`."""
+    """Started by the first call, inside the event loop that uses it; its output goes to a log below
+    the state folder.
+    """
 
-    def __init__(
-        self, settings: ModelSettings, command: Sequence[str], port: int, log: Path
-    ) -> None:
+    def __init__(self, settings: ModelSettings, flags: Sequence[str]) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:  # a port that nobody listens on
+            port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}/v1"
         self.users = 0
-        self._command = command
-        self._log = log
-        self._health = HTTPServer(self.url, settings, NO_KEY)
+        python = str(Path(str(settings.python)).expanduser())
+        names = [f"--{name}={settings.model}" for name in ("model", "served-model-name")]
+        address = ["--host=127.0.0.1", f"--port={port}"]
+        self._command = [python, "-m", MODULE, *address, *names, *flags]
+        self._log = state_folder() / "vllm" / f"{os.getpid()}-{port}.log"
+        self._health = HTTPServer(self.url, self.reached_by(settings))
         self._settled = asyncio.Event()
         self._supervising: asyncio.Task[None] | None = None
+
+    def reached_by(self, settings: ModelSettings) -> ModelSettings:
+        """The settings of a client of this server."""
+        return settings.model_copy(update={"engine": "vllm", "base_url": self.url})
 
     async def serving(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What `call()` gives, begun when the server is healthy; it may try again while the server
@@ -85,17 +93,14 @@ class LocalServer:
             self._supervising = asyncio.get_running_loop().create_task(self._supervised())
             self._supervising.add_done_callback(lambda task: self._settled.set())
         await self._settled.wait()
-        if self._supervising.done():
-            error = None if self._supervising.cancelled() else self._supervising.exception()
-            if isinstance(error, SynthError):
-                raise type(error)(
-                    str(error)
-                ) from error  # every call its own, for they grow tracebacks
-            raise SynthError(
-                "vLLM: its worker is gone: "
-                f"{described(error) if error is not None else 'it was closed'}"
-            )
-        return self._supervising
+        if not self._supervising.done():
+            return self._supervising
+        error = None if self._supervising.cancelled() else self._supervising.exception()
+        if isinstance(error, SynthError):
+            # every call its own, for they grow tracebacks
+            raise type(error)(str(error)) from error
+        why = "it was closed" if error is None else described(error)
+        raise SynthError(f"vLLM: its worker is gone: {why}")
 
     async def close(self) -> None:
         """Ends the server and its processes, where this was its last user."""
@@ -169,24 +174,16 @@ class LocalServer:
         return True
 
 
+_SHARED: dict[tuple[str, ...], LocalServer] = {}
+
+
 def shared_server(settings: ModelSettings, flags: Sequence[str]) -> LocalServer:
     """The server of these weights and flags: roles that agree in both share one, and each counts
     itself in `users`.
     """
     key = (str(settings.python), settings.model, *flags)
     if key not in _SHARED:
-        port = _free_port()
-        command = [
-            str(Path(str(settings.python)).expanduser()),
-            "-m",
-            MODULE,
-            "--host=127.0.0.1",
-            f"--port={port}",
-        ]
-        command += [f"--model={settings.model}", f"--served-model-name={settings.model}", *flags]
-        _SHARED[key] = LocalServer(
-            settings, command, port, state_folder() / "vllm" / f"{os.getpid()}-{port}.log"
-        )
+        _SHARED[key] = LocalServer(settings, flags)
     return _SHARED[key]
 
 
@@ -201,19 +198,7 @@ async def _ended(worker: asyncio.subprocess.Process) -> None:
 
 def _last_line(log: Path) -> str:
     """The last line of an error in the log, else its last line."""
-    lines = [
-        line.strip() for line in log.read_text(errors="replace").splitlines()[-400:] if line.strip()
-    ]
-    errors = [
-        line
-        for line in lines
-        if "error" in line.lower() and "see root cause above" not in line.lower()
-    ]
+    text = log.read_text(errors="replace")
+    lines = [line.strip() for line in text.splitlines()[-400:] if line.strip()]
+    errors = [line for line in lines if _ERROR.search(line)]
     return (errors or lines or ["its log is empty"])[-1][-300:]
-
-
-def _free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -2,20 +2,19 @@
 every token of its assistant turns.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from synth.models.assistant_turns import TOO_LONG, ChatTemplate, assistant_turns, known_template
-from synth.models.chat_request import encoded
+from synth.models.assistant_turns import TOO_LONG, AssistantTurns, assistant_turns, known_template
+from synth.models.chat_request import Post, Received, encoded
 from synth.models.http_chat import open_vllm
+from synth.models.once import Once
 from synth.models.reply import ROUNDING
 from synth.models.reply_health import unfinished
-from synth.models.server_chat import Received, ServerChat
-from synth.models.server_error import ServerError
+from synth.models.server_chat import ServerChat
+from synth.models.server_error import ServerError, decoded
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Message, Scored, TokenScore
 from synth.schemas.trajectory import TokenId, ToolSchema
@@ -56,131 +55,84 @@ class VLLMScoring:
 
     def __init__(self, chat: ServerChat) -> None:
         self._chat = chat
-        self._template: asyncio.Task[ChatTemplate] | None = None
+        self._template = Once(lambda: known_template(self._tokenized))
+        self.close = chat.close
 
     async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
-        """The assistant turns' tokens in order; `turn_of_token` counts assistant messages from 0.
-        Raises `ModelError`.
-        """
-        template = await self._known_template()
+        """The assistant turns' tokens in order. Raises `ModelError`."""
+        template = await self._template()
         try:
             turns = await assistant_turns(self._tokenized, template, messages, tools)
             if turns.unknown is not None:
-                return Scored((), (), template.template_hash, turns.tools_rendered, turns.unknown)
-            scores, weights_id = await self._scored(turns.tokens, messages)
+                return turns.scored((), (), None)
+            given, weights_id = await self._probabilities(turns.tokens, messages)
         except ServerError as error:
             if not error.context_overflow:
                 raise
-            return Scored((), (), template.template_hash, True, TOO_LONG)
-        places = tuple(i for start, end in turns.spans for i in range(start, end))
-        known = [_known(scores, i) for i in places]
-        return Scored(
-            tuple(
-                TokenScore(turns.tokens[i], score.logprob, score.rank)
-                for i, score in zip(places, known, strict=True)
-            ),
-            tuple(turn for turn, (start, end) in enumerate(turns.spans) for _ in range(start, end)),
-            template.template_hash,
-            True,
-            weights_id=weights_id,
-            chat=turns.tokens,
-            places=places,
-            texts=tuple(score.decoded_token or "" for score in known),
-        )
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self._chat.close()
-
-    async def _known_template(self) -> ChatTemplate:
-        """Found out once, by whoever comes first; one that failed is tried again by the next."""
-        if self._template is None or (
-            self._template.done()
-            and (self._template.cancelled() or self._template.exception() is not None)
-        ):
-            self._template = asyncio.get_running_loop().create_task(known_template(self._tokenized))
-        return await asyncio.shield(self._template)
+            return AssistantTurns(template.template_hash, unknown=TOO_LONG).scored((), (), None)
+        scores, texts = list[TokenScore](), list[str]()
+        for place in turns.places:
+            token = turns.tokens[place]
+            score = (given[place] or {}).get(str(token))
+            if score is None:
+                raise ServerError(f"the server gave no probability for token {place} of the prompt")
+            scores.append(TokenScore(token, score.logprob, score.rank))
+            texts.append(score.decoded_token or "")
+        return turns.scored(scores, texts, weights_id)
 
     async def _tokenized(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool
     ) -> tuple[TokenId, ...]:
         """The chat as the model would read it; `answer` adds the header of a turn of its own."""
-        sent = self._chat.spelled(messages)
-        body = {
-            "model": self._chat.name,
-            "messages": sent,
-            "add_generation_prompt": answer,
-            **({"tools": tools} if tools else {}),
-        }
-        return (await self._asked("/tokenize", body, messages, _Tokens, beside=True))[0].tokens
+        body = {"messages": self._chat.spelled(messages), "add_generation_prompt": answer}
+        shown = {"tools": tools} if tools else {}
+        post = self._post("/tokenize", {**body, **shown}, messages, beside=True)
+        return (await self._asked(post, _Tokens))[0].tokens
 
-    async def _scored(
+    async def _probabilities(
         self, tokens: Sequence[TokenId], messages: Sequence[Message]
-    ) -> tuple[list[_Score | None], str | None]:
-        """Every token after those before it, None for the first; and the weights."""
-        body = {
-            "model": self._chat.name,
-            "prompt": tokens,
-            "max_tokens": 1,
-            "temperature": 0,
-            "prompt_logprobs": 0,
-        }
-        found, weights_id = await self._asked(
-            "/completions", body, messages, _Scores, partial(_wrong, tokens)
-        )
-        given = found.choices[0].prompt_logprobs
-        return [
-            (scores or {}).get(str(token)) for token, scores in zip(tokens, given, strict=True)
-        ], weights_id
+    ) -> tuple[list[dict[str, _Score] | None], str | None]:
+        """Of every token after those before it, None for the first; and the weights."""
+        body = {"prompt": tokens, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
+
+        def wrong(found: _Scores) -> str | None:
+            """Why an answer holds no probabilities of these tokens, or None."""
+            told = found.error or next((one.error for one in found.choices if one.error), None)
+            if told:
+                return f"it tells of an error: {str(told)[:200]}"
+            if len(found.choices) != 1:
+                return f"it has {len(found.choices)} choices, not 1"
+            (choice,) = found.choices
+            if len(choice.prompt_logprobs) != len(tokens):
+                return f"{len(choice.prompt_logprobs)} probabilities for {len(tokens)} tokens"
+            return unfinished(choice.finish_reason)
+
+        post = self._post("/completions", body, messages)
+        found, weights_id = await self._asked(post, _Scores, wrong)
+        return found.choices[0].prompt_logprobs, weights_id
+
+    def _post(
+        self, path: str, body: Mapping[str, Any], chat: Sequence[Message], *, beside: bool = False
+    ) -> Post:
+        name = self._chat.name
+        return Post(path, encoded(name, {"model": name, **body}), chat, beside)
 
     async def _asked(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        messages: Sequence[Message],
-        kind: type[T],
-        wrong: Callable[[T], str | None] = lambda found: None,
-        *,
-        beside: bool = False,
+        self, post: Post, kind: type[T], wrong: Callable[[T], str | None] = lambda found: None
     ) -> tuple[T, str | None]:
         """The answer, and the weights behind it where they are known; one that is `wrong` is asked
         for again.
         """
+        answer = f"model {self._chat.name}: the answer of {post.path}"
 
         def read(received: Received, latency_ms: float) -> tuple[T, str | None]:
-            unusable = f"model {self._chat.name}: the answer of {path} is unusable"
-            try:
-                found = msgspec.json.decode(received.body, type=kind)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise ServerError(f"{unusable}: {error}", retryable=True) from error
+            found = decoded(received.body, kind, answer)
             why = wrong(found)
             if why is not None:
-                raise ServerError(f"{unusable}: {why}", retryable=True)
+                raise ServerError(f"{answer} is unusable: {why}", retryable=True)
             return found, received.weights_id
 
-        return await self._chat.request(
-            path, encoded(self._chat.name, body), messages, read, beside=beside
-        )
-
-
-def _wrong(tokens: Sequence[TokenId], found: _Scores) -> str | None:
-    """Why an answer holds no probabilities of these tokens, or None."""
-    told = found.error or next((choice.error for choice in found.choices if choice.error), None)
-    if told:
-        return f"it tells of an error: {str(told)[:200]}"
-    if len(found.choices) != 1:
-        return f"it has {len(found.choices)} choices, not 1"
-    (choice,) = found.choices
-    if len(choice.prompt_logprobs) != len(tokens):
-        return f"{len(choice.prompt_logprobs)} probabilities for {len(tokens)} tokens"
-    return unfinished(choice.finish_reason)
-
-
-def _known(scores: Sequence[_Score | None], index: int) -> _Score:
-    score = scores[index]
-    if score is None:
-        raise ServerError(f"the server gave no probability for token {index} of the prompt")
-    return score
+        return await self._chat.request(post, read)
 
 
 def open_scoring(settings: ModelSettings) -> VLLMScoring:

@@ -17,10 +17,9 @@ from synth.schemas.canonical import valid_text
 from synth.schemas.trajectory import ToolCall, ToolSchema
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
+FUNCTION = "<function="
 UNCLOSED = "tool_call_unclosed"
 EXTRA_DATA = "tool_call_extra_data"
-
-FUNCTION = "<function="
 XML = "tool_call_xml"
 UNTAGGED = "tool_call_xml_untagged"
 BROKEN = "tool_call_broken_xml"
@@ -30,12 +29,34 @@ _NOT_CLOSED = (
 )
 
 _SPACE = re.compile(r"\s*")
-_NAME = re.compile(r"<function=([^<>\n]+)>")
+_NAME = re.compile(r"<function=(?=[^<>\n]*[^<>\s])([^<>\n]+)>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]+)>")
 _VALUE_END = re.compile(r"</parameter>|(?=<parameter=)|(?=</function>)")
 _END = re.compile(r"\s*</function>|(?=\s*</tool_call>)")
 _BEYOND = re.compile(r"</?tool_call>|<function=")
 _TAG = re.compile(r"</?(?:function|parameter)\b")
+
+
+class FoundCalls(msgspec.Struct, frozen=True):
+    """Calls (without ids), the text around them, the names of what was mended, and where the text
+    goes on.
+    """
+
+    calls: tuple[ToolCall, ...]
+    text: str = ""
+    repairs: tuple[str, ...] = ()
+    end: int = 0
+
+
+class XMLCall(msgspec.Struct, frozen=True):
+    """A call without an id, where it begins and ends, and whether its parameters and its function
+    were closed.
+    """
+
+    call: ToolCall
+    begin: int
+    end: int
+    closed: bool
 
 
 def after_space(text: str, position: int) -> int:
@@ -51,23 +72,6 @@ def close_before_next(text: str, position: int) -> int | None:
     return close if close >= 0 else None
 
 
-class XMLCall(msgspec.Struct, frozen=True):
-    """A call without an id, where it begins and ends, and whether its parameters and its function
-    were closed.
-    """
-
-    call: ToolCall
-    begin: int
-    end: int
-    closed: bool
-
-
-def name_at(text: str, begin: int) -> str | None:
-    """The name of the function that opens there."""
-    opened = _NAME.match(text, begin)
-    return opened[1].strip() or None if opened else None
-
-
 def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall | None:
     """The call whose `<function=` stands at `begin`; None where it is cut off, or where something
     else stands in its place.
@@ -76,11 +80,11 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
     beyond its tag or the opening of another call. Of two with one name the later counts.
     `</tool_call>` closes a function too.
     """
-    name, opened = name_at(text, begin), _NAME.match(text, begin)
-    if name is None or opened is None:
+    opened = _NAME.match(text, begin)
+    if opened is None:
         return None
+    name, position, closed = opened[1].strip(), opened.end(), True
     properties, arguments = properties_of(tools, name) or {}, dict[str, Any]()
-    position, closed = opened.end(), True
     while (parameter := _PARAMETER.match(text, position)) is not None:
         end = _VALUE_END.search(text, parameter.end())
         if end is None:
@@ -100,66 +104,44 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
     return XMLCall(call, begin, ended.end(), closed and bool(ended[0].strip()))
 
 
-def read_tagged(
-    text: str, begin: int, repairs: list[str], tools: Sequence[ToolSchema]
-) -> tuple[tuple[ToolCall, ...], str, int] | None:
-    """The calls of a `<tool_call>` whose first `<function=` stands at `begin`, what else stood in
-    it, and where the text goes on.
+def read_tagged(text: str, begin: int, tools: Sequence[ToolSchema]) -> FoundCalls | None:
+    """The calls of a `<tool_call>` whose first `<function=` stands at `begin`, and what else stood
+    in it; None for no call.
 
-    None for no call. One that is not closed rightly, in a tag that is, becomes a call with a
-    `parse_error`, its arguments as written.
+    One that is not closed rightly, in a tag that is, becomes a call with a `parse_error`, its
+    arguments as written.
     """
     reads: list[XMLCall] = []
     position = begin
-    while (
-        text.startswith(FUNCTION, position)
-        and (read := read_xml_call(text, position, tools)) is not None
-    ):
+    while (read := read_xml_call(text, position, tools)) is not None:
         reads.append(read)
         position = after_space(text, read.end)
-    close = close_before_next(text, position)
+    close, broken = close_before_next(text, position), _NAME.match(text, position)
+    rest = text[position : close or position].strip()
+    if close is not None and broken is None and reads and _TAG.search(rest):
+        # what looked like the end of the last call was in one of its values
+        position = reads.pop().begin
+        broken, rest = _NAME.match(text, position), text[position:close].strip()
+    calls = tuple(read.call for read in reads)
+    repairs = (XML, UNCLOSED) if any(not read.closed for read in reads) else (XML,)
     if close is None:
-        repairs.extend((*_mended(reads), UNCLOSED) if reads else ())
-        return (_calls(reads), "", reads[-1].end) if reads else None
-    rest, after, name = text[position:close].strip(), close + len(CLOSE), name_at(text, position)
-    if (
-        name is None and reads and _TAG.search(rest)
-    ):  # what looked like the end of the last call was in one of its values
-        misread = reads.pop()
-        name, position = misread.call.name, misread.begin
-    if name is not None:
-        repairs.extend((*_mended(reads), BROKEN))
-        return (
-            (*_calls(reads), ToolCall("", name, text[position:close].strip(), _NOT_CLOSED)),
-            "",
-            after,
-        )
-    if not reads:
+        return FoundCalls(calls, "", (*repairs, UNCLOSED), reads[-1].end) if reads else None
+    after = close + len(CLOSE)
+    if broken is not None:
+        as_written = ToolCall("", broken[1].strip(), rest, _NOT_CLOSED)
+        return FoundCalls((*calls, as_written), "", (*repairs, BROKEN), after)
+    if not calls:
         return None
-    repairs.extend((*_mended(reads), EXTRA_DATA) if rest else _mended(reads))
-    return _calls(reads), rest, after
+    return FoundCalls(calls, rest, (*repairs, EXTRA_DATA) if rest else repairs, after)
 
 
-def _calls(reads: Sequence[XMLCall]) -> tuple[ToolCall, ...]:
-    return tuple(read.call for read in reads)
-
-
-def _mended(reads: Sequence[XMLCall]) -> tuple[str, ...]:
-    return (XML,) if all(read.closed for read in reads) else (XML, UNCLOSED)
-
-
-def read_untagged(
-    text: str, begin: int, repairs: list[str], tools: Sequence[ToolSchema]
-) -> tuple[tuple[ToolCall, ...], str, int] | None:
+def read_untagged(text: str, begin: int, tools: Sequence[ToolSchema]) -> FoundCalls | None:
     """The call that begins with `<function=`, as the model writes them when it forgets the tag: one
     of the tools, and closed throughout.
     """
-    name = name_at(text, begin)
-    if name is None or properties_of(tools, name) is None:
-        return None
     read = read_xml_call(text, begin, tools)
-    if read is None or not read.closed:
+    if read is None or not read.closed or properties_of(tools, read.call.name) is None:
         return None
-    repairs.extend((XML, UNTAGGED))
     after = after_space(text, read.end)
-    return (read.call,), "", after + len(CLOSE) if text.startswith(CLOSE, after) else read.end
+    end = after + len(CLOSE) if text.startswith(CLOSE, after) else read.end
+    return FoundCalls((read.call,), "", (XML, UNTAGGED), end)

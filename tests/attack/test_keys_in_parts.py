@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import yaml
 
+from synth.models.chat_request import Post
 from synth.models.http_chat import open_vllm
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
@@ -122,7 +123,7 @@ def test_an_answer_that_is_no_reply_is_read_without_the_key() -> None:
             ModelSettings(engine="vllm", base_url=url, model="m", api_key_env="MY_KEY")
         )
         found = await model.request(
-            "/completions", b"{}", [], lambda received, latency_ms: received.body
+            Post("/completions", b"{}", []), lambda received, latency_ms: received.body
         )
         await model.close()
         return found
