@@ -8,6 +8,7 @@ import asyncio
 import statistics
 import sys
 from time import perf_counter, process_time
+from typing import cast
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
@@ -43,10 +44,13 @@ def played(world: str, limit: int | None) -> tuple[float, float, int, int]:
         envs = [
             open_env(world, task.env_config)
             if limit is None
-            else ParkedEnv(
-                spec_of(world, {}),
-                lambda task=task: open_env(world, task.env_config),  # type: ignore[misc]
-                worlds,
+            else cast(
+                Env,
+                ParkedEnv(
+                    spec_of(world, {}),
+                    lambda task=task: open_env(world, task.env_config),  # type: ignore[misc]
+                    worlds,
+                ),
             )
             for task in tasks
         ]

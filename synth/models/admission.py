@@ -4,11 +4,18 @@ episode.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from synth.boundary import NotStarted
-from synth.schemas.model import ChatModel, Completion, Message, Sampling, Scored, ScoringModel
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas.model import (
+    ChatModel,
+    Completion,
+    Messages,
+    Sampling,
+    Scored,
+    ScoringModel,
+    ToolSchemas,
+)
 
 
 class ConcurrencyLimit:
@@ -90,7 +97,7 @@ class AdmittedChat:
         return self._model.name
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """Waits for admission, then asks the model. Raises `ModelError`, and `NotStarted` where the
         episode may not begin.
@@ -116,7 +123,7 @@ class AdmittedScoring:
         self._model = model
         self.close = model.close
 
-    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
+    async def score(self, messages: Messages, tools: ToolSchemas) -> Scored:
         """Waits for admission, then scores. Raises `ModelError`."""
         async with self._admission:
             return await self._model.score(messages, tools)

@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas.model import ToolSchemas
 
 _ALIASES = {
     "string": "str text varchar char enum",
@@ -26,7 +26,7 @@ _OF_VALUES = {
 }
 
 
-def properties_of(tools: Sequence[ToolSchema], name: str) -> Mapping[str, Any] | None:
+def properties_of(tools: ToolSchemas, name: str) -> Mapping[str, Any] | None:
     """The schemas of a tool's parameters by name, as far as it gives them; None where the tool is
     not among those offered.
     """

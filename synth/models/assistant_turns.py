@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.model import Message, Scored, TokenScore
+from synth.schemas.model import Message, Messages, Scored, TokenScore, ToolSchemas
 from synth.schemas.trajectory import TokenId, ToolSchema
 
 PREFIXES_CHANGE = "template_changes_earlier_turns"
@@ -35,10 +35,10 @@ _PROBE_TOOL: ToolSchema = {
 shows a schema as it is.
 """
 
-Tokenize = Callable[[Sequence[Message], Sequence[ToolSchema], bool], Awaitable[tuple[TokenId, ...]]]
+Tokenize = Callable[[Messages, ToolSchemas, bool], Awaitable[tuple[TokenId, ...]]]
 """A chat as the model would read it; True adds the header of a turn of its own."""
 Blocks = Sequence[tuple[int, int]]
-Marked = Callable[[Sequence[Message], Sequence[ToolSchema]], Awaitable[Blocks]]
+Marked = Callable[[Messages, ToolSchemas], Awaitable[Blocks]]
 """The spans of a chat's tokens that its template marks as the assistant's."""
 
 
@@ -100,9 +100,11 @@ async def known_template(tokenize: Tokenize) -> ChatTemplate:
     for said in ("a", "z"):
         whole = await tokenize([*_PROBE, {"role": "assistant", "content": said}], (), False)
         tails.append(whole[len(header) :] if whole[: len(header)] == header else ())
+
     shared = 0
     while shared < min(map(len, tails)) and tails[0][-1 - shared] == tails[1][-1 - shared]:
         shared += 1
+
     rendered = await tokenize(_CALLED, (_PROBE_TOOL,), True)
     return ChatTemplate(content_hash([rendered, tails[0]]), tails[0][len(tails[0]) - shared :])
 
@@ -110,8 +112,8 @@ async def known_template(tokenize: Tokenize) -> ChatTemplate:
 async def assistant_turns(
     tokenize: Tokenize,
     template: ChatTemplate,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSchema],
+    messages: Messages,
+    tools: ToolSchemas,
     marked: Marked | None = None,
 ) -> AssistantTurns:
     """The spans from after each header up to, and not with, what ends the turn.
@@ -120,16 +122,20 @@ async def assistant_turns(
     tokens of the whole: then the model saw these tokens and wrote those. Where it does not, they
     are the blocks that the template has `marked`, one for each turn; else none are given.
     """
+
     whole = await tokenize(messages, tools, False)
     found = AssistantTurns(template.template_hash, whole)
+
     renamed = [
         {**tool, "function": {**tool["function"], "name": f"{tool['function']['name']}_"}}
         for tool in tools
     ]
     if tools and whole == await tokenize(messages, renamed, False):
         return replace(found, unknown=TOOLS_NOT_RENDERED)
+
     if not template.end_of_turn:
         return replace(found, unknown=NO_END_OF_TURN)
+
     turns = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
     spans = []
     for i in turns:

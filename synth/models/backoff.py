@@ -121,30 +121,25 @@ async def with_retries(
         try:
             answer = await attempt(deadline - pacing.clock())
         except ServerError as error:
-            absent += error.turned_away and error.status is None and not budget.ever_answered
-            if absent == TRIES_WHERE_NOTHING_EVER_ANSWERED:
-                failure = error.after(absent)
-                failure.retryable = False
-                raise failure from error
-            if not error.retryable:
-                raise
-            counted += not error.turned_away
-            wait = wait_s(
-                backoff,
-                tries - 1,
-                pacing.draw(),
-                error.retry_after_s,
-                turned_away=error.turned_away,
-            )
-            if counted > backoff.max_retries or pacing.clock() + wait >= deadline:
-                raise error.after(tries) from error
             failure = error
         else:
             budget.answered()
             return answer
-        await pacing.sleep(wait)
-        while not failure.turned_away and not budget.take():
-            pause = 0.5 + 0.5 * pacing.draw()
-            if pacing.clock() + pause >= deadline:
+
+        away, asked_s = failure.turned_away, failure.retry_after_s
+        absent += away and failure.status is None and not budget.ever_answered
+        if absent == TRIES_WHERE_NOTHING_EVER_ANSWERED:
+            failure = failure.after(absent)
+            failure.retryable = False
+        if not failure.retryable:
+            raise failure
+        counted += not away
+        pause_s = wait_s(backoff, tries - 1, pacing.draw(), asked_s, turned_away=away)
+        out_of_tries = counted > backoff.max_retries
+        while True:
+            if out_of_tries or pacing.clock() + pause_s >= deadline:
                 raise failure.after(tries)
-            await pacing.sleep(pause)
+            await pacing.sleep(pause_s)
+            if away or budget.take():
+                break
+            pause_s = 0.5 + 0.5 * pacing.draw()

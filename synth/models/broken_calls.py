@@ -2,14 +2,12 @@
 calls.
 """
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from synth.models.server_error import ServerError
 from synth.models.tool_call_recovery import rendered_call
-from synth.schemas.model import ChatModel, Completion, Message, Sampling
-from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
+from synth.schemas.model import ChatModel, Completion, Message, Messages, Sampling, ToolSchemas
+from synth.schemas.trajectory import ToolCall, argument_error
 
 SENT_AS_TEXT = "broken_calls_sent_as_text"
 
@@ -35,7 +33,7 @@ class BrokenCallsChat:
         return self._model.name
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """One reply. Raises `ModelError`; the first refusal, where the second form is refused
         too.
@@ -56,12 +54,12 @@ class BrokenCallsChat:
         return replace(reply, repairs=(*reply.repairs, SENT_AS_TEXT))
 
 
-def has_broken_calls(messages: Sequence[Message]) -> bool:
+def has_broken_calls(messages: Messages) -> bool:
     """Whether any call in the history has arguments that are no JSON object."""
     return any(_broken(call) for message in messages for call in message.get("tool_calls") or ())
 
 
-def broken_calls_as_text(messages: Sequence[Message]) -> list[Message]:
+def broken_calls_as_text(messages: Messages) -> list[Message]:
     """The history with broken calls as the text that Hermes and Qwen models write, and their
     answers as `<tool_response>` of the user.
 

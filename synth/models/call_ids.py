@@ -1,11 +1,11 @@
 """Every tool call of a conversation has its own id."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from synth.schemas.canonical import canonical_json
-from synth.schemas.model import Message
+from synth.schemas.model import Messages
 from synth.schemas.trajectory import ToolCall
 
 MISSING = "call_id_missing"
@@ -14,7 +14,7 @@ DUPLICATE = "call_id_duplicate"
 
 
 def identified(
-    calls: Iterable[ToolCall], messages: Sequence[Message]
+    calls: Iterable[ToolCall], messages: Messages
 ) -> tuple[tuple[ToolCall, ...], list[str]]:
     """The calls of a reply with an id each that nothing else in the conversation has, and the names
     of what had to be mended.

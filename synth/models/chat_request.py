@@ -1,6 +1,6 @@
 """A request to a model's server: its body, its tries, and what came back of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -8,8 +8,7 @@ import msgspec
 
 from synth.models.server_error import ServerError
 from synth.schemas.canonical import canonical_json
-from synth.schemas.model import Message, Sampling
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas.model import Messages, Sampling, ToolSchemas
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -21,7 +20,7 @@ class Post(msgspec.Struct):
 
     path: str
     body: bytes
-    messages: Sequence[Message]
+    messages: Messages
     beside: bool = False
     failed_at: set[str] = msgspec.field(default_factory=set)
 
@@ -38,8 +37,8 @@ class Received(msgspec.Struct, frozen=True):
 
 def request_body(
     model: str,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSchema],
+    messages: Messages,
+    tools: ToolSchemas,
     sampling: Sampling,
     also: Mapping[str, Any] | None = None,
 ) -> bytes:
@@ -69,7 +68,7 @@ def encoded(model: str, body: Mapping[str, Any]) -> bytes:
         raise ServerError(f"model {model}: the messages cannot be sent: {error}") from error
 
 
-def opening_key(messages: Sequence[Message]) -> bytes:
+def opening_key(messages: Messages) -> bytes:
     """8 bytes by which conversations with one opening are told from others: all up to the first
     user message.
 

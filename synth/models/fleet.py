@@ -47,6 +47,7 @@ class Fleet:
         left = list(self._members)
         for member in left:
             member.probe_where_due()
+
         while True:
             member = _chosen(post, left)
             try:
@@ -72,10 +73,12 @@ def _closed(members: list[FleetMember]) -> list[FleetMember]:
 
 def _chosen(post: Post, left: list[FleetMember]) -> FleetMember:
     """The one that the conversation prefers of those that are well and have not failed it."""
+
     closed = _closed(left)
     pool = [member for member in closed if member.server.url not in post.failed_at] or closed
     if len(pool) == 1:
         return pool[0]
+
     by_url = {member.server.url: member for member in pool}
     in_flight = {url: member.in_flight for url, member in by_url.items()}
     room = {url: member.limit.limit for url, member in by_url.items()}

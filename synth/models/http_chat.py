@@ -6,7 +6,7 @@ provider is asked for a reply and nothing else.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -14,10 +14,11 @@ from urllib.request import getproxies, proxy_bypass
 from synth.models.backoff import Pacing
 from synth.models.fleet import Fleet
 from synth.models.http_server import HTTPServer
-from synth.models.server_chat import ServerChat, ServerProcess
+from synth.models.server_chat import ServerChat
 from synth.models.settings import OPENAI_URL, ModelSettings
+from synth.models.vllm_local_server import LocalServer
 from synth.schemas.errors import ConfigError
-from synth.schemas.model import Message
+from synth.schemas.model import Messages
 
 ORGANISATION = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Request headers by the environment variable that holds their value."""
@@ -44,7 +45,7 @@ def open_openai(settings: ModelSettings, **pacing: Callable[..., Any]) -> Server
 
 
 def open_vllm(
-    settings: ModelSettings, process: ServerProcess | None = None, **pacing: Callable[..., Any]
+    settings: ModelSettings, process: LocalServer | None = None, **pacing: Callable[..., Any]
 ) -> ServerChat:
     """A client of one or several vLLM servers, with the `process` that is one where the client has
     it of its own. Raises `ConfigError` where no address is named, for settings that vLLM ignores,
@@ -74,7 +75,7 @@ def open_vllm(
     )
 
 
-def _thoughts_under_both_names(messages: Sequence[Message]) -> Sequence[Message]:
+def _thoughts_under_both_names(messages: Messages) -> Messages:
     """The messages with every past thought as `reasoning_content` and as `reasoning`.
 
     vLLM reads `reasoning`. Its chat endpoint also takes `reasoning_content` for it, /tokenize

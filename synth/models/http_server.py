@@ -110,10 +110,8 @@ class HTTPServer:
         except aiohttp.ClientConnectorError as error:
             failure = self.failed(f"connection lost: {error.os_error}", turned_away=True)
         except aiohttp.ConnectionTimeoutError:
-            connect_s = self._settings.connect_timeout_s
-            failure = self.failed(
-                f"no connection within {connect_s:g} s", timeout=True, turned_away=True
-            )
+            late = f"no connection within {self._settings.connect_timeout_s:g} s"
+            failure = self.failed(late, timeout=True, turned_away=True)
         except TimeoutError:
             failure = self.failed(f"no reply within {timeout_s:.3g} s", timeout=True)
         except (aiohttp.ClientError, OSError) as error:

@@ -3,11 +3,10 @@ mixed them up.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
 
 import msgspec
 
-from synth.schemas.model import Message
+from synth.schemas.model import Messages
 
 MOST = 16_384
 """Replies that are remembered, the latest ones."""
@@ -27,7 +26,7 @@ class SeenReplies:
     def __init__(self) -> None:
         self._seen: OrderedDict[str, tuple[int, int] | None] = OrderedDict()
 
-    def replayed(self, reply_id: object, body: bytes, messages: Sequence[Message]) -> bool:
+    def replayed(self, reply_id: object, body: bytes, messages: Messages) -> bool:
         """Whether this is such a reply; else it is remembered."""
         if not isinstance(reply_id, str) or not reply_id or self._seen.get(reply_id, ()) is None:
             return False

@@ -13,7 +13,6 @@ from synth.models.replayed import SeenReplies
 from synth.models.reply_body import (
     NULL,
     SentChoice,
-    SentFunction,
     SentMessage,
     SentResponse,
     SentUsage,
@@ -24,8 +23,8 @@ from synth.models.said_twice import check_said_once, read_once
 from synth.models.server_error import unusable
 from synth.models.settings import Price
 from synth.schemas.canonical import valid_text
-from synth.schemas.model import Completion, Message
-from synth.schemas.trajectory import ToolCall, Usage
+from synth.schemas.model import Completion, Messages
+from synth.schemas.trajectory import Usage
 
 SURROGATES = "lone_surrogates_replaced"
 REFUSAL = "refusal_as_content"
@@ -45,7 +44,7 @@ _MESSAGE = msgspec.json.Decoder(SentMessage)
 
 def read_replies(
     body: bytes,
-    messages: Sequence[Message],
+    messages: Messages,
     *,
     n: int = 1,
     price: Price | None = None,
@@ -71,11 +70,14 @@ def read_replies(
                 raise
             body = valid_text(json.dumps(read_once(body), ensure_ascii=False)).encode()
             response, replies = _read(body, messages, n, (SURROGATES,))
+
         if seen is not None and seen.replayed(response.id, body, messages):
             raise ValueError("it is the reply that another conversation got")
+
         usage = _usage(response.usage, price)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise unusable(body, str(error)) from error
+
     usages = [usage, *[Usage()] * (n - 1)]
     return [
         replace(reply, usage=used, latency_ms=latency_ms)
@@ -84,24 +86,29 @@ def read_replies(
 
 
 def _read(
-    body: bytes, messages: Sequence[Message], n: int, repairs: Sequence[str]
+    body: bytes, messages: Messages, n: int, repairs: Sequence[str]
 ) -> tuple[SentResponse, list[Completion]]:
     """The response, and its choices in order. Raises `ValueError` or what a decoder raises."""
     response = _RESPONSE.decode(body)
+
     told = error_told(response.error)
     if told is not None:
         raise ValueError(f"it tells of an error: {told}")
+
     choices = _in_order(response.choices or [], n)
     if any(bytes(choice.message) == NULL for choice in choices):
         raise ValueError("its message is null")
+
     found = [_MESSAGE.decode(choice.message) for choice in choices]
     texts = n + sum(choice.logprobs is not None for choice in choices)
     check_said_once(body, n, texts, sum(len(message.calls()) for message in found))
+
     tokens = response.usage.completion_tokens if response.usage is not None else None
     for choice, message in zip(choices, found, strict=True):
         why = why_a_fault(choice, message, tokens)
         if why is not None:
             raise ValueError(why)
+
     pairs = zip(choices, found, strict=True)
     return response, [_completion(response, *pair, messages, repairs) for pair in pairs]
 
@@ -112,11 +119,14 @@ def _in_order(choices: list[SentChoice], n: int) -> list[SentChoice]:
     """
     if not choices:
         raise ValueError("it has no choices")
+
     if len(choices) != n:
         raise ValueError(f"it has {len(choices)} choices, not {n}")
+
     by_place = {choice.index: choice for choice in choices}
     if n == 1 or by_place.keys() == {None}:
         return choices
+
     if by_place.keys() != set(range(n)):
         raise ValueError(f"its {n} choices are numbered {[choice.index for choice in choices]}")
     return [by_place[place] for place in range(n)]
@@ -128,10 +138,12 @@ def _usage(sent: SentUsage | None, price: Price | None) -> Usage:
     """
     if sent is None:
         return Usage(calls=1)
+
     prompt_tokens, details = sent.prompt_tokens, sent.prompt_tokens_details
     cached = (details.cached_tokens if details is not None else None) or 0
     if prompt_tokens is not None and cached > prompt_tokens:
         raise ValueError(f"{cached} of its {prompt_tokens} prompt tokens were cached")
+
     usage = Usage(prompt_tokens or 0, sent.completion_tokens or 0, cached, calls=1)
     return usage if price is None or not prompt_tokens else price.priced(usage)
 
@@ -140,28 +152,19 @@ def _completion(
     response: SentResponse,
     choice: SentChoice,
     message: SentMessage,
-    messages: Sequence[Message],
+    messages: Messages,
     repairs: Sequence[str],
 ) -> Completion:
-    """One choice as a completion without usage; the repairs stand in the order of their table."""
+    """One choice as a completion, but for its usage and latency."""
     content, sent = message.text(), message.tool_calls or message.calls()
-    functions = [call.function or SentFunction() for call in sent]
-    calls, ids_mended = identified(
-        (
-            ToolCall.received(call.id or "", function.name or "", function.written())
-            for call, function in zip(sent, functions, strict=True)
-        ),
-        messages,
-    )
-    raws = [bytes(function.arguments) for function in functions]
+    calls, ids_mended = identified((call.received() for call in sent), messages)
+
     written, prompt_ids, counted = bool(content or calls), response.prompt_token_ids, response.usage
     token_ids = None if written and choice.token_ids == () else choice.token_ids
-    told = choice.logprobs.content if choice.logprobs is not None else None
-    logprobs = tuple(token.logprob for token in told or ())
-    unaligned = told is not None and (
-        written and not logprobs if token_ids is None else len(logprobs) != len(token_ids)
-    )
-    above_zero = not unaligned and any(logprob > ROUNDING for logprob in logprobs)
+    logprobs, unfit = _logprobs(choice, token_ids, written)
+
+    raws = [call.arguments for call in sent]
+
     mended = {
         FUNCTION_CALL: bool(sent) and not message.tool_calls,
         ARGUMENTS_MISSING: NULL in raws,
@@ -171,9 +174,9 @@ def _completion(
         REFUSAL: message.content is None and content is not None,
         NO_TOKENS: written and counted is not None and counted.completion_tokens == 0,
         NO_TOKEN_IDS: token_ids != choice.token_ids or (prompt_ids == () and bool(messages)),
-        LOGPROBS_UNALIGNED: unaligned,
-        LOGPROBS_ABOVE_ZERO: above_zero,
+        **dict.fromkeys(unfit, True),
     }
+
     return Completion(
         content=content,
         thought=message.thought,
@@ -183,7 +186,23 @@ def _completion(
         weights_id=response.system_fingerprint,
         prompt_token_ids=(prompt_ids or None) if messages else prompt_ids,
         completion_token_ids=token_ids,
-        logprobs=None if told is None or unaligned or above_zero else logprobs,
+        logprobs=logprobs,
         repairs=(*repairs, *(repair for repair, holds in mended.items() if holds)),
         raw=bytes(choice.message).decode(),
     )
+
+
+def _logprobs(
+    choice: SentChoice, token_ids: Sequence[int] | None, written: bool
+) -> tuple[tuple[float, ...] | None, list[str]]:
+    """One per token id, none of them a probability above one; else none, and the repair's name."""
+    if choice.logprobs is None or choice.logprobs.content is None:
+        return None, []
+
+    found = tuple(token.logprob for token in choice.logprobs.content)
+    if written and not found if token_ids is None else len(found) != len(token_ids):
+        return None, [LOGPROBS_UNALIGNED]
+
+    if any(logprob > ROUNDING for logprob in found):
+        return None, [LOGPROBS_ABOVE_ZERO]
+    return found, []

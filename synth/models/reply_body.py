@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from synth.models.server_error import error_text
-from synth.schemas.trajectory import TokenId
+from synth.schemas.trajectory import TokenId, ToolCall
 
 NULL = b"null"
 NO_ERROR = frozenset({b"null", b'""', b"{}", b"[]", b"false", b"0"})
@@ -37,21 +37,27 @@ class SentFunction(msgspec.Struct):
     name: str | None = None
     arguments: msgspec.Raw = msgspec.Raw(NULL)
 
-    def written(self) -> str:
-        """The arguments: a JSON string on the wire, but some servers send the object itself, or
-        nothing.
-        """
-        raw = bytes(self.arguments)
-        if raw.startswith(b'"'):
-            return _STRING.decode(raw)
-        return "{}" if raw == NULL else raw.decode()
-
 
 class SentCall(msgspec.Struct):
     """A call of a tool."""
 
     id: str | None = None
     function: SentFunction | None = None
+
+    @property
+    def arguments(self) -> bytes:
+        """As they came."""
+        return bytes(self.function.arguments) if self.function is not None else NULL
+
+    def received(self) -> ToolCall:
+        """The call; its arguments are a JSON string on the wire, but some servers send the object
+        itself, or nothing.
+        """
+        sent, name = self.arguments, self.function and self.function.name
+        written = "{}" if sent == NULL else sent.decode()
+        if sent.startswith(b'"'):
+            written = _STRING.decode(sent)
+        return ToolCall.received(self.id or "", name or "", written)
 
 
 class SentMessage(msgspec.Struct):

@@ -2,8 +2,8 @@
 reply as a completion.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,17 +20,10 @@ from synth.models.reply_health import CALLS
 from synth.models.server_error import unusable
 from synth.models.settings import ModelSettings, api_key
 from synth.models.tool_call_recovery import with_recovered_calls
-from synth.schemas.model import Completion, Message, Sampling
-from synth.schemas.trajectory import ToolSchema
+from synth.models.vllm_local_server import LocalServer
+from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
 
 T = TypeVar("T")
-
-
-class ServerProcess(Protocol):
-    """A server that a client has of its own (vllm_local): calls wait while it starts."""
-
-    async def serving(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T: ...
-    async def close(self) -> None: ...
 
 
 class ServerChat:
@@ -40,7 +33,8 @@ class ServerChat:
     Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it
     to another. The wait for room is nobody's fault, and counts neither as latency nor as part of
     `total_timeout_s`. `also` goes into every request's body, without being part of the work's
-    identity as `Sampling` is; `spelled` gives the messages as the server reads them.
+    identity as `Sampling` is; `spelled` gives the messages as the server reads them. Where the server
+    is a `process` of the client's own, calls wait while it starts.
     """
 
     def __init__(
@@ -50,8 +44,8 @@ class ServerChat:
         pacing: Pacing,
         *,
         also: Mapping[str, Any] | None = None,
-        spelled: Callable[[Sequence[Message]], Sequence[Message]] = lambda messages: messages,
-        process: ServerProcess | None = None,
+        spelled: Callable[[Messages], Messages] = lambda messages: messages,
+        process: LocalServer | None = None,
     ) -> None:
         self._transport = transport
         self._settings = settings
@@ -71,7 +65,7 @@ class ServerChat:
         return self._settings.model
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """One reply; `latency_ms` is that of the try that succeeded, without the time for which our
         own event loop stood still.
@@ -80,11 +74,12 @@ class ServerChat:
         return completion
 
     async def complete_n(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling, n: int
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling, n: int
     ) -> tuple[Completion, ...]:
         """`n` replies to one request, whose prompt the server reads once; the usage of all stands
         at the first.
         """
+
         also = self._also if n == 1 else {**self._also, "n": n}
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
@@ -97,6 +92,7 @@ class ServerChat:
                 latency_ms=latency_ms,
                 seen=self._seen,
             )
+
             finished = tuple(self._finished(reply, received, messages, tools) for reply in replies)
             for reply in finished if tools else ():
                 if reply.finish_reason in CALLS and not reply.tool_calls:
@@ -118,6 +114,7 @@ class ServerChat:
                 began, lagged = pacing.clock(), lagged_s()
                 waited_s += began - came
                 received = await self._transport.post(post, min(self._settings.timeout_s, left_s))
+
             latency_s = pacing.clock() - began - (lagged_s() - lagged)
             body = self._remover.clean(received.body)
             if body is not received.body:
@@ -140,12 +137,13 @@ class ServerChat:
         self,
         reply: Completion,
         received: Received,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSchema],
+        messages: Messages,
+        tools: ToolSchemas,
     ) -> Completion:
         """The reply as its reader gets it; texts are searched for the key whenever parts were put
         together.
         """
+
         if received.weights_id is not None:
             reply = replace(reply, weights_id=received.weights_id)
         reply = without_key(reply, self._remover, taken_out=received.key_removed)

@@ -27,8 +27,8 @@ from synth.models.xml_tool_calls import (
     read_untagged,
     read_xml_call,
 )
-from synth.schemas.model import Completion, Message
-from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
+from synth.schemas.model import Completion, Messages, ToolSchemas
+from synth.schemas.trajectory import ToolCall, argument_error
 
 RECOVERED = "tool_call_recovered"
 IN_THINKING = "tool_call_in_thinking"
@@ -64,7 +64,7 @@ def rendered_call(call: ToolCall) -> str:
     )
 
 
-def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> FoundCalls:
+def recover_tool_calls(text: str, tools: ToolSchemas = ()) -> FoundCalls:
     """The calls that stand in a text, in order; never raises. `tools` say of what type bare text is
     (Qwen3-Coder).
 
@@ -83,6 +83,7 @@ def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> FoundCall
             read = read_tagged(text, begin, tools)
         else:
             read = _read_json(text, begin)
+
         if read is None:
             kept.append(text[position:inside])
             position = inside
@@ -95,13 +96,14 @@ def recover_tool_calls(text: str, tools: Sequence[ToolSchema] = ()) -> FoundCall
 
 def _together(found: Sequence[FoundCalls], text: str) -> FoundCalls:
     """What was found in the parts of a text, and the text that is left."""
+
     calls = tuple(call for one in found for call in one.calls)
     mended = dict.fromkeys(repair for one in found for repair in one.repairs)
     return FoundCalls(calls, text, tuple({RECOVERED: None, **mended}) if calls else ())
 
 
 def with_recovered_calls(
-    completion: Completion, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    completion: Completion, messages: Messages, tools: ToolSchemas
 ) -> Completion:
     """The completion with the calls that its server missed.
 
@@ -110,16 +112,20 @@ def with_recovered_calls(
     inside are taken only where there are none outside, since a model may weigh a call that it then
     does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
     """
+
     content, thought = completion.content or "", completion.thought or ""
     if not (_OPENED.search(content) or _OPENED.search(thought)):
         return completion
     known, why = completion.tool_calls, BESIDE
+
     found = _outside_thinking(content, tools)
     content, calls = found.text, list(found.calls)
+
     for call in known:  # each accounts for one of the same name and the same arguments
         same = (other for other in calls if _meaning(other) == _meaning(call))
         if (other := next(same, None)) is not None:
             calls.remove(other)
+
     if not (known or calls):
         why = IN_THINKING
         found = recover_tool_calls(thought, tools)
@@ -129,9 +135,11 @@ def with_recovered_calls(
             found = recover_tool_calls(completion.content or "", tools)
             content = found.text
         calls = list(found.calls)
+
     if not calls:
         return completion
     identified_calls, mended = identified([*known, *calls], messages)
+
     told = (why,) if known or why == IN_THINKING else ()
     return replace(
         completion,
@@ -146,11 +154,12 @@ def _meaning(call: ToolCall) -> tuple[str, bool, bytes]:
     return call.name, call.parse_error is None, arguments_meaning(call)
 
 
-def _outside_thinking(content: str, tools: Sequence[ToolSchema]) -> FoundCalls:
+def _outside_thinking(content: str, tools: ToolSchemas) -> FoundCalls:
     """What stands in the content outside of <think>; the thinking itself stays where it is."""
     found: list[FoundCalls] = []
     kept: list[str] = []
     position = 0
+
     for start, end in [*_thinking(content), (len(content), len(content))]:
         found.append(recover_tool_calls(content[position:start], tools))
         kept += (found[-1].text, content[start:end])
@@ -165,6 +174,7 @@ def _thinking(content: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     opened: int | None = 0
     position, begun = 0, False
+
     while (mark := _THINK.search(content, position)) is not None:
         position = mark.end()
         if mark[0] == "<think>":
@@ -188,6 +198,7 @@ def _object_end(text: str, begin: int) -> int | None:
     """
     if not text.startswith("{", begin):
         return None
+
     try:
         return _OBJECT.raw_decode(text, begin)[1]
     except (ValueError, RecursionError):
@@ -207,6 +218,7 @@ def _read_json(text: str, begin: int) -> FoundCalls | None:
         return None
     except _NO_JSON:
         return _read_broken(text, begin)
+
     close, repairs, rest = close_before_next(text, end), list[str](), ""
     if close is None:
         repairs.append(UNCLOSED)
@@ -222,8 +234,10 @@ def _read_json(text: str, begin: int) -> FoundCalls | None:
                 break
             end = after_space(text, following)
         end = close + len(CLOSE)
+
     arguments = [bytes(one.arguments).decode() for one in written]
     repairs = repairs if all(arguments) else [NO_ARGUMENTS, *repairs]
+
     calls = (
         ToolCall.received("", one.name, given or "{}")
         for one, given in zip(written, arguments, strict=True)
@@ -238,14 +252,17 @@ def _read_broken(text: str, begin: int) -> FoundCalls | None:
     close = close_before_next(text, begin)
     if close is None:
         return None
+
     inside = text[begin:close].strip()
     written = _NAME_FIRST.match(inside) or _NAME_LAST.match(inside)
     if written is None:
         return None
+
     try:
         name = _STRING.decode(written["name"])
     except _NO_JSON:
         return None
+
     arguments = written["arguments"] or ""
     if written.re is _NAME_FIRST and argument_error(arguments + "}") is None:
         arguments += "}"  # it was the call's own brace that is missing

@@ -5,28 +5,25 @@ together.
 import asyncio
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from synth.boundary import described
+from synth.boundary import FaultError, guard_async
 from synth.models.broken_calls import SENT_AS_TEXT, has_broken_calls
 from synth.models.call_ids import MISSING
 from synth.models.settings import ModelSettings
 from synth.models.tool_call_recovery import RECOVERED, with_recovered_calls
-from synth.models.transformers_decoding import (
-    KNOBS,
-    Batch,
-    DecodedText,
-    advanced,
-    within_prefill,
-)
+from synth.models.transformers_batch import Batch, advanced, within_prefill
+from synth.models.transformers_draws import PROCESSORS, DrawnText
 from synth.models.transformers_model import LocalModel, ModelThreads, check_local, load
 from synth.models.xml_tool_calls import XML
 from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion, Message, ModelError, Sampling
-from synth.schemas.trajectory import ToolSchema, Usage
+from synth.schemas.model import Completion, Messages, ModelError, Sampling, ToolSchemas
+from synth.schemas.outcome import Fault
+from synth.schemas.trajectory import Usage
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -43,8 +40,8 @@ class TransformersChat:
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
         self._threads = ModelThreads(settings, load)
-        self._waiting: deque[DecodedText] = deque()
-        self._under_way: list[DecodedText] = []
+        self._waiting: deque[DrawnText] = deque()
+        self._under_way: list[DrawnText] = []
         self._decoding: asyncio.Task[None] | None = None
 
     @property
@@ -53,23 +50,24 @@ class TransformersChat:
         return self._settings.model
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """One reply; `latency_ms` runs from when its prompt is read. A call that is cancelled
         leaves its batch at the next token.
         """
         check_extra(sampling.extra)
+
         model = await self._threads.model()
         also = sampling.extra.get(TEMPLATE_KWARGS) or {}
         variables = {"add_generation_prompt": True, **also}
         prompt = await self._threads.rendered(model.rendered, messages, tools, **variables)
-        drawn = DecodedText(model, prompt, sampling, self._settings.timeout_s)
+
+        drawn = DrawnText(model, prompt, sampling)
         self._waiting.append(drawn)
+
         if self._decoding is None or self._decoding.done():
             self._decoding = asyncio.get_running_loop().create_task(self._decode(model))
-            self._decoding.add_done_callback(self._ended)
-        await drawn.done
-        return self._completion(model, drawn, messages, tools)
+        return self._completion(model, drawn, await drawn.done, messages, tools)
 
     async def close(self) -> None:
         """Ends both threads; what is still being decoded is abandoned."""
@@ -79,46 +77,57 @@ class TransformersChat:
     async def _decode(self, model: LocalModel) -> None:
         """Decodes until nobody waits and all are finished; who waits joins between two tokens."""
         batch: Batch | None = None
+
+        loop, timeout_s = asyncio.get_running_loop(), self._settings.timeout_s
+        late = f"model {self.name}: no reply within {timeout_s:g} s"
+
         while batch is not None or self._waiting:
-            fresh = list[DecodedText]()
+            fresh = list[DrawnText]()
             if batch is None or batch.mergeable():
                 self._waiting = deque(one for one in self._waiting if not one.done.done())
                 room = self._settings.max_in_flight - len(self._under_way)
                 for _ in range(within_prefill(self._waiting, room)):
                     fresh.append(self._waiting.popleft())
+                    # its time runs from when it is read, not from when it came to wait
+                    fresh[-1].began_s = loop.time()
+                    error = ModelError(late, timeout=True, retryable=True)
+                    loop.call_later(timeout_s, _end, fresh[-1], error)
+
             self._under_way += fresh
-            batch = await self._threads.computed(advanced, model, batch, fresh)
+            step = partial(self._threads.computed, advanced, model, batch, fresh)
+            try:
+                batch = await guard_async(Fault.MODEL, "decoding", step, None)
+            except FaultError as error:
+                return self._lose(error.detail)
+
             going = batch.rows if batch is not None else []
             for ended in self._under_way:
-                if ended not in going:
-                    ended.settle()
+                if ended not in going and not ended.done.done():
+                    ended.done.set_result((loop.time() - ended.began_s) * 1000)
             self._under_way = list(going)
 
-    def _ended(self, decoding: "asyncio.Task[None]") -> None:
-        """Where decoding broke, all who waited for it hear why."""
-        error = None if decoding.cancelled() else decoding.exception()
-        if error is not None:
-            self._lose(described(error))
-
     def _lose(self, why: str) -> None:
+        """Tells all who wait why they wait in vain."""
         for lost in (*self._waiting, *self._under_way):
-            if not lost.done.done():
-                lost.done.set_exception(ModelError(f"model {self.name}: {why}"))
+            _end(lost, ModelError(f"model {self.name}: {why}"))
         self._waiting.clear()
         self._under_way = []
 
     def _completion(
         self,
         model: LocalModel,
-        drawn: DecodedText,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSchema],
+        drawn: DrawnText,
+        latency_ms: float,
+        messages: Messages,
+        tools: ToolSchemas,
     ) -> Completion:
+
         settings, usage = self._settings, Usage(len(drawn.prompt), len(drawn.tokens), calls=1)
         header = model.tokenizer.decode(drawn.prompt[-8:])
         thought, content = split_thought(
             drawn.text, opened=header.rfind(_OPEN) > header.rfind(_CLOSE)
         )
+
         reply = Completion(
             content=content,
             thought=thought,
@@ -129,14 +138,17 @@ class TransformersChat:
             prompt_token_ids=tuple(drawn.prompt) if settings.token_ids else None,
             completion_token_ids=tuple(drawn.tokens) if settings.token_ids else None,
             logprobs=tuple(drawn.logprobs) if settings.logprobs else None,
-            latency_ms=drawn.latency_ms,
+            latency_ms=latency_ms,
             raw=json.dumps({"role": "assistant", "content": drawn.text}, ensure_ascii=False),
             repairs=(SENT_AS_TEXT,) if has_broken_calls(messages) else (),
         )
+
         if not tools:
             return reply
+
         # to find the calls and to number them is this engine's own part, and no repair
         read = with_recovered_calls(reply, messages, tools)
+
         called = read.tool_calls and read.finish_reason == "stop"
         repairs = (repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
         return replace(
@@ -144,6 +156,12 @@ class TransformersChat:
             finish_reason="tool_calls" if called else read.finish_reason,
             repairs=tuple(repairs),
         )
+
+
+def _end(drawn: DrawnText, error: ModelError) -> None:
+    """Gives a text up, unless it is done."""
+    if not drawn.done.done():
+        drawn.done.set_exception(error)
 
 
 def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
@@ -159,7 +177,7 @@ def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
 
 def check_extra(extra: Mapping[str, Any]) -> None:
     """Raises `ConfigError` for what this engine would ignore."""
-    known = sorted({*KNOBS, TEMPLATE_KWARGS})
+    known = sorted({*PROCESSORS, TEMPLATE_KWARGS} - {"temperature", "top_p"})
     unknown = sorted(set(extra) - set(known))
     if unknown:
         raise ConfigError(

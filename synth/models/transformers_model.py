@@ -4,7 +4,7 @@ template. Extra `score`.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b, file_digest
@@ -17,8 +17,8 @@ from synth.models.broken_calls import broken_calls_as_text
 from synth.models.once import Once
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
-from synth.schemas.model import Message, ModelError
-from synth.schemas.trajectory import TokenId, ToolSchema
+from synth.schemas.model import Message, Messages, ModelError, ToolSchemas
+from synth.schemas.trajectory import TokenId
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,27 +36,26 @@ class LocalModel:
         self.weights = weights
         self.tokenizer = tokenizer
         self.weights_id = weights_id
+
         text = weights.config.get_text_config()
         self.context: int = (
             getattr(text, "max_position_embeddings", None) or tokenizer.model_max_length
         )
+
         self.defaults: dict[str, Any] = weights.generation_config.to_diff_dict()
+
         ends = self.defaults.get("eos_token_id")
         ends = ends if isinstance(ends, list) else [ends]
         self.ends = frozenset([*ends, tokenizer.eos_token_id]) - {None}
 
-    def rendered(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], **also: Any
-    ) -> tuple[TokenId, ...]:
+    def rendered(self, messages: Messages, tools: ToolSchemas, **also: Any) -> tuple[TokenId, ...]:
         """The chat as the template writes it, in tokens; `also` are variables of the template, of
         which `add_generation_prompt` adds the header of a turn of its own. Raises `ModelError`.
         """
         text, _ = self._text(messages, tools, also)
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def marked(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> list[tuple[int, int]]:
+    def marked(self, messages: Messages, tools: ToolSchemas) -> list[tuple[int, int]]:
         """The token spans of the template's `{% generation %}` blocks, in order; none where one of
         them begins or ends inside a token.
 
@@ -64,9 +63,11 @@ class LocalModel:
         """
         text, blocks = self._text(messages, tools, {"return_assistant_tokens_mask": True})
         tokens = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+
         offsets = tokens["offset_mapping"]
         starts = {start: i for i, (start, _) in reversed(list(enumerate(offsets)))}
         stops = {stop: i + 1 for i, (_, stop) in enumerate(offsets)}
+
         known = [
             (starts[start], stops[stop])
             for start, stop in blocks
@@ -75,7 +76,7 @@ class LocalModel:
         return known if len(known) == len(blocks) else []
 
     def _text(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], also: Mapping[str, Any]
+        self, messages: Messages, tools: ToolSchemas, also: Mapping[str, Any]
     ) -> tuple[str, Any]:
         """As `tokenizer.apply_chat_template` renders it, and the characters of the generation
         blocks.
@@ -84,6 +85,7 @@ class LocalModel:
         from transformers.utils.chat_template_utils import render_jinja_template
 
         shown = list(tools) or None
+
         try:
             texts, blocks = render_jinja_template(
                 conversations=[[_as_templates_expect(m) for m in broken_calls_as_text(messages)]],
@@ -103,8 +105,10 @@ def _as_templates_expect(message: Message) -> Message:
     """Arguments as objects (a string would be quoted once more by `tojson`), no nulls: what vLLM
     does before it renders.
     """
+
     shown = {key: value for key, value in message.items() if value is not None}
     shown["content"] = message.get("content") or ""
+
     if message.get("tool_calls"):
         shown["tool_calls"] = [
             {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
@@ -152,12 +156,14 @@ def check_local(settings: ModelSettings) -> None:
                 f"{field}: engine transformers runs the model in this process and asks no server; "
                 "remove it"
             )
+
     config = Path(settings.model).expanduser() / "config.json"
     if settings.model.startswith((".", "/", "~")) and not config.is_file():
         raise ConfigError(
             f"model: {settings.model} is no folder with a config.json; name one that "
             "save_pretrained wrote, or a Hub name"
         )
+
     absent = [package for package in ("torch", "transformers") if find_spec(package) is None]
     if absent:
         raise ConfigError(
@@ -175,6 +181,7 @@ def load(settings: ModelSettings) -> LocalModel:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # it would write between the lines of the run's own
+
     name = settings.model
     place = str(Path(name).expanduser()) if name.startswith("~") else name
     tokenizer, weights = guard(
@@ -184,6 +191,7 @@ def load(settings: ModelSettings) -> LocalModel:
             AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32).eval(),
         ),
     )
+
     if not tokenizer.is_fast or not tokenizer.chat_template:
         lacks = "chat template" if tokenizer.is_fast else "fast tokenizer (tokenizer.json)"
         raise ConfigError(f"model {name}: it has no {lacks}, which engine transformers needs")
@@ -194,6 +202,7 @@ def _weights_id(place: Path, weights: Any) -> str:
     """A hash of the weight files in a folder, or the commit of a Hub repository."""
     if not place.is_dir():
         return getattr(weights.config, "_commit_hash", None) or str(place)
+
     digest = blake2b(digest_size=12)
     for path in sorted([*place.glob("*.safetensors"), *place.glob("*.bin")]):
         digest.update(path.name.encode())

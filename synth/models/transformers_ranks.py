@@ -21,34 +21,40 @@ def ranks_and_logprobs(hidden: Any, weight: Any, bias: Any | None, targets: Any)
     """
     import torch
 
-    vocabulary = weight.shape[0]
-    most = min(POSITIONS, len(targets)) * min(VOCABULARY, vocabulary)
-    space = torch.empty(most, dtype=torch.float32, device=weight.device)
-    ranks, logprobs = [], []
-    for at in range(0, len(targets), POSITIONS):
-        states, tokens = hidden[at : at + POSITIONS].float(), targets[at : at + POSITIONS]
-        times = _times(states)
-        target = (states * weight[tokens].float()).sum(-1)
-        if bias is not None:
-            target = target + bias[tokens].float()
-        above = torch.zeros_like(tokens)
-        top, total = target.clone(), torch.ones_like(target)
-        for first in range(0, vocabulary, VOCABULARY):
-            part = weight[first : first + VOCABULARY].float()
-            logits = times(part)
-            if bias is not None:
-                logits += bias[first : first + VOCABULARY].float()
-            rows = ((tokens >= first) & (tokens < first + VOCABULARY)).nonzero()[:, 0]
-            logits[rows, tokens[rows] - first] = -torch.inf
-            higher = space[: logits.numel()].view_as(logits)
-            above += (
-                torch.gt(logits, target[:, None], out=higher).sum(-1).long()
-            )  # 0 and 1 as floats are summed at thrice the speed
-            before, top = top, torch.maximum(top, logits.amax(-1))
-            total = total * (before - top).exp() + logits.sub_(top[:, None]).exp_().sum(-1)
-        ranks.append(above + 1)
-        logprobs.append(target - top - total.log())
+    parts = zip(hidden.split(POSITIONS), targets.split(POSITIONS), strict=True)
+    found = [_of_positions(states.float(), weight, bias, tokens) for states, tokens in parts]
+
+    ranks, logprobs = zip(*found, strict=True)
     return torch.cat(ranks), torch.cat(logprobs)
+
+
+def _of_positions(states: Any, weight: Any, bias: Any | None, tokens: Any) -> tuple[Any, Any]:
+    """The same for as many positions as fit a chunk."""
+    import torch
+
+    times = _times(states)
+
+    target = (states * weight[tokens].float()).sum(-1)
+    if bias is not None:
+        target = target + bias[tokens].float()
+
+    above = torch.zeros_like(tokens)
+    top, total = target.clone(), torch.ones_like(target)
+    space = torch.empty(len(tokens) * min(VOCABULARY, len(weight)), device=weight.device)
+
+    for first in range(0, len(weight), VOCABULARY):
+        logits = times(weight[first : first + VOCABULARY].float())
+        if bias is not None:
+            logits += bias[first : first + VOCABULARY].float()
+        rows = ((tokens >= first) & (tokens < first + VOCABULARY)).nonzero()[:, 0]
+        logits[rows, tokens[rows] - first] = -torch.inf
+        # 0 and 1 as floats are summed at thrice the speed
+        higher = torch.gt(logits, target[:, None], out=space[: logits.numel()].view_as(logits))
+        above += higher.sum(-1).long()
+        before, top = top, torch.maximum(top, logits.amax(-1))
+        total = total * (before - top).exp() + logits.sub_(top[:, None]).exp_().sum(-1)
+
+    return above + 1, target - top - total.log()
 
 
 def _times(states: Any) -> Callable[[Any], Any]:

@@ -1,6 +1,5 @@
 """The probability of a given chat under a small model in this process, token by token."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,8 +10,8 @@ from synth.models.settings import ModelSettings
 from synth.models.transformers_model import LocalModel, ModelThreads, check_local, load
 from synth.models.transformers_ranks import ranks_and_logprobs
 from synth.schemas.errors import ConfigError
-from synth.schemas.model import Message, ModelError, Scored, TokenScore
-from synth.schemas.trajectory import TokenId, ToolSchema
+from synth.schemas.model import Messages, ModelError, Scored, TokenScore, ToolSchemas
+from synth.schemas.trajectory import TokenId
 
 NOT_LINEAR = 1e-3
 """Largest difference, relative to the largest logit, at which the head counts as a linear map of
@@ -33,26 +32,27 @@ class TransformersScoring:
         self._template = Once(lambda: known_template(self._tokenized))
         self.close = self._threads.close
 
-    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
+    async def score(self, messages: Messages, tools: ToolSchemas) -> Scored:
         """The assistant turns' tokens in order. Raises `ModelError`."""
         model, template = await self._threads.model(), await self._template()
         turns = await assistant_turns(self._tokenized, template, messages, tools, self._marked)
+
         if turns.unknown is None and len(turns.tokens) > model.context:
             turns = replace(turns, spans=(), unknown=TOO_LONG)
+
         scores = await self._threads.computed(token_scores, model, turns)
+
         words = {score.token_id: model.tokenizer.decode([score.token_id]) for score in scores}
         return turns.scored(scores, [words[score.token_id] for score in scores], model.weights_id)
 
     async def _tokenized(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool
+        self, messages: Messages, tools: ToolSchemas, answer: bool
     ) -> tuple[TokenId, ...]:
         model = await self._threads.model()
         rendered = model.rendered
         return await self._threads.rendered(rendered, messages, tools, add_generation_prompt=answer)
 
-    async def _marked(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> list[tuple[int, int]]:
+    async def _marked(self, messages: Messages, tools: ToolSchemas) -> list[tuple[int, int]]:
         return await self._threads.rendered((await self._threads.model()).marked, messages, tools)
 
 
@@ -70,6 +70,7 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
             f"model {model.name}: its template puts nothing before the assistant's first token, "
             "so that it has no probability"
         )
+
     with torch.inference_mode():
         ids = torch.tensor([turns.tokens])
         targets, before = ids[0, list(places)], [place - 1 for place in places]
@@ -82,6 +83,7 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
                 f"model {model.name}: it gives no finite probability to a token of this chat "
                 "(broken weights?)"
             )
+
     found = zip(targets.tolist(), logprobs.tolist(), ranks.tolist(), strict=True)
     return tuple(TokenScore(*one) for one in found)
 
@@ -98,11 +100,13 @@ def _loaded(settings: ModelSettings) -> LocalModel:
     import torch
 
     model = load(settings)
+
     with torch.inference_mode():
         ids = torch.tensor([[1, 2, 3]])
         logits = model.weights(input_ids=ids, use_cache=False).logits[0]
         linear = model.weights.get_output_embeddings()(_last_states(model, ids))
         apart = (logits - linear).abs().max() / logits.abs().max()
+
     if apart > NOT_LINEAR:
         raise ConfigError(
             f"model {settings.model}: its logits are not a linear map of its last hidden state (a "

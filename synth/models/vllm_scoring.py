@@ -16,8 +16,8 @@ from synth.models.reply_health import unfinished
 from synth.models.server_chat import ServerChat
 from synth.models.server_error import ServerError, decoded
 from synth.models.settings import ModelSettings
-from synth.schemas.model import Message, Scored, TokenScore
-from synth.schemas.trajectory import TokenId, ToolSchema
+from synth.schemas.model import Messages, Scored, TokenScore, ToolSchemas
+from synth.schemas.trajectory import TokenId
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class VLLMScoring:
         self._template = Once(lambda: known_template(self._tokenized))
         self.close = chat.close
 
-    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
+    async def score(self, messages: Messages, tools: ToolSchemas) -> Scored:
         """The assistant turns' tokens in order. Raises `ModelError`."""
         template = await self._template()
         try:
@@ -70,6 +70,7 @@ class VLLMScoring:
             if not error.context_overflow:
                 raise
             return AssistantTurns(template.template_hash, unknown=TOO_LONG).scored((), (), None)
+
         scores, texts = list[TokenScore](), list[str]()
         for place in turns.places:
             token = turns.tokens[place]
@@ -81,7 +82,7 @@ class VLLMScoring:
         return turns.scored(scores, texts, weights_id)
 
     async def _tokenized(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], answer: bool
+        self, messages: Messages, tools: ToolSchemas, answer: bool
     ) -> tuple[TokenId, ...]:
         """The chat as the model would read it; `answer` adds the header of a turn of its own."""
         body = {"messages": self._chat.spelled(messages), "add_generation_prompt": answer}
@@ -90,7 +91,7 @@ class VLLMScoring:
         return (await self._asked(post, _Tokens))[0].tokens
 
     async def _probabilities(
-        self, tokens: Sequence[TokenId], messages: Sequence[Message]
+        self, tokens: Sequence[TokenId], messages: Messages
     ) -> tuple[list[dict[str, _Score] | None], str | None]:
         """Of every token after those before it, None for the first; and the weights."""
         body = {"prompt": tokens, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 0}
@@ -102,6 +103,7 @@ class VLLMScoring:
                 return f"it tells of an error: {str(told)[:200]}"
             if len(found.choices) != 1:
                 return f"it has {len(found.choices)} choices, not 1"
+
             (choice,) = found.choices
             if len(choice.prompt_logprobs) != len(tokens):
                 return f"{len(choice.prompt_logprobs)} probabilities for {len(tokens)} tokens"
@@ -112,7 +114,7 @@ class VLLMScoring:
         return found.choices[0].prompt_logprobs, weights_id
 
     def _post(
-        self, path: str, body: Mapping[str, Any], chat: Sequence[Message], *, beside: bool = False
+        self, path: str, body: Mapping[str, Any], chat: Messages, *, beside: bool = False
     ) -> Post:
         name = self._chat.name
         return Post(path, encoded(name, {"model": name, **body}), chat, beside)

@@ -7,14 +7,14 @@ in them can be escaped: what looks like a closing tag is one.
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from synth.models.argument_types import properties_of, typed
 from synth.schemas.canonical import valid_text
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas.model import ToolSchemas
+from synth.schemas.trajectory import ToolCall
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 FUNCTION = "<function="
@@ -72,7 +72,7 @@ def close_before_next(text: str, position: int) -> int | None:
     return close if close >= 0 else None
 
 
-def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall | None:
+def read_xml_call(text: str, begin: int, tools: ToolSchemas) -> XMLCall | None:
     """The call whose `<function=` stands at `begin`; None where it is cut off, or where something
     else stands in its place.
 
@@ -83,8 +83,10 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
     opened = _NAME.match(text, begin)
     if opened is None:
         return None
+
     name, position, closed = opened[1].strip(), opened.end(), True
     properties, arguments = properties_of(tools, name) or {}, dict[str, Any]()
+
     while (parameter := _PARAMETER.match(text, position)) is not None:
         end = _VALUE_END.search(text, parameter.end())
         if end is None:
@@ -94,17 +96,20 @@ def read_xml_call(text: str, begin: int, tools: Sequence[ToolSchema]) -> XMLCall
             if _BEYOND.search(value):
                 return None
             closed = False
+
         key = parameter[1].strip()
         arguments[key] = typed(value.removeprefix("\n").removesuffix("\n"), properties.get(key))
         position = end.end()
+
     ended = _END.match(text, position)
     if ended is None:
         return None
+
     call = ToolCall.received("", name, valid_text(json.dumps(arguments, ensure_ascii=False)))
     return XMLCall(call, begin, ended.end(), closed and bool(ended[0].strip()))
 
 
-def read_tagged(text: str, begin: int, tools: Sequence[ToolSchema]) -> FoundCalls | None:
+def read_tagged(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
     """The calls of a `<tool_call>` whose first `<function=` stands at `begin`, and what else stood
     in it; None for no call.
 
@@ -116,16 +121,20 @@ def read_tagged(text: str, begin: int, tools: Sequence[ToolSchema]) -> FoundCall
     while (read := read_xml_call(text, position, tools)) is not None:
         reads.append(read)
         position = after_space(text, read.end)
+
     close, broken = close_before_next(text, position), _NAME.match(text, position)
     rest = text[position : close or position].strip()
     if close is not None and broken is None and reads and _TAG.search(rest):
         # what looked like the end of the last call was in one of its values
         position = reads.pop().begin
         broken, rest = _NAME.match(text, position), text[position:close].strip()
+
     calls = tuple(read.call for read in reads)
     repairs = (XML, UNCLOSED) if any(not read.closed for read in reads) else (XML,)
+
     if close is None:
         return FoundCalls(calls, "", (*repairs, UNCLOSED), reads[-1].end) if reads else None
+
     after = close + len(CLOSE)
     if broken is not None:
         as_written = ToolCall("", broken[1].strip(), rest, _NOT_CLOSED)
@@ -135,7 +144,7 @@ def read_tagged(text: str, begin: int, tools: Sequence[ToolSchema]) -> FoundCall
     return FoundCalls(calls, rest, (*repairs, EXTRA_DATA) if rest else repairs, after)
 
 
-def read_untagged(text: str, begin: int, tools: Sequence[ToolSchema]) -> FoundCalls | None:
+def read_untagged(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
     """The call that begins with `<function=`, as the model writes them when it forgets the tag: one
     of the tools, and closed throughout.
     """

@@ -9,15 +9,13 @@ until it is closed.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from synth.boundary import FaultError, guard_async, nobodys_time
-from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from synth.rollout.env_calls import forwarded
+from synth.schemas.environment import Env, EnvSpec, Snapshot
 from synth.schemas.outcome import Fault
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
 
 T = TypeVar("T")
 PARKS_WITHIN_S = 60.0
@@ -158,38 +156,6 @@ class ParkedEnv:
                 finally:
                     self._worlds.leave()
 
-    async def reset(self, task: Task | None) -> Opening:
-        """See `Env`; so for all that follow."""
-        return await self._with(lambda env: env.reset(task))
-
-    async def step(self, turn: AgentTurn) -> Response:
-        """Live."""
-        return await self._with(lambda env: env.step(turn))
-
-    async def check(self) -> CheckResult:
-        """Live."""
-        return await self._with(lambda env: env.check())
-
-    async def affordances(self) -> Sequence[AgentTurn]:
-        """Live."""
-        return await self._with(lambda env: env.affordances())
-
-    async def facts(self) -> Facts:
-        """Live."""
-        return await self._with(lambda env: env.facts())
-
-    async def snapshot(self) -> Snapshot:
-        """Live."""
-        return await self._with(lambda env: env.snapshot())
-
-    async def restore(self, snapshot: Snapshot) -> None:
-        """Live."""
-        await self._with(lambda env: env.restore(snapshot))
-
-    async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        """Live."""
-        return await self._with(lambda env: env.expert(profile, seed))
-
-    async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
-        """Live."""
-        return await self._with(lambda env: env.recheck(task, trajectory))
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """The other methods of `Env`."""
+        return forwarded(name, self._with)

@@ -5,17 +5,15 @@ process for ever.
 """
 
 import asyncio
-import concurrent.futures
 import os
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
-from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.rollout.env_calls import forwarded
+from synth.schemas.environment import Env, EnvSpec
 
 T = TypeVar("T")
 _Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
@@ -39,15 +37,14 @@ class Threads:
             job, loop, future = self._jobs.get()
             if future.cancelled():
                 continue
-            finished: concurrent.futures.Future[Any] = concurrent.futures.Future()
-            finished.set_running_or_notify_cancel()
+            settled: Callable[[], None]
             try:
-                finished.set_result(job())
+                settled = partial(future.set_result, job())
             except BaseException as error:  # noqa: BLE001 - handed as it is to the coroutine that waits for it
-                finished.set_exception(error)
+                settled = partial(future.set_exception, error)
             if future.cancelled():
                 return
-            loop.call_soon_threadsafe(_settle, future, finished)
+            loop.call_soon_threadsafe(_settle, future, settled)
 
     async def run(self, job: Callable[[], Awaitable[T]]) -> T:
         """Runs a coroutine of a world to its end on a thread; cancelling gives the thread up and
@@ -65,9 +62,8 @@ class Threads:
         try:
             return await future
         except asyncio.CancelledError:
-            if (
-                future.cancelled() and started.is_set()
-            ):  # given up; a world may also raise a CancelledError of its own
+            # given up; a world may also raise a CancelledError of its own
+            if future.cancelled() and started.is_set():
                 self._start()
             raise
 
@@ -76,14 +72,9 @@ async def _awaited(job: Callable[[], Awaitable[T]]) -> T:
     return await job()
 
 
-def _settle(future: "asyncio.Future[Any]", finished: "concurrent.futures.Future[Any]") -> None:
-    if future.done():
-        return
-    error = finished.exception()
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(finished.result())
+def _settle(future: "asyncio.Future[Any]", settled: Callable[[], None]) -> None:
+    if not future.done():
+        settled()
 
 
 class ThreadedEnv:
@@ -98,42 +89,6 @@ class ThreadedEnv:
         """The world's own."""
         return self._env.spec
 
-    async def reset(self, task: Task | None) -> Opening:
-        """See `Env`; so for all that follow."""
-        return await self._threads.run(lambda: self._env.reset(task))
-
-    async def step(self, turn: AgentTurn) -> Response:
-        """On a thread."""
-        return await self._threads.run(lambda: self._env.step(turn))
-
-    async def check(self) -> CheckResult:
-        """On a thread."""
-        return await self._threads.run(self._env.check)
-
-    async def close(self) -> None:
-        """On a thread."""
-        await self._threads.run(self._env.close)
-
-    async def affordances(self) -> Sequence[AgentTurn]:
-        """On a thread."""
-        return await self._threads.run(self._env.affordances)
-
-    async def facts(self) -> Facts:
-        """On a thread."""
-        return await self._threads.run(self._env.facts)
-
-    async def snapshot(self) -> Snapshot:
-        """On a thread."""
-        return await self._threads.run(self._env.snapshot)
-
-    async def restore(self, snapshot: Snapshot) -> None:
-        """On a thread."""
-        await self._threads.run(lambda: self._env.restore(snapshot))
-
-    async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        """On a thread."""
-        return await self._threads.run(lambda: self._env.expert(profile, seed))
-
-    async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
-        """On a thread."""
-        return await self._threads.run(lambda: self._env.recheck(task, trajectory))
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """The methods of `Env`."""
+        return forwarded(name, lambda call: self._threads.run(lambda: call(self._env)))

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -14,9 +14,8 @@ from synth.models.model_card import ModelCard, model_cards
 from synth.models.reply import read_replies
 from synth.models.server_error import ServerError, decoded
 from synth.models.settings import ModelSettings
-from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
 from synth.schemas.printable import printable
-from synth.schemas.trajectory import ToolSchema
 
 LONGEST_LINE = 300
 _PAGE = re.compile(r"<(!DOCTYPE|html)\b[^;]*", re.IGNORECASE)
@@ -82,10 +81,10 @@ class Endpoint:
 
     async def chat(
         self,
-        messages: Sequence[Message],
+        messages: Messages,
         *,
         longest: int = 32,
-        tools: Sequence[ToolSchema] = (),
+        tools: ToolSchemas = (),
         **also: Any,
     ) -> ProbeReply:
         """A reply of at most `longest` tokens; `also` goes into the request as it is."""

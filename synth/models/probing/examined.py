@@ -1,20 +1,21 @@
 """What works on a chat server, question by question, and the settings of a flow that asks it."""
 
 from collections.abc import Callable, Iterator, Set
-from typing import Any
 
 import msgspec
 import yaml
 
 from synth.models.model_card import ModelCard
 from synth.models.probing.endpoint import BOUNDS, Endpoint, Finding, readable
-from synth.models.probing.probes import PROBES, plain_chat, probed
+from synth.models.probing.probes import PROBES, probed
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 
 MOST_NAMED = 5
 UNNAMED = "(not named)"
 """For the model, until the server has named one."""
+OWN_ENGINE = "vllm  # keeps token ids"
+OTHER_ENGINE = "openai  # returned token ids are vLLM's"
 
 
 Said = Callable[[str, Finding], None]
@@ -45,22 +46,27 @@ async def examine(
         connect_timeout_s=min(10.0, timeout_s),
         max_retries=0,
     )
+
     endpoint = Endpoint(settings)
     try:
         cards, problem = await _listed(endpoint)
         if problem is not None and problem.status == 404 and not endpoint.url.endswith("/v1"):
             endpoint = await endpoint.anew(base_url=f"{endpoint.url}/v1")
             cards, problem = await _listed(endpoint)
+
         if problem is not None and problem.status is None:
             say("reachable", Finding("no", endpoint.said(problem)))
             return Examined(frozenset(), ())
+
         say("reachable", Finding("works", await _kind(endpoint, cards)))
         if cards and model is None:
             endpoint = await endpoint.anew(model=cards[0].id)
+
         asked = endpoint.settings.model
         why = endpoint.said(problem).partition("; look whether")[0] if problem is not None else ""
         say("models", Finding("no", why) if why else _served(cards, asked))
         endpoint.context = next((one.max_model_len for one in cards if one.id == asked), None)
+
         if asked == UNNAMED:
             say("plain chat", Finding("no", "which model? name one with --model"))
             return Examined(frozenset(), ())
@@ -71,17 +77,19 @@ async def examine(
 
 async def _asked(endpoint: Endpoint, say: Said) -> Examined:
     """All questions, as long as plain chat works."""
-    plain = await probed(plain_chat, endpoint)
+    plain = await probed("plain chat", endpoint)
     say("plain chat", plain)
     if plain.word == "no":
         return Examined(frozenset(), ())
+
     context = "the server does not say how long a conversation may be"
     if endpoint.context is not None:
         context = f"{endpoint.context:,} tokens for prompt and reply"
     say("context", Finding("works" if endpoint.context is not None else "unknown", context))
+
     works = set()
-    for name, probe in PROBES.items():
-        finding = await probed(probe, endpoint)
+    for name in PROBES:
+        finding = await probed(name, endpoint)
         say(name, finding)
         if finding.word == "works":
             works.add(name)
@@ -106,11 +114,14 @@ async def _kind(endpoint: Endpoint, cards: list[ModelCard]) -> str:
 def _served(cards: list[ModelCard], model: str) -> Finding:
     if not cards:
         return Finding("no", "the server lists none")
+
     names = ", ".join(readable(card.id) for card in cards[:MOST_NAMED])
     names += ", ..." if len(cards) > MOST_NAMED else ""
+
     card = next((card for card in cards if card.id == model), None)
     if card is None:
         return Finding("no", f"{model} is not among those served: {names}")
+
     others = f"; asked: {readable(model)} (--model names another)" if len(cards) > 1 else ""
     weights = f" (weights: {readable(card.root)})" if card.root and card.root != card.id else ""
     return Finding("works", f"{names}{weights}{others}")
@@ -118,25 +129,24 @@ def _served(cards: list[ModelCard], model: str) -> Finding:
 
 def flow_lines(endpoint: Endpoint, works: Set[str]) -> Iterator[str]:
     """The part of a flow.yaml that names the server, to be pasted as it is."""
-    own, bound = "token ids" in works, {endpoint.bound: 1024}
-    written: dict[str, Any] = {
-        "engine": "vllm" if own else "openai",
-        "model": endpoint.settings.model,
-        "base_url": endpoint.url,
-        "api_key_env": endpoint.settings.api_key_env,
-        "max_in_flight": 64,
-        "logprobs": True if own and "logprobs" in works else None,
-        **({"extra_body": bound} if endpoint.bound == BOUNDS[1] else bound),
-    }
-    notes = {
-        "engine": "  # keeps token ids" if own else "  # returned token ids are vLLM's",
-        "max_in_flight": "  # calls at a time",
-        "logprobs": "  # kept with each turn",
-    }
+    own, key = "token ids" in works, endpoint.settings.api_key_env
     yield "models:"
     yield "  explorer:"
-    for key, value in written.items():
-        if value is not None:
-            text = yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True)
-            text = text.removesuffix("\n").removesuffix("\n...")
-            yield f"    {key}: {text}{notes.get(key, '')}"
+    yield f"    engine: {OWN_ENGINE if own else OTHER_ENGINE}"
+    yield f"    model: {_written(endpoint.settings.model)}"
+    yield f"    base_url: {_written(endpoint.url)}"
+    if key is not None:
+        yield f"    api_key_env: {_written(key)}"
+
+    yield "    max_in_flight: 64  # calls at a time"
+    if own and "logprobs" in works:
+        yield "    logprobs: true  # kept with each turn"
+    bound = f"{endpoint.bound}: 1024"
+    if endpoint.bound == BOUNDS[1]:  # no setting of its own, so it goes into the body as it is
+        bound = "extra_body: {" + bound + "}"
+    yield f"    {bound}"
+
+
+def _written(text: str) -> str:
+    """As YAML has it, in quotes where it needs them."""
+    return str(yaml.safe_dump(text, width=1000, allow_unicode=True)).removesuffix("\n...\n").strip()
