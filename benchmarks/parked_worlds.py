@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.registry import ENVS
 from synth.flows.environments import make_tasks, open_env, spec_of
-from synth.rollout.parking import LiveWorlds, ParkedEnv
+from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import Env
 
 EPISODES, LIVE, THINKS_S = 200, 16, 0.05

@@ -18,8 +18,8 @@ from synth.engine.progress import Progress
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
 from synth.rollout.episode import Host
-from synth.rollout.parking import LiveWorlds, ParkedEnv
-from synth.rollout.threads import ThreadedEnv, Threads
+from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
+from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.user_lines import BOUNDARY
 from synth.schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
 from synth.schemas.errors import ConfigError

@@ -4,8 +4,8 @@ calls.
 
 from msgspec.structs import replace
 
+from synth.models.replies.tool_call_recovery import rendered_call
 from synth.models.server_error import ServerError
-from synth.models.tool_call_recovery import rendered_call
 from synth.schemas.model import ChatModel, Completion, Message, Messages, Sampling, ToolSchemas
 from synth.schemas.trajectory import ToolCall, argument_error
 

@@ -8,7 +8,7 @@ shows both tables.
 
 from collections.abc import Mapping
 
-from synth.models.reply_body import SentChoice, SentMessage, error_told
+from synth.models.replies.reply_body import SentChoice, SentMessage, error_told
 
 CUT_OFF, FILTERED = "cut_off", "content_filter"
 

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 import yaml
 
-from synth.models.chat_request import Post
-from synth.models.http_chat import open_vllm
 from synth.models.registry import open_model
+from synth.models.servers.chat_request import Post
+from synth.models.servers.http_chat import open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Sampling
 from tests.attack.echoing_server import EchoingServer

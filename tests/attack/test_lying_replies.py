@@ -14,12 +14,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synth.models.backoff import Pacing
-from synth.models.chat_request import Post, Received
-from synth.models.http_chat import open_openai, open_vllm
-from synth.models.reply import read_replies
+from synth.models.replies.reply import read_replies
 from synth.models.reply_health import FINISH_REASONS
-from synth.models.server_chat import ServerChat
 from synth.models.server_error import ServerError
+from synth.models.servers.chat_request import Post, Received
+from synth.models.servers.http_chat import open_openai, open_vllm
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Message, ModelError, Sampling
 from synth.schemas.trajectory import ToolSchema

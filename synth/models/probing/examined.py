@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Set
 import msgspec
 import yaml
 
-from synth.models.model_card import ModelCard
 from synth.models.probing.endpoint import BOUNDS, Endpoint, Finding, readable
 from synth.models.probing.probes import PROBES, probed
 from synth.models.server_error import ServerError
+from synth.models.servers.model_card import ModelCard
 from synth.models.settings import ModelSettings
 
 MOST_NAMED = 5

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from synth.models.probing.endpoint import BOUNDS, Endpoint, Finding, ProbeReply, readable
 from synth.models.registry import open_scoring
+from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.models.server_error import ServerError
-from synth.models.tool_call_recovery import with_recovered_calls
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Message, ModelError
 from synth.schemas.yaml_text import read_yaml

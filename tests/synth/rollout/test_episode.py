@@ -12,8 +12,8 @@ from synth.ledger.journal import Journal
 from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
+from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.slots import run_slots
-from synth.rollout.threads import ThreadedEnv, Threads
 from synth.schemas.environment import AgentTurn, Env, Opening, Response
 from synth.schemas.errors import SynthError
 from synth.schemas.model import ModelError

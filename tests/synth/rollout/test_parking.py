@@ -12,7 +12,7 @@ from synth.boundary import FaultError, guard_async
 from synth.engine.context import most_live
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.ledger import Ledger
-from synth.rollout.parking import LiveWorlds, ParkedEnv
+from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import AgentTurn, EnvSpec, Snapshot
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

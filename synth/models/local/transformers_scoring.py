@@ -5,10 +5,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.models.assistant_turns import TOO_LONG, AssistantTurns, assistant_turns, known_template
+from synth.models.local.transformers_model import LocalModel, ModelThreads, check_local, load
+from synth.models.local.transformers_ranks import ranks_and_logprobs
 from synth.models.once import Once
 from synth.models.settings import ModelSettings
-from synth.models.transformers_model import LocalModel, ModelThreads, check_local, load
-from synth.models.transformers_ranks import ranks_and_logprobs
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Messages, ModelError, Scored, TokenScore, ToolSchemas
 from synth.schemas.trajectory import TokenId
@@ -73,6 +73,8 @@ def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, 
 
     with torch.inference_mode():
         ids = torch.tensor([turns.tokens])
+
+        # a token is scored by the state before it
         targets, before = ids[0, list(places)], [place - 1 for place in places]
         head = model.weights.get_output_embeddings()
         ranks, logprobs = ranks_and_logprobs(
@@ -104,6 +106,8 @@ def _loaded(settings: ModelSettings) -> LocalModel:
     with torch.inference_mode():
         ids = torch.tensor([[1, 2, 3]])
         logits = model.weights(input_ids=ids, use_cache=False).logits[0]
+
+        # what is scored are hidden states times the head: that has to be what the model does
         linear = model.weights.get_output_embeddings()(_last_states(model, ids))
         apart = (logits - linear).abs().max() / logits.abs().max()
 

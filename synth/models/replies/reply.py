@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from synth.models.call_ids import identified
-from synth.models.replayed import SeenReplies
-from synth.models.reply_body import (
+from synth.models.replies.call_ids import identified
+from synth.models.replies.replayed import SeenReplies
+from synth.models.replies.reply_body import (
     NULL,
     SentChoice,
     SentMessage,
@@ -18,8 +18,8 @@ from synth.models.reply_body import (
     SentUsage,
     error_told,
 )
+from synth.models.replies.said_twice import check_said_once, read_once
 from synth.models.reply_health import why_a_fault
-from synth.models.said_twice import check_said_once, read_once
 from synth.models.server_error import unusable
 from synth.models.settings import Price
 from synth.schemas.canonical import valid_text

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from synth.boundary import described
 from synth.ledger.journal import state_folder
-from synth.models.http_server import HTTPServer
 from synth.models.server_error import ServerError
+from synth.models.servers.http_server import HTTPServer
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError, SynthError
 
@@ -56,12 +56,15 @@ class LocalServer:
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}/v1"
         self.users = 0
+
         python = str(Path(str(settings.python)).expanduser())
         names = [f"--{name}={settings.model}" for name in ("model", "served-model-name")]
         address = ["--host=127.0.0.1", f"--port={port}"]
         self._command = [python, "-m", MODULE, *address, *names, *flags]
+
         self._log = state_folder() / "vllm" / f"{os.getpid()}-{port}.log"
         self._health = HTTPServer(self.url, self.reached_by(settings))
+
         self._settled = asyncio.Event()
         self._supervising: asyncio.Task[None] | None = None
 
@@ -77,11 +80,13 @@ class LocalServer:
         often: in the midst of a call too.
         """
         supervising = await self._up()
+
         asked = asyncio.ensure_future(call())
         try:
             await asyncio.wait((asked, supervising), return_when=asyncio.FIRST_COMPLETED)
         finally:
             lost = asked.cancel()
+
         if lost:
             await asyncio.gather(asked, return_exceptions=True)
             await self._up()
@@ -92,9 +97,11 @@ class LocalServer:
         if self._supervising is None:
             self._supervising = asyncio.get_running_loop().create_task(self._supervised())
             self._supervising.add_done_callback(lambda task: self._settled.set())
+
         await self._settled.wait()
         if not self._supervising.done():
             return self._supervising
+
         error = None if self._supervising.cancelled() else self._supervising.exception()
         if isinstance(error, SynthError):
             # every call its own, for they grow tracebacks
@@ -107,16 +114,20 @@ class LocalServer:
         self.users -= 1
         if self.users > 0:
             return
+
         for key in [key for key, server in _SHARED.items() if server is self]:
             del _SHARED[key]
+
         if self._supervising is not None:
             self._supervising.cancel()
             await asyncio.wait([self._supervising])
+
         await self._health.close()
 
     async def _supervised(self) -> None:
         """Keeps it running, `RESTARTS` times anew. Raises `SynthError` in the end."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
+
         for start in range(RESTARTS + 1):
             with self._log.open("ab") as log:
                 worker = await asyncio.create_subprocess_exec(
@@ -128,12 +139,14 @@ class LocalServer:
                     # a group of its own; an interrupt at the terminal is the run's to handle
                     start_new_session=True,
                 )
+
             try:
                 await self._started(worker)
                 self._settled.set()
                 code = await worker.wait()
             finally:
                 await _ended(worker)
+
             self._settled.clear()
             _LOG.warning(
                 "vLLM has ended with code %s (log: %s); %s of %s restarts left",
@@ -142,12 +155,14 @@ class LocalServer:
                 RESTARTS - start,
                 RESTARTS,
             )
+
         raise SynthError(f"vLLM: it has died {RESTARTS + 1} times; its log says why: {self._log}")
 
     async def _started(self, worker: asyncio.subprocess.Process) -> None:
         """Waits for health. Raises `ConfigError`."""
         began = said = time.monotonic()
         _LOG.warning("vLLM starts, which takes one to some minutes (log: %s)", self._log)
+
         while not await self._healthy():
             now = time.monotonic()
             if worker.returncode is not None:
@@ -155,14 +170,17 @@ class LocalServer:
                     f"vLLM does not start: {_last_line(self._log)}; mend the model's settings, "
                     f"its log is {self._log}"
                 )
+
             if now - began > STARTS_WITHIN_S:
                 raise ConfigError(
                     f"vLLM has not become healthy within {STARTS_WITHIN_S:.0f} s; its log says "
                     f"why: {self._log}"
                 )
+
             if now - said > SAID_EVERY_S:
                 said = now
                 _LOG.warning("vLLM is still starting after %.0f s", now - began)
+
             await asyncio.sleep(0.25)
         _LOG.warning("vLLM answers after %.0f s", time.monotonic() - began)
 
@@ -200,5 +218,6 @@ def _last_line(log: Path) -> str:
     """The last line of an error in the log, else its last line."""
     text = log.read_text(errors="replace")
     lines = [line.strip() for line in text.splitlines()[-400:] if line.strip()]
+
     errors = [line for line in lines if _ERROR.search(line)]
     return (errors or lines or ["its log is empty"])[-1][-300:]

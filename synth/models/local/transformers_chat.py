@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from synth.boundary import FaultError, guard_async
 from synth.models.broken_calls import SENT_AS_TEXT, has_broken_calls
-from synth.models.call_ids import MISSING
+from synth.models.local.transformers_batch import Batch, advanced, within_prefill
+from synth.models.local.transformers_draws import PROCESSORS, DrawnText
+from synth.models.local.transformers_model import LocalModel, ModelThreads, check_local, load
+from synth.models.replies.call_ids import MISSING
+from synth.models.replies.tool_call_recovery import RECOVERED, with_recovered_calls
+from synth.models.replies.xml_tool_calls import XML
 from synth.models.settings import ModelSettings
-from synth.models.tool_call_recovery import RECOVERED, with_recovered_calls
-from synth.models.transformers_batch import Batch, advanced, within_prefill
-from synth.models.transformers_draws import PROCESSORS, DrawnText
-from synth.models.transformers_model import LocalModel, ModelThreads, check_local, load
-from synth.models.xml_tool_calls import XML
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion, Messages, ModelError, Sampling, ToolSchemas
 from synth.schemas.outcome import Fault
@@ -58,6 +58,8 @@ class TransformersChat:
         check_extra(sampling.extra)
 
         model = await self._threads.model()
+
+        # what the flow says of the template comes last, and wins
         also = sampling.extra.get(TEMPLATE_KWARGS) or {}
         variables = {"add_generation_prompt": True, **also}
         prompt = await self._threads.rendered(model.rendered, messages, tools, **variables)
@@ -67,6 +69,7 @@ class TransformersChat:
 
         if self._decoding is None or self._decoding.done():
             self._decoding = asyncio.get_running_loop().create_task(self._decode(model))
+
         return self._completion(model, drawn, await drawn.done, messages, tools)
 
     async def close(self) -> None:
@@ -83,8 +86,10 @@ class TransformersChat:
 
         while batch is not None or self._waiting:
             fresh = list[DrawnText]()
+
             if batch is None or batch.mergeable():
                 self._waiting = deque(one for one in self._waiting if not one.done.done())
+                # calls that were cancelled while they waited are gone by now
                 room = self._settings.max_in_flight - len(self._under_way)
                 for _ in range(within_prefill(self._waiting, room)):
                     fresh.append(self._waiting.popleft())
@@ -94,6 +99,7 @@ class TransformersChat:
                     loop.call_later(timeout_s, _end, fresh[-1], error)
 
             self._under_way += fresh
+
             step = partial(self._threads.computed, advanced, model, batch, fresh)
             try:
                 batch = await guard_async(Fault.MODEL, "decoding", step, None)
@@ -101,6 +107,7 @@ class TransformersChat:
                 return self._lose(error.detail)
 
             going = batch.rows if batch is not None else []
+
             for ended in self._under_way:
                 if ended not in going and not ended.done.done():
                     ended.done.set_result((loop.time() - ended.began_s) * 1000)
@@ -110,6 +117,7 @@ class TransformersChat:
         """Tells all who wait why they wait in vain."""
         for lost in (*self._waiting, *self._under_way):
             _end(lost, ModelError(f"model {self.name}: {why}"))
+
         self._waiting.clear()
         self._under_way = []
 
@@ -123,6 +131,8 @@ class TransformersChat:
     ) -> Completion:
 
         settings, usage = self._settings, Usage(len(drawn.prompt), len(drawn.tokens), calls=1)
+
+        # some templates open the thinking in the prompt, so that the reply begins inside it
         header = model.tokenizer.decode(drawn.prompt[-8:])
         thought, content = split_thought(
             drawn.text, opened=header.rfind(_OPEN) > header.rfind(_CLOSE)
@@ -150,6 +160,7 @@ class TransformersChat:
         read = with_recovered_calls(reply, messages, tools)
 
         called = read.tool_calls and read.finish_reason == "stop"
+
         repairs = (repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
         return replace(
             read,
@@ -168,8 +179,10 @@ def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
     """(thought, content) of a reply; `opened`: the template itself has opened the thinking. A
     thought that is cut off has no content.
     """
+
     if not (opened or text.lstrip().startswith(_OPEN)):
         return None, text
+
     thought, closed, content = text.partition(_CLOSE)
     thought = thought.lstrip().removeprefix(_OPEN).strip("\n")
     return thought or None, (content.lstrip("\n") if closed else None)
@@ -178,6 +191,7 @@ def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
 def check_extra(extra: Mapping[str, Any]) -> None:
     """Raises `ConfigError` for what this engine would ignore."""
     known = sorted({*PROCESSORS, TEMPLATE_KWARGS} - {"temperature", "top_p"})
+
     unknown = sorted(set(extra) - set(known))
     if unknown:
         raise ConfigError(
@@ -188,5 +202,6 @@ def check_extra(extra: Mapping[str, Any]) -> None:
 def open_model(settings: ModelSettings) -> TransformersChat:
     """The model that `model` names, loaded by its first call. Raises `ConfigError`."""
     check_local(settings)
+
     check_extra(settings.extra_body)
     return TransformersChat(settings)

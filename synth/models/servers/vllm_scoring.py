@@ -8,13 +8,13 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from synth.models.assistant_turns import TOO_LONG, AssistantTurns, assistant_turns, known_template
-from synth.models.chat_request import Post, Received, encoded
-from synth.models.http_chat import open_vllm
 from synth.models.once import Once
-from synth.models.reply import ROUNDING
+from synth.models.replies.reply import ROUNDING
 from synth.models.reply_health import unfinished
-from synth.models.server_chat import ServerChat
 from synth.models.server_error import ServerError, decoded
+from synth.models.servers.chat_request import Post, Received, encoded
+from synth.models.servers.http_chat import open_vllm
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Messages, Scored, TokenScore, ToolSchemas
 from synth.schemas.trajectory import TokenId

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from synth.rollout.env_calls import forwarded
+from synth.rollout.live_envs.env_calls import forwarded
 from synth.schemas.environment import Env, EnvSpec
 
 T = TypeVar("T")

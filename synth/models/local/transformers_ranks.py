@@ -46,11 +46,16 @@ def _of_positions(states: Any, weight: Any, bias: Any | None, tokens: Any) -> tu
         logits = times(weight[first : first + VOCABULARY].float())
         if bias is not None:
             logits += bias[first : first + VOCABULARY].float()
+
+        # the target's own column, where it is in this chunk, beats nobody
         rows = ((tokens >= first) & (tokens < first + VOCABULARY)).nonzero()[:, 0]
         logits[rows, tokens[rows] - first] = -torch.inf
+
         # 0 and 1 as floats are summed at thrice the speed
         higher = torch.gt(logits, target[:, None], out=space[: logits.numel()].view_as(logits))
         above += higher.sum(-1).long()
+
+        # logsumexp so far, under the largest logit so far
         before, top = top, torch.maximum(top, logits.amax(-1))
         total = total * (before - top).exp() + logits.sub_(top[:, None]).exp_().sum(-1)
 
@@ -65,5 +70,6 @@ def _times(states: Any) -> Callable[[Any], Any]:
 
     if states.device.type != "cpu" or not torch.backends.mkldnn.is_available():
         return lambda part: states @ part.T
+
     given = states.contiguous().to_mkldnn()
     return lambda part: torch.nn.functional.linear(given, part.contiguous().to_mkldnn()).to_dense()

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from synth.models.argument_types import properties_of, typed
+from synth.models.replies.argument_types import properties_of, typed
 from synth.schemas.canonical import valid_text
 from synth.schemas.model import ToolSchemas
 from synth.schemas.trajectory import ToolCall

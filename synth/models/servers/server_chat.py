@@ -11,16 +11,16 @@ from synth.keys.remover import MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import ConcurrencyLimit
 from synth.models.backoff import Backoff, Pacing, RetryBudget, with_retries
-from synth.models.chat_request import Post, Received, request_body
-from synth.models.fleet import Fleet
-from synth.models.key_in_parts import without_key
-from synth.models.replayed import SeenReplies
-from synth.models.reply import read_replies
+from synth.models.local.vllm_local_server import LocalServer
+from synth.models.replies.key_in_parts import without_key
+from synth.models.replies.replayed import SeenReplies
+from synth.models.replies.reply import read_replies
+from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.models.reply_health import CALLS
 from synth.models.server_error import unusable
+from synth.models.servers.chat_request import Post, Received, request_body
+from synth.models.servers.fleet import Fleet
 from synth.models.settings import ModelSettings, api_key
-from synth.models.tool_call_recovery import with_recovered_calls
-from synth.models.vllm_local_server import LocalServer
 from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
 
 T = TypeVar("T")

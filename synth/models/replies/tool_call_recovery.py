@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from synth.models.call_ids import arguments_meaning, identified
-from synth.models.xml_tool_calls import (
+from synth.models.replies.call_ids import arguments_meaning, identified
+from synth.models.replies.xml_tool_calls import (
     CLOSE,
     EXTRA_DATA,
     FUNCTION,

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 
 from synth.models.backoff import Pacing
-from synth.models.bounded_load import chosen
-from synth.models.chat_request import Post, Received, opening_key
-from synth.models.fleet_member import MISPLACED, FleetMember
-from synth.models.http_server import HTTPServer
 from synth.models.server_error import ServerError
+from synth.models.servers.bounded_load import chosen
+from synth.models.servers.chat_request import Post, Received, opening_key
+from synth.models.servers.fleet_member import MISPLACED, FleetMember
+from synth.models.servers.http_server import HTTPServer
 from synth.models.settings import ModelSettings
 
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from synth.boundary import FaultError, guard_async, nobodys_time
-from synth.rollout.env_calls import forwarded
+from synth.rollout.live_envs.env_calls import forwarded
 from synth.schemas.environment import Env, EnvSpec, Snapshot
 from synth.schemas.outcome import Fault
 

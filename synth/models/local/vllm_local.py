@@ -8,11 +8,11 @@ name its interpreter.
 import os
 from pathlib import Path
 
-from synth.models.http_chat import open_vllm
-from synth.models.server_chat import ServerChat
+from synth.models.local.vllm_local_server import shared_server
+from synth.models.servers.http_chat import open_vllm
+from synth.models.servers.server_chat import ServerChat
+from synth.models.servers.vllm_scoring import VLLMScoring
 from synth.models.settings import ModelSettings
-from synth.models.vllm_local_server import shared_server
-from synth.models.vllm_scoring import VLLMScoring
 from synth.schemas.errors import ConfigError
 
 OURS = ("--host", "--port", "--model", "--served-model-name", "--api-key", "--uds")
@@ -32,17 +32,20 @@ def flags(settings: ModelSettings) -> list[str]:
             "base_url, api_key_env: engine vllm_local starts its own server; remove them, or "
             "choose `engine: vllm`"
         )
+
     if settings.python is None:
         raise ConfigError(
             "python: engine vllm_local needs the interpreter of vLLM's environment, such as "
             "/opt/vllm/bin/python"
         )
+
     python = Path(settings.python).expanduser()
     if python.is_dir() or not os.access(python, os.X_OK):
         raise ConfigError(
             f"python: {settings.python} is no interpreter; name that of vLLM's environment, such "
             "as /opt/vllm/bin/python"
         )
+
     named = {flag.partition("=")[0] for flag in settings.server_args}
     for taken in sorted(named & set(OURS)):
         raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
@@ -54,6 +57,7 @@ def open_model(settings: ModelSettings) -> ServerChat:
     is started again. Raises `ConfigError`; a call `SynthError` where the server cannot be had.
     """
     server = shared_server(settings, flags(settings))
+
     client = open_vllm(server.reached_by(settings), server)
     server.users += 1
     return client

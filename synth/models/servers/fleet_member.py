@@ -8,13 +8,13 @@ import math
 from collections.abc import Coroutine
 from typing import Any
 
-from synth.models.adaptive_limit import AdaptiveLimit
 from synth.models.backoff import Pacing
-from synth.models.chat_request import Post, Received
-from synth.models.circuit import Circuit
-from synth.models.http_server import HTTPServer
-from synth.models.model_card import queue, weights_id
 from synth.models.server_error import ServerError
+from synth.models.servers.adaptive_limit import AdaptiveLimit
+from synth.models.servers.chat_request import Post, Received
+from synth.models.servers.circuit import Circuit
+from synth.models.servers.http_server import HTTPServer
+from synth.models.servers.model_card import queue, weights_id
 from synth.models.settings import ModelSettings
 
 MISPLACED = frozenset({401, 403, 404})
@@ -25,7 +25,7 @@ MEASURED_EVERY_S = 5.0
 holds on connections that stay.
 """
 PROBE_TIMEOUT_S = 10.0
-_LOG = logging.getLogger("synth.models.fleet")
+_LOG = logging.getLogger(__name__)
 
 
 class FleetMember:

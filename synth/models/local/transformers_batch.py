@@ -5,8 +5,8 @@ tokens. Padding and batching change a text's logits by rounding only.
 from collections.abc import Iterable
 from typing import Any
 
-from synth.models.transformers_draws import DrawnText
-from synth.models.transformers_model import LocalModel
+from synth.models.local.transformers_draws import DrawnText
+from synth.models.local.transformers_model import LocalModel
 from synth.schemas.model import ModelError
 
 PREFILL_TOKENS = 16384
@@ -29,6 +29,7 @@ class Batch:
         """
         from transformers.cache_utils import DynamicCache, DynamicLayer
 
+        # a kind of its own (a sliding window, a recurrent state) is more than keys and values
         return type(self.cache) is DynamicCache and all(
             type(layer) is DynamicLayer for layer in self.cache.layers
         )
@@ -51,6 +52,7 @@ def advanced(model: LocalModel, batch: Batch | None, fresh: list[DrawnText]) -> 
         if len(going) < len(batch.rows):
             _leave(batch, going)
 
+        # the token that was drawn last is the only column that the cache does not hold yet
         rows, mask = batch.rows, batch.mask
         mask = torch.cat([mask, mask.new_ones((len(rows), 1))], 1)
         ids = torch.tensor([[row.tokens[-1]] for row in rows])
@@ -59,6 +61,8 @@ def advanced(model: LocalModel, batch: Batch | None, fresh: list[DrawnText]) -> 
 
 def _forward(model: LocalModel, ids: Any, mask: Any, cache: Any | None) -> Any:
     """The model's output for the last columns of `mask`, of which `ids` are the tokens."""
+
+    # padding stands on the left, and takes up no position
     positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
     return model.weights(
         input_ids=ids,
@@ -83,6 +87,7 @@ def _read(model: LocalModel, rows: list[DrawnText]) -> Batch:
         mask[i, width - len(row.prompt) :] = 1
 
     output = _forward(model, ids, mask, None)
+
     if output.get("past_key_values") is None:
         raise ModelError(
             f"model {model.name}: it keeps no key-value cache, which engine transformers needs; "
@@ -100,6 +105,7 @@ def _leave(batch: Batch, going: list[int]) -> None:
     # all kinds of layers have it, and it takes fewer rows too
     batch.cache.reorder_cache(torch.tensor(going))
 
+    # the row that was the widest may have left
     unused = int(batch.mask.any(0).long().argmax())
     if unused and batch.mergeable():
         for layer in batch.cache.layers:
@@ -120,10 +126,12 @@ def _merged(batch: Batch | None, fresh: Batch) -> Batch:
     for layer, other in zip(batch.cache.layers, fresh.cache.layers, strict=True):
         for name in ("keys", "values"):
             both = [getattr(layer, name), getattr(other, name)]
+            # [rows, heads, width, size]: the last but one is what differs
             padded = [pad(part, (0, 0, width - part.shape[-2], 0)) for part in both]
             setattr(layer, name, torch.cat(padded))
 
     masks = [pad(part.mask, (width - part.mask.shape[1], 0)) for part in (batch, fresh)]
+
     batch.rows += fresh.rows
     batch.mask, batch.logits = torch.cat(masks), torch.cat([batch.logits, fresh.logits])
     return batch
@@ -134,9 +142,11 @@ def within_prefill(waiting: Iterable[DrawnText], room: int) -> int:
     and `PREFILL_TOKENS` at most.
     """
     count = width = 0
+
     for continuation in waiting:
         width = max(width, len(continuation.prompt))
         if count >= room or (count and (count + 1) * width > PREFILL_TOKENS):
             break
         count += 1
+
     return count

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from synth.models.backoff import Pacing
-from synth.models.fleet import Fleet
-from synth.models.http_server import HTTPServer
-from synth.models.server_chat import ServerChat
+from synth.models.local.vllm_local_server import LocalServer
+from synth.models.servers.fleet import Fleet
+from synth.models.servers.http_server import HTTPServer
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import OPENAI_URL, ModelSettings
-from synth.models.vllm_local_server import LocalServer
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Messages
 

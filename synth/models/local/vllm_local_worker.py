@@ -15,8 +15,10 @@ import time
 def watch(parent: int, command: list[str]) -> int:
     """The server's exit code. Kills the group, itself too, where the parent is another one."""
     server = subprocess.Popen(command)
+
     while server.poll() is None and os.getppid() == parent:
         time.sleep(0.2)
+
     if os.getppid() != parent:
         os.killpg(0, signal.SIGKILL)
     return int(server.returncode)

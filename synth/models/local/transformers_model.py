@@ -38,6 +38,7 @@ class LocalModel:
         self.weights_id = weights_id
 
         text = weights.config.get_text_config()
+
         self.context: int = (
             getattr(text, "max_position_embeddings", None) or tokenizer.model_max_length
         )
@@ -61,10 +62,12 @@ class LocalModel:
 
         Raises `ModelError`.
         """
+
         text, blocks = self._text(messages, tools, {"return_assistant_tokens_mask": True})
         tokens = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
 
         offsets = tokens["offset_mapping"]
+
         starts = {start: i for i, (start, _) in reversed(list(enumerate(offsets)))}
         stops = {stop: i + 1 for i, (_, stop) in enumerate(offsets)}
 
@@ -115,6 +118,7 @@ def _as_templates_expect(message: Message) -> Message:
             for call in message["tool_calls"]
             for function in [call["function"]]
         ]
+
     return shown
 
 
@@ -126,6 +130,7 @@ class ModelThreads:
     def __init__(
         self, settings: ModelSettings, load: Callable[[ModelSettings], LocalModel]
     ) -> None:
+        # each of one thread: neither tokenizers nor decoding are safe to share
         self._rendering = ThreadPoolExecutor(1, "transformers-template")
         self._computing = ThreadPoolExecutor(1, "transformers")
         self.model = Once(lambda: self.computed(load, settings))
@@ -184,6 +189,7 @@ def load(settings: ModelSettings) -> LocalModel:
 
     name = settings.model
     place = str(Path(name).expanduser()) if name.startswith("~") else name
+
     tokenizer, weights = guard(
         f"model {name}: transformers cannot load it",
         lambda: (
@@ -204,8 +210,11 @@ def _weights_id(place: Path, weights: Any) -> str:
         return getattr(weights.config, "_commit_hash", None) or str(place)
 
     digest = blake2b(digest_size=12)
+
+    # names count too: the same shards in another order are other weights
     for path in sorted([*place.glob("*.safetensors"), *place.glob("*.bin")]):
         digest.update(path.name.encode())
         with path.open("rb") as file:
             file_digest(file, lambda: digest)
+
     return digest.hexdigest()

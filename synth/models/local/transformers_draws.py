@@ -8,7 +8,7 @@ from asyncio import Future
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synth.models.transformers_model import LocalModel
+from synth.models.local.transformers_model import LocalModel
 from synth.schemas.model import ModelError, Sampling
 
 PROCESSORS = {
@@ -58,6 +58,7 @@ class DrawnText:
         self._processors = processors(self._chosen)
 
         self._generator = torch.Generator()
+
         if sampling.seed is None:
             self._generator.seed()
         else:
@@ -74,6 +75,8 @@ class DrawnText:
 
         looks_back = self._chosen["repetition_penalty"] != 1
         seen = [[*self.prompt, *self.tokens]] if looks_back else [[]]
+
+        # a batch of one row: the processors take what stands before, and logits
         warped = self._processors(torch.tensor(seen, dtype=torch.long), logits[None].clone())[0]
 
         token = int(
@@ -93,6 +96,8 @@ class DrawnText:
         ended, full = token in self._model.ends, len(self.tokens) == self._most
         if not (ended or full or self._stop):
             return
+
+        # a string that ends may span tokens, so that all of them are decoded
         text = str(
             self._model.tokenizer.decode(
                 self.tokens[:-1] if ended else self.tokens,
@@ -110,7 +115,9 @@ class DrawnText:
 def chosen(defaults: Mapping[str, Any], sampling: Sampling) -> dict[str, Any]:
     """What is drawn with, by name: as asked for, else as the model's own settings have it."""
     asked = {"temperature": sampling.temperature, "top_p": sampling.top_p, **sampling.extra}
+
     given = {**defaults, **{name: value for name, value in asked.items() if value is not None}}
+
     return {
         name: type(neutral)(given.get(name, neutral)) for name, (_, neutral) in PROCESSORS.items()
     }
