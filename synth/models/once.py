@@ -20,5 +20,5 @@ class Once(Generic[T]):
         if finding is None or (
             finding.done() and (finding.cancelled() or finding.exception() is not None)
         ):
-            finding = self._finding = asyncio.get_running_loop().create_task(self._find())
+            finding = self._finding = asyncio.create_task(self._find())
         return await asyncio.shield(finding)

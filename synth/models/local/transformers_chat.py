@@ -15,7 +15,7 @@ from synth.boundary import FaultError, guard_async
 from synth.models.broken_calls import SENT_AS_TEXT, has_broken_calls
 from synth.models.local.transformers_batch import Batch, advanced, within_prefill
 from synth.models.local.transformers_draws import PROCESSORS, DrawnText
-from synth.models.local.transformers_model import LocalModel, ModelThreads, check_local, load
+from synth.models.local.transformers_model import LocalModel, ModelThread, check_local, load
 from synth.models.replies.call_ids import MISSING
 from synth.models.replies.tool_call_recovery import RECOVERED, with_recovered_calls
 from synth.models.replies.xml_tool_calls import XML
@@ -30,8 +30,8 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class TransformersChat:
-    """A `ChatModel` on two threads of its own: one renders and tokenizes, one loads and decodes.
-    The event loop only waits.
+    """A `ChatModel` on a thread of its own, which loads, renders, and decodes one token of all
+    calls at a time. The event loop only waits.
 
     At most `max_in_flight` continuations are decoded at a time; who comes later waits. With a seed
     a call's tokens are the same whoever shares its batch, up to ties within rounding.
@@ -39,7 +39,7 @@ class TransformersChat:
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        self._threads = ModelThreads(settings, load)
+        self._thread = ModelThread(settings, load)
         self._waiting: deque[DrawnText] = deque()
         self._under_way: list[DrawnText] = []
         self._decoding: asyncio.Task[None] | None = None
@@ -57,25 +57,25 @@ class TransformersChat:
         """
         check_extra(sampling.extra)
 
-        model = await self._threads.model()
+        model = await self._thread.model()
 
         # what the flow says of the template comes last, and wins
         also = sampling.extra.get(TEMPLATE_KWARGS) or {}
         variables = {"add_generation_prompt": True, **also}
-        prompt = await self._threads.rendered(model.rendered, messages, tools, **variables)
+        prompt = await self._thread.run(model.rendered, messages, tools, **variables)
 
         drawn = DrawnText(model, prompt, sampling)
         self._waiting.append(drawn)
 
         if self._decoding is None or self._decoding.done():
-            self._decoding = asyncio.get_running_loop().create_task(self._decode(model))
+            self._decoding = asyncio.create_task(self._decode(model))
 
         return self._completion(model, drawn, await drawn.done, messages, tools)
 
     async def close(self) -> None:
-        """Ends both threads; what is still being decoded is abandoned."""
+        """Ends the thread; what is still being decoded is abandoned."""
         self._lose("it was closed")
-        await self._threads.close()
+        await self._thread.close()
 
     async def _decode(self, model: LocalModel) -> None:
         """Decodes until nobody waits and all are finished; who waits joins between two tokens."""
@@ -100,7 +100,7 @@ class TransformersChat:
 
             self._under_way += fresh
 
-            step = partial(self._threads.computed, advanced, model, batch, fresh)
+            step = partial(self._thread.run, advanced, model, batch, fresh)
             try:
                 batch = await guard_async(Fault.MODEL, "decoding", step, None)
             except FaultError as error:

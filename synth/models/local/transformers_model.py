@@ -122,33 +122,25 @@ def _as_templates_expect(message: Message) -> Message:
     return shown
 
 
-class ModelThreads:
-    """A model on two threads of its own: one renders and tokenizes, one loads and computes.
-    `model()` gives it, loaded when it is first asked for.
+class ModelThread:
+    """A model on a thread of its own, which does one thing after the other: tokenizers and caches
+    are not safe to share. `model()` gives it, loaded when it is first asked for.
     """
 
     def __init__(
         self, settings: ModelSettings, load: Callable[[ModelSettings], LocalModel]
     ) -> None:
-        # each of one thread: neither tokenizers nor decoding are safe to share
-        self._rendering = ThreadPoolExecutor(1, "transformers-template")
-        self._computing = ThreadPoolExecutor(1, "transformers")
-        self.model = Once(lambda: self.computed(load, settings))
+        self._thread = ThreadPoolExecutor(1, "transformers")
+        self.model = Once(lambda: self.run(load, settings))
 
-    async def rendered(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """What a function gives on the thread that renders."""
+    async def run(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What a function gives on the thread."""
         call = partial(function, *args, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._rendering, call)
-
-    async def computed(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """What a function gives on the thread that loads and computes."""
-        call = partial(function, *args, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._computing, call)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     async def close(self) -> None:
-        """Ends both threads; what is being computed is finished first."""
-        for thread in (self._rendering, self._computing):
-            await asyncio.to_thread(thread.shutdown, cancel_futures=True)
+        """Ends the thread; what is being computed is finished first."""
+        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
 
 def check_local(settings: ModelSettings) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.models.assistant_turns import TOO_LONG, AssistantTurns, assistant_turns, known_template
-from synth.models.local.transformers_model import LocalModel, ModelThreads, check_local, load
+from synth.models.local.transformers_model import LocalModel, ModelThread, check_local, load
 from synth.models.local.transformers_ranks import ranks_and_logprobs
 from synth.models.once import Once
 from synth.models.settings import ModelSettings
@@ -20,7 +20,7 @@ the last hidden state.
 
 
 class TransformersScoring:
-    """A `ScoringModel` on two threads of its own; one chat is scored at a time, on all cores.
+    """A `ScoringModel` on a thread of its own; one chat is scored at a time, on all cores.
 
     Which tokens are scored is the same as with vLLM (assistant_turns). Where the template renders
     earlier turns otherwise once later ones follow, its `{% generation %}` blocks say it, one per
@@ -28,19 +28,19 @@ class TransformersScoring:
     """
 
     def __init__(self, settings: ModelSettings) -> None:
-        self._threads = ModelThreads(settings, _loaded)
+        self._thread = ModelThread(settings, _loaded)
         self._template = Once(lambda: known_template(self._tokenized))
-        self.close = self._threads.close
+        self.close = self._thread.close
 
     async def score(self, messages: Messages, tools: ToolSchemas) -> Scored:
         """The assistant turns' tokens in order. Raises `ModelError`."""
-        model, template = await self._threads.model(), await self._template()
+        model, template = await self._thread.model(), await self._template()
         turns = await assistant_turns(self._tokenized, template, messages, tools, self._marked)
 
         if turns.unknown is None and len(turns.tokens) > model.context:
             turns = replace(turns, spans=(), unknown=TOO_LONG)
 
-        scores = await self._threads.computed(token_scores, model, turns)
+        scores = await self._thread.run(token_scores, model, turns)
 
         words = {score.token_id: model.tokenizer.decode([score.token_id]) for score in scores}
         return turns.scored(scores, [words[score.token_id] for score in scores], model.weights_id)
@@ -48,12 +48,12 @@ class TransformersScoring:
     async def _tokenized(
         self, messages: Messages, tools: ToolSchemas, answer: bool
     ) -> tuple[TokenId, ...]:
-        model = await self._threads.model()
+        model = await self._thread.model()
         rendered = model.rendered
-        return await self._threads.rendered(rendered, messages, tools, add_generation_prompt=answer)
+        return await self._thread.run(rendered, messages, tools, add_generation_prompt=answer)
 
     async def _marked(self, messages: Messages, tools: ToolSchemas) -> list[tuple[int, int]]:
-        return await self._threads.rendered((await self._threads.model()).marked, messages, tools)
+        return await self._thread.run((await self._thread.model()).marked, messages, tools)
 
 
 def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, ...]:

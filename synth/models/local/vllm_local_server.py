@@ -95,7 +95,7 @@ class LocalServer:
     async def _up(self) -> "asyncio.Task[None]":
         """Waits until it is healthy. Raises what ended it."""
         if self._supervising is None:
-            self._supervising = asyncio.get_running_loop().create_task(self._supervised())
+            self._supervising = asyncio.create_task(self._supervised())
             self._supervising.add_done_callback(lambda task: self._settled.set())
 
         await self._settled.wait()
@@ -149,11 +149,8 @@ class LocalServer:
 
             self._settled.clear()
             _LOG.warning(
-                "vLLM has ended with code %s (log: %s); %s of %s restarts left",
-                code,
-                self._log,
-                RESTARTS - start,
-                RESTARTS,
+                f"vLLM has ended with code {code} (log: {self._log}); {RESTARTS - start} of "
+                f"{RESTARTS} restarts left"
             )
 
         raise SynthError(f"vLLM: it has died {RESTARTS + 1} times; its log says why: {self._log}")
@@ -161,7 +158,7 @@ class LocalServer:
     async def _started(self, worker: asyncio.subprocess.Process) -> None:
         """Waits for health. Raises `ConfigError`."""
         began = said = time.monotonic()
-        _LOG.warning("vLLM starts, which takes one to some minutes (log: %s)", self._log)
+        _LOG.warning(f"vLLM starts, which takes one to some minutes (log: {self._log})")
 
         while not await self._healthy():
             now = time.monotonic()
@@ -179,10 +176,10 @@ class LocalServer:
 
             if now - said > SAID_EVERY_S:
                 said = now
-                _LOG.warning("vLLM is still starting after %.0f s", now - began)
+                _LOG.warning(f"vLLM is still starting after {now - began:.0f} s")
 
             await asyncio.sleep(0.25)
-        _LOG.warning("vLLM answers after %.0f s", time.monotonic() - began)
+        _LOG.warning(f"vLLM answers after {time.monotonic() - began:.0f} s")
 
     async def _healthy(self) -> bool:
         try:

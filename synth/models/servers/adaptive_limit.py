@@ -104,19 +104,14 @@ class AdaptiveLimit:
     def _tell(self, share: float, sign: str) -> None:
         if self._in_vain == IN_VAIN:
             _LOG.warning(
-                "%s: calls run into timeout_s one at a time as well; raise it, or see whether the "
-                "server hangs",
-                self._where,
+                f"{self._where}: calls run into timeout_s one at a time as well; raise it, or see "
+                "whether the server hangs"
             )
         if self.limit < self.most / 2 and not self._said:
             self._said = True
             _LOG.warning(
-                "%s: %d calls at a time for now, instead of %d: %.0f %% of them %s",
-                self._where,
-                self.limit,
-                self.most,
-                100 * share,
-                sign,
+                f"{self._where}: {self.limit} calls at a time for now, instead of {self.most}: "
+                f"{100 * share:.0f} % of them {sign}"
             )
         elif self.limit == self.most:
             self._said = False

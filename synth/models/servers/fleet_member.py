@@ -74,7 +74,7 @@ class FleetMember:
             self.in_flight -= 1
         self.limit.answered(self._clock() - began)
         if self.circuit.open:
-            _LOG.warning("%s is well again", self.server.where())
+            _LOG.warning(f"{self.server.where()} is well again")
         self.circuit.answered()
         self._has_answered = True
         holds_from = min(began, max(began - MEASURED_EVERY_S, self._connected_at))
@@ -98,11 +98,10 @@ class FleetMember:
         if self.circuit.failed(at_once=misplaced or absent):
             self._told_at, self._shows_queue = -math.inf, True
             if not alone:
-                _LOG.warning("%s; it is left out until it is well again", error)
+                _LOG.warning(f"{error}; it is left out until it is well again")
             elif self._has_answered:
-                _LOG.warning(
-                    "%s; calls wait for it, each up to %g s", error, self._settings.total_timeout_s
-                )
+                most_s = self._settings.total_timeout_s
+                _LOG.warning(f"{error}; calls wait for it, each up to {most_s:g} s")
 
     def probe_where_due(self) -> None:
         """Looks in the background whether a server that is left out is well again."""
@@ -156,7 +155,7 @@ class FleetMember:
         except ServerError:
             return
         self.circuit.probed_well()
-        _LOG.warning("%s is well again", self.server.where())
+        _LOG.warning(f"{self.server.where()} is well again")
 
     async def _measured(self) -> None:
         """Asks again what the server serves, and reads its queue, where it shows one."""
@@ -189,7 +188,7 @@ class FleetMember:
             raise
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
