@@ -122,7 +122,6 @@ async def assistant_turns(
     tokens of the whole: then the model saw these tokens and wrote those. Where it does not, they
     are the blocks that the template has `marked`, one for each turn; else none are given.
     """
-
     whole = await tokenize(messages, tools, False)
     found = AssistantTurns(template.template_hash, whole)
 

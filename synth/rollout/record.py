@@ -96,7 +96,6 @@ class Record:
         error: FaultError | None = None,
     ) -> Trajectory:
         """The attempt as a ledger holds it."""
-
         start = work.start
         fault = error.fault if error is not None else None
         check = self.check if error is None else None

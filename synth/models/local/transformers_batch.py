@@ -61,7 +61,6 @@ def advanced(model: LocalModel, batch: Batch | None, fresh: list[DrawnText]) -> 
 
 def _forward(model: LocalModel, ids: Any, mask: Any, cache: Any | None) -> Any:
     """The model's output for the last columns of `mask`, of which `ids` are the tokens."""
-
     # padding stands on the left, and takes up no position
     positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
     return model.weights(

@@ -179,7 +179,6 @@ def split_thought(text: str, *, opened: bool) -> tuple[str | None, str | None]:
     """(thought, content) of a reply; `opened`: the template itself has opened the thinking. A
     thought that is cut off has no content.
     """
-
     if not (opened or text.lstrip().startswith(_OPEN)):
         return None, text
 

@@ -92,7 +92,6 @@ class DrawnText:
 
     def _judge(self, token: int) -> None:
         """Whether it ends here: at a token that ends, a string that ends, or its length."""
-
         ended, full = token in self._model.ends, len(self.tokens) == self._most
         if not (ended or full or self._stop):
             return

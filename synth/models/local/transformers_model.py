@@ -62,7 +62,6 @@ class LocalModel:
 
         Raises `ModelError`.
         """
-
         text, blocks = self._text(messages, tools, {"return_assistant_tokens_mask": True})
         tokens = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
 
@@ -108,7 +107,6 @@ def _as_templates_expect(message: Message) -> Message:
     """Arguments as objects (a string would be quoted once more by `tojson`), no nulls: what vLLM
     does before it renders.
     """
-
     shown = {key: value for key, value in message.items() if value is not None}
     shown["content"] = message.get("content") or ""
 

@@ -8,6 +8,7 @@ whose JSON is broken becomes a call with a `parse_error`.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -96,7 +97,6 @@ def recover_tool_calls(text: str, tools: ToolSchemas = ()) -> FoundCalls:
 
 def _together(found: Sequence[FoundCalls], text: str) -> FoundCalls:
     """What was found in the parts of a text, and the text that is left."""
-
     calls = tuple(call for one in found for call in one.calls)
     mended = dict.fromkeys(repair for one in found for repair in one.repairs)
     return FoundCalls(calls, text, tuple({RECOVERED: None, **mended}) if calls else ())
@@ -112,19 +112,22 @@ def with_recovered_calls(
     inside are taken only where there are none outside, since a model may weigh a call that it then
     does not make. `raw` keeps what was received; content that consisted of calls only becomes None.
     """
-
     content, thought = completion.content or "", completion.thought or ""
     if not (_OPENED.search(content) or _OPENED.search(thought)):
         return completion
     known, why = completion.tool_calls, BESIDE
 
     found = _outside_thinking(content, tools)
-    content, calls = found.text, list(found.calls)
+    content, calls = found.text, list[ToolCall]()
 
-    for call in known:  # each accounts for one of the same name and the same arguments
-        same = (other for other in calls if _meaning(other) == _meaning(call))
-        if (other := next(same, None)) is not None:
-            calls.remove(other)
+    # each call that the server found accounts for one of the same name and the same arguments
+    left = Counter(map(_meaning, known))
+    for call in found.calls:
+        meaning = _meaning(call)
+        if left[meaning] > 0:
+            left[meaning] -= 1
+        else:
+            calls.append(call)
 
     if not (known or calls):
         why = IN_THINKING

@@ -73,7 +73,6 @@ def _closed(members: list[FleetMember]) -> list[FleetMember]:
 
 def _chosen(post: Post, left: list[FleetMember]) -> FleetMember:
     """The one that the conversation prefers of those that are well and have not failed it."""
-
     closed = _closed(left)
     pool = [member for member in closed if member.server.url not in post.failed_at] or closed
     if len(pool) == 1:

@@ -79,7 +79,6 @@ class ServerChat:
         """`n` replies to one request, whose prompt the server reads once; the usage of all stands
         at the first.
         """
-
         also = self._also if n == 1 else {**self._also, "n": n}
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
@@ -143,7 +142,6 @@ class ServerChat:
         """The reply as its reader gets it; texts are searched for the key whenever parts were put
         together.
         """
-
         if received.weights_id is not None:
             reply = replace(reply, weights_id=received.weights_id)
         reply = without_key(reply, self._remover, taken_out=received.key_removed)
