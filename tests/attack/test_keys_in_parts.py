@@ -122,9 +122,7 @@ def test_an_answer_that_is_no_reply_is_read_without_the_key() -> None:
         model = open_vllm(
             ModelSettings(engine="vllm", base_url=url, model="m", api_key_env="MY_KEY")
         )
-        found = await model.request(
-            Post("/completions", b"{}", []), lambda received, latency_ms: received.body
-        )
+        found = await model.request(Post("/completions", b"{}", []), lambda received: received.body)
         await model.close()
         return found
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from synth.models.replies.call_ids import identified
 from synth.models.replies.replayed import SeenReplies
@@ -48,7 +47,6 @@ def read_replies(
     *,
     n: int = 1,
     price: Price | None = None,
-    latency_ms: float | None = None,
     seen: SeenReplies | None = None,
 ) -> list[Completion]:
     """The `n` choices of a response as completions; the usage of the whole request stands at the
@@ -64,29 +62,22 @@ def read_replies(
     """
     try:
         try:
-            response, replies = _read(body, messages, n, ())
+            response, replies = _read(body, messages, n, price, ())
         except (msgspec.MsgspecError, UnicodeDecodeError):
             if b"\\ud" not in body.lower():
                 raise
             body = valid_text(json.dumps(read_once(body), ensure_ascii=False)).encode()
-            response, replies = _read(body, messages, n, (SURROGATES,))
+            response, replies = _read(body, messages, n, price, (SURROGATES,))
 
         if seen is not None and seen.replayed(response.id, body, messages):
             raise ValueError("it is the reply that another conversation got")
-
-        usage = _usage(response.usage, price)
+        return replies
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise unusable(body, str(error)) from error
 
-    usages = [usage, *[Usage()] * (n - 1)]
-    return [
-        replace(reply, usage=used, latency_ms=latency_ms)
-        for reply, used in zip(replies, usages, strict=True)
-    ]
-
 
 def _read(
-    body: bytes, messages: Messages, n: int, repairs: Sequence[str]
+    body: bytes, messages: Messages, n: int, price: Price | None, repairs: Sequence[str]
 ) -> tuple[SentResponse, list[Completion]]:
     """The response, and its choices in order. Raises `ValueError` or what a decoder raises."""
     response = _RESPONSE.decode(body)
@@ -103,14 +94,15 @@ def _read(
     texts = n + sum(choice.logprobs is not None for choice in choices)
     check_said_once(body, n, texts, sum(len(message.calls()) for message in found))
 
+    usage, replies = _usage(response.usage, price), list[Completion]()
     tokens = response.usage.completion_tokens if response.usage is not None else None
     for choice, message in zip(choices, found, strict=True):
         why = why_a_fault(choice, message, tokens)
         if why is not None:
             raise ValueError(why)
-
-    pairs = zip(choices, found, strict=True)
-    return response, [_completion(response, *pair, messages, repairs) for pair in pairs]
+        used = Usage() if replies else usage
+        replies.append(_completion(response, choice, message, messages, used, repairs))
+    return response, replies
 
 
 def _in_order(choices: list[SentChoice], n: int) -> list[SentChoice]:
@@ -153,9 +145,10 @@ def _completion(
     choice: SentChoice,
     message: SentMessage,
     messages: Messages,
+    usage: Usage,
     repairs: Sequence[str],
 ) -> Completion:
-    """One choice as a completion, but for its usage and latency."""
+    """One choice as a completion, but for its latency."""
     content, sent = message.text(), message.tool_calls or message.calls()
     calls, ids_mended = identified((call.received() for call in sent), messages)
 
@@ -182,6 +175,7 @@ def _completion(
         thought=message.thought,
         tool_calls=calls,
         finish_reason=choice.finish_reason,
+        usage=usage,
         model=response.model,
         weights_id=response.system_fingerprint,
         prompt_token_ids=(prompt_ids or None) if messages else prompt_ids,

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-_ONCE = ("choices", "usage", "error")
-_PER_CHOICE = ("message", "role", "finish_reason", "tool_calls", "token_ids")
-_PER_TEXT = ("content", "refusal")
-_PER_CALL = ("function", "name", "arguments")
+_ONCE = (b"choices", b"usage", b"error")
+_PER_CHOICE = (b"message", b"role", b"finish_reason", b"tool_calls", b"token_ids")
+_PER_TEXT = (b"content", b"refusal")
+_PER_CALL = (b"function", b"name", b"arguments")
 _NAMES = frozenset((*_ONCE, *_PER_CHOICE, *_PER_TEXT, *_PER_CALL))
-_FIELD = re.compile(rf'"({"|".join(sorted(_NAMES))})"\s*:'.encode())
+_FIELD = re.compile(rb'"(%s)"\s*:' % b"|".join(sorted(_NAMES)))
 _ESCAPED_NAME = re.compile(rb"\\u00(?:5[fF]|6[1-9a-fA-F]|7[0-9aA])")
 """A small letter or an underscore that is written as an escape, as no serialiser does."""
 
@@ -31,7 +31,7 @@ def check_said_once(body: bytes, choices: int, texts: int, calls: int) -> None:
         | dict.fromkeys(_PER_CALL, calls)
     )
     found = Counter(_FIELD.findall(body))
-    too_many = any(count > most[name.decode()] for name, count in found.items())
+    too_many = any(count > most[name] for name, count in found.items())
     if too_many or _ESCAPED_NAME.search(body) is not None:
         read_once(body)
 
@@ -46,7 +46,7 @@ def read_once(body: bytes) -> Any:
 def _checked(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found and name in _NAMES:
+        if name in found and name.encode(errors="replace") in _NAMES:
             raise ValueError(f"its field {name!r} stands twice in one object")
         found[name] = value
     return found

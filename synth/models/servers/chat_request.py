@@ -27,12 +27,13 @@ class Post(msgspec.Struct):
 
 class Received(msgspec.Struct, frozen=True):
     """The body of an answer, and the weights behind it where the transport knows them better than
-    the answer; whether a key was taken out of the body.
+    the answer; whether a key was taken out of the body, and how long the answer took.
     """
 
     body: bytes
     weights_id: str | None = None
     key_removed: bool = False
+    latency_ms: float = 0.0
 
 
 def request_body(
@@ -48,14 +49,14 @@ def request_body(
     Raises `ServerError` for text that is no UTF-8.
     """
     asked = {
-        "tools": tools,
+        "tools": tools or None,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "max_tokens": sampling.max_tokens,
         "seed": sampling.seed,
-        "stop": sampling.stop,
+        "stop": sampling.stop or None,
     }
-    given = {name: value for name, value in asked.items() if value not in (None, (), [])}
+    given = {name: value for name, value in asked.items() if value is not None}
     body = {"model": model, "messages": messages, **(also or {}), **given, **sampling.extra}
     return encoded(model, body)
 

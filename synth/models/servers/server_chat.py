@@ -82,15 +82,9 @@ class ServerChat:
         also = self._also if n == 1 else {**self._also, "n": n}
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
-        def read(received: Received, latency_ms: float) -> tuple[Completion, ...]:
-            replies = read_replies(
-                received.body,
-                messages,
-                n=n,
-                price=self._settings.price,
-                latency_ms=latency_ms,
-                seen=self._seen,
-            )
+        def read(received: Received) -> tuple[Completion, ...]:
+            price = self._settings.price
+            replies = read_replies(received.body, messages, n=n, price=price, seen=self._seen)
 
             finished = tuple(self._finished(reply, received, messages, tools) for reply in replies)
             for reply in finished if tools else ():
@@ -100,9 +94,9 @@ class ServerChat:
 
         return await self.request(Post("/chat/completions", body, messages), read)
 
-    async def request(self, post: Post, read: Callable[[Received, float], T]) -> T:
-        """What `read` makes of the answer without the key (with its latency in ms); one that it
-        refuses by a `ServerError` is asked for again.
+    async def request(self, post: Post, read: Callable[[Received], T]) -> T:
+        """What `read` makes of the answer without the key; one that it refuses by a `ServerError`
+        is asked for again.
         """
         pacing, waited_s = self._pacing, 0.0
 
@@ -116,9 +110,14 @@ class ServerChat:
 
             latency_s = pacing.clock() - began - (lagged_s() - lagged)
             body = self._remover.clean(received.body)
-            if body is not received.body:
-                received = replace(received, body=body, key_removed=True)
-            return read(received, max(latency_s, 0.0) * 1000)
+            return read(
+                Received(
+                    body,
+                    received.weights_id,
+                    key_removed=body is not received.body,
+                    latency_ms=max(latency_s, 0.0) * 1000,
+                )
+            )
 
         async def tried() -> T:
             working = replace(pacing, clock=lambda: pacing.clock() - waited_s)
@@ -133,17 +132,13 @@ class ServerChat:
             await self._process.close()
 
     def _finished(
-        self,
-        reply: Completion,
-        received: Received,
-        messages: Messages,
-        tools: ToolSchemas,
+        self, reply: Completion, received: Received, messages: Messages, tools: ToolSchemas
     ) -> Completion:
         """The reply as its reader gets it; texts are searched for the key whenever parts were put
         together.
         """
-        if received.weights_id is not None:
-            reply = replace(reply, weights_id=received.weights_id)
+        weights_id = received.weights_id or reply.weights_id
+        reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
         reply = without_key(reply, self._remover, taken_out=received.key_removed)
         if not tools:
             return reply

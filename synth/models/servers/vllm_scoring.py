@@ -127,7 +127,7 @@ class VLLMScoring:
         """
         answer = f"model {self._chat.name}: the answer of {post.path}"
 
-        def read(received: Received, latency_ms: float) -> tuple[T, str | None]:
+        def read(received: Received) -> tuple[T, str | None]:
             found = decoded(received.body, kind, answer)
             why = wrong(found)
             if why is not None:
