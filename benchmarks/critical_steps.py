@@ -194,7 +194,6 @@ async def _further(
                 journal,
                 {},
                 live_episodes=64,
-                may_start=lambda: True,
                 finished=finished,
             )
         finally:

@@ -87,8 +87,6 @@ async def rolled_out(
             journal,
             {},
             live_episodes=len(works),
-            may_start=lambda: True,
-            finished=lambda _: None,
         )
     journal.close(discard=True)
     await model.close()

@@ -8,12 +8,13 @@ import asyncio
 import statistics
 import sys
 from time import perf_counter, process_time
+from typing import cast
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.registry import ENVS
 from synth.flows.environments import make_tasks, open_env, spec_of
-from synth.rollout.parking import LiveWorlds, ParkedEnv
+from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import Env
 
 EPISODES, LIVE, THINKS_S = 200, 16, 0.05
@@ -43,10 +44,13 @@ def played(world: str, limit: int | None) -> tuple[float, float, int, int]:
         envs = [
             open_env(world, task.env_config)
             if limit is None
-            else ParkedEnv(
-                spec_of(world, {}),
-                lambda task=task: open_env(world, task.env_config),  # type: ignore[misc]
-                worlds,
+            else cast(
+                Env,
+                ParkedEnv(
+                    spec_of(world, {}),
+                    lambda task=task: open_env(world, task.env_config),  # type: ignore[misc]
+                    worlds,
+                ),
             )
             for task in tasks
         ]

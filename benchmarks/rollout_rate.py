@@ -17,7 +17,7 @@ from benchmarks.machine import CpuOfOthers
 from synth.envs.storefront import WORLD
 from synth.ledger.journal import Journal
 from synth.policies.chance import trial_seed
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
@@ -69,8 +69,6 @@ async def rolled_out(works: Sequence[EpisodeSpec], folder: Path) -> list[Traject
         journal,
         {},
         live_episodes=LIVE,
-        may_start=lambda: True,
-        finished=lambda _: None,
     )
     journal.close(discard=True)
     broken = next((t.fault_detail for t in trajectories if t.fault is not None), None)

@@ -49,7 +49,7 @@ def one(method: str, threads: int) -> dict[str, Any]:
 
     import torch
 
-    from synth.models.transformers_ranks import ranks_and_logprobs
+    from synth.models.local.transformers_ranks import ranks_and_logprobs
 
     clock = (
         process_time if threads == 1 else perf_counter

@@ -18,7 +18,7 @@ from synth.envs.sql.language.mutants import mutants
 from synth.envs.sql.solving import MISCONCEPTIONS
 from synth.envs.sql.world import WORLD
 from synth.envs.transcript import play
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task

@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import cast
 
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.audit.latency import percentile
 from synth.envs.textworld import SPEC, WORLD
 from synth.ledger.journal import Journal
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
+from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.slots import run_slots
-from synth.rollout.threads import ThreadedEnv, Threads
-from synth.schemas.environment import AgentTurn
+from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.identity import slot_id
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -77,13 +78,11 @@ async def rolled_out(
     began = perf_counter()
     trajectories = await run_slots(
         works,
-        lambda _: ThreadedEnv(WORLD.open({}), threads),
+        lambda _: cast(Env, ThreadedEnv(WORLD.open({}), threads)),
         None,
         journal,
         {},
         live_episodes=LIVE,
-        may_start=lambda: True,
-        finished=lambda _: None,
     )
     took = perf_counter() - began
     heart.cancel()

@@ -9,6 +9,8 @@ from synth.schemas.trajectory import TokenId, ToolCall, ToolSchema, Usage
 
 Message = dict[str, Any]
 """A chat message in OpenAI's form; `content` may be null, tool-call arguments are JSON strings."""
+Messages = Sequence[Message]
+ToolSchemas = Sequence[ToolSchema]
 
 
 class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -67,7 +69,7 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str: ...
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion: ...
     async def close(self) -> None: ...
 
@@ -104,5 +106,5 @@ class Scored(msgspec.Struct, frozen=True):
 class ScoringModel(Protocol):
     """Anything that gives the probability of a given chat. Raises `ModelError`."""
 
-    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored: ...
+    async def score(self, messages: Messages, tools: ToolSchemas) -> Scored: ...
     async def close(self) -> None: ...

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from synth.filters.rank_surprisal.sources import Interval as Interval
     from synth.filters.rank_surprisal.sources import Ranking as Ranking
     from synth.importers.tally import ImportTally as ImportTally
-    from synth.models.probing.probes import Finding as Finding
+    from synth.models.probing.endpoint import Finding as Finding
     from synth.report.audit_page import audit_page as audit_page
     from synth.rollout.start import BranchPoint as BranchPoint
     from synth.schemas.check import Check as Check
@@ -152,7 +152,7 @@ _WHERE = {
     "synth.exporters.kind": "RowSettings",
     "synth.filters.rank_surprisal.sources": "Interval Ranking",
     "synth.importers.tally": "ImportTally",
-    "synth.models.probing.probes": "Finding",
+    "synth.models.probing.endpoint": "Finding",
     "synth.report.audit_page": "audit_page",
     "synth.rollout.start": "BranchPoint",
     "synth.schemas.check": "Check CheckResult Require RowPredicate SubVerdict ToldFact",

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError, SynthError
@@ -20,6 +20,7 @@ from synth.schemas.model import ModelError
 from synth.schemas.outcome import Fault
 from synth.side_by_side import being_stopped
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 LONGEST = 500
@@ -95,18 +96,21 @@ async def guard_async(
     except BaseException as error:
         if _stops_the_process(error, task):
             raise
-        if task is not None and await _cancelled(task, pending):
+        if await _cancelled(task, pending):
             raise asyncio.CancelledError from error
-        if limit.expired():
-            raise FaultError(
-                Fault.TIMEOUT, _detail(what, f"no answer within {timeout_s or 0:g} s")
-            ) from error
-        raise FaultError(fault, _detail(what, described(error))) from error
+        late = limit.expired()
+        why = f"no answer within {timeout_s or 0:g} s" if late else described(error)
+        raise FaultError(Fault.TIMEOUT if late else fault, _detail(what, why)) from error
     if task is not None and task.cancelling() > pending:
         if await _cancelled(task, pending):
             raise asyncio.CancelledError
         raise FaultError(fault, _detail(what, "it cancelled the task that runs it"))
     return answer
+
+
+async def ran(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """What a function of foreign code gives, for `guard_async`."""
+    return function(*args, **named)
 
 
 @contextlib.contextmanager
@@ -145,12 +149,12 @@ def waits() -> Iterator[Callable[[], float]]:
         _waited_s.reset(outside)
 
 
-async def _cancelled(task: "asyncio.Task[Any]", pending: int) -> bool:
+async def _cancelled(task: "asyncio.Task[Any] | None", pending: int) -> bool:
     """Whether the engine itself, or the limit of a crossing around this one, wants the task
     cancelled; what foreign code did to its own
     task is undone.
     """
-    if task.cancelling() <= pending:
+    if task is None or task.cancelling() <= pending:
         return False
     if being_stopped() or any(limit.expired() for limit in _limits.get()):
         return True
@@ -180,17 +184,14 @@ def imported(what: str, target: str) -> Any:
     module_name, _, attribute = target.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except SyntaxError as error:
-        place = f" ({Path(error.filename).name}:{error.lineno})" if error.filename else ""
-        raise ConfigError(
-            f"{what}: cannot import {module_name}: SyntaxError: {error.msg}{place}"
-        ) from error
-    except ImportError as error:
-        raise ConfigError(
-            f"{what}: cannot import {module_name}: {words(error)}{_placed(error)}"
-        ) from error
     except (Exception, SystemExit) as error:
-        raise ConfigError(f"{what}: cannot import {module_name}: {described(error)}") from error
+        why = described(error)
+        if isinstance(error, SyntaxError):
+            place = f" ({Path(error.filename).name}:{error.lineno})" if error.filename else ""
+            why = f"SyntaxError: {error.msg}{place}"
+        elif isinstance(error, ImportError):
+            why = f"{words(error)}{_placed(error)}"
+        raise ConfigError(f"{what}: cannot import {module_name}: {why}") from error
     try:
         return getattr(module, attribute)
     except AttributeError as error:
@@ -220,12 +221,14 @@ def place_in(frames: Sequence[tuple[FrameType, int]]) -> str | None:
     Foreign is the package that was called first from ours: what it called in turn is no place that
     its author looks at.
     """
-    foreign = [(frame, line) for frame, line in frames if _package(frame) not in _MACHINERY]
-    if not foreign:
-        return None
-    first = _package(foreign[0][0])
-    frame, line = [(frame, line) for frame, line in foreign if _package(frame) == first][-1]
-    return f"{Path(frame.f_code.co_filename).name}:{line} in {frame.f_code.co_name}"
+    first, place = None, None
+    for frame, line in frames:
+        package = _package(frame)
+        first = first or (package if package not in _MACHINERY else None)
+        if package == first:
+            code = frame.f_code
+            place = f"{Path(code.co_filename).name}:{line} in {code.co_name}"
+    return place
 
 
 def _placed(error: BaseException) -> str:
@@ -250,25 +253,17 @@ def _stops_the_process(error: BaseException, task: "asyncio.Task[Any] | None") -
     """Whether an exit or interrupt is the process's own: a signal, or the event loop that is taken
     down.
     """
-    if isinstance(
-        error, GeneratorExit
-    ):  # thrown by `close()` from outside the task, or raised by the world inside it
-        return task is None or task.done() or _running() is not task
+    if isinstance(error, GeneratorExit):
+        # thrown by `close()` from outside the task, or raised by the world inside it
+        try:
+            return task is None or task.done() or asyncio.current_task() is not task
+        except RuntimeError:
+            return True
     if isinstance(error, KeyboardInterrupt):
-        raised_anywhere = signal.getsignal(signal.SIGINT) in (
-            signal.default_int_handler,
-            signal.SIG_IGN,
-            None,
-        )
+        anywhere = (signal.default_int_handler, signal.SIG_IGN, None)
         main = threading.current_thread() is threading.main_thread()
         return main and (
-            raised_anywhere or any(other.cancelling() for other in asyncio.all_tasks())
+            signal.getsignal(signal.SIGINT) in anywhere
+            or any(other.cancelling() for other in asyncio.all_tasks())
         )
     return False
-
-
-def _running() -> "asyncio.Task[Any] | None":
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None

@@ -8,15 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from synth.boundary import FaultError, guard_async
 from synth.schemas.canonical import valid_text
 from synth.schemas.check import CheckResult
-from synth.schemas.environment import AgentTurn, Env, Opening, Response, Snapshot
-from synth.schemas.outcome import Termination
+from synth.schemas.environment import AgentTurn, Env, Opening, Snapshot
+from synth.schemas.outcome import Fault, Termination
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas.trajectory import Observation, SampledBy, Trajectory
 
 Normalise = Callable[[Observation], Observation]
+Pair = tuple[str, Any, Any]
+"""The name of something that a record holds, as it was recorded and as it is now."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -27,19 +31,18 @@ class Difference(msgspec.Struct, frozen=True):
     expected: Any
     found: Any
 
+    def __str__(self) -> str:
+        where = "the opening" if self.turn is None else f"turn {self.turn}"
+        expected, found = _short(self.expected), _short(self.found)
+        return f"{where}: {self.what} recorded as {expected}, now {found}"
+
 
 class DriftError(Exception):
     """The world answered otherwise than the record says: nothing may be built on this state."""
 
-    def __init__(
-        self, turn: int | None, expected: Any, found: Any, what: str = "observations"
-    ) -> None:
-        where = "the opening" if turn is None else f"turn {turn}"
-        super().__init__(f"{where}: {what} recorded as {_short(expected)}, now {_short(found)}")
-        self.turn = turn
-        self.expected = expected
-        self.found = found
-        self.what = what
+    def __init__(self, difference: Difference) -> None:
+        super().__init__(str(difference))
+        self.difference = difference
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -87,10 +90,28 @@ async def branch(
         found, done = _opening_difference(trajectory, await env.reset(task), normalise), 0
     found = found or await _redo(env, trajectory, range(done, turn), normalise)
     if found is not None:
-        raise DriftError(found.turn, found.expected, found.found, found.what)
+        raise DriftError(found)
     return Opening(
         trajectory.system_prompt, trajectory.tools, trajectory.opening, trajectory.opening_state_key
     )
+
+
+async def branched(
+    env: Env, task: Task, trajectory: Trajectory, turn: int, step_timeout_s: float
+) -> Opening:
+    """`branch` across the boundary. Raises `FaultError`, of `drift` where the world answers
+    otherwise than recorded.
+    """
+
+    async def drifting() -> Opening:
+        try:
+            return await branch(env, task, trajectory, turn)
+        except DriftError as error:
+            where = f"branch from {trajectory.trajectory_id}"
+            raise FaultError(Fault.DRIFT, f"{where}: {error}") from error
+
+    limit_s = step_timeout_s * (turn + 1)
+    return await guard_async(Fault.ENVIRONMENT, "branch", drifting, limit_s)
 
 
 async def replay(
@@ -108,8 +129,13 @@ async def replay(
         return Replayed(False, found, None)
     if task.check is None and trajectory.check_result is None:
         return Replayed(True, None, None)
-    check = await env.check()
-    found = _check_difference(trajectory, check)
+    check, stored = await env.check(), trajectory.check_result
+    if stored is not None:
+        pairs: list[Pair] = [("final facts", dict(stored.facts), dict(check.facts))]
+        if stored.version == check.version:
+            verdict, again = (stored.passed, stored.parts), (check.passed, check.parts)
+            pairs.append(("verdict", verdict, again))
+        found = _difference(len(trajectory.turns), pairs, normalise)
     return Replayed(found is None, found, check)
 
 
@@ -137,7 +163,14 @@ async def _redo(
         if turn.sampled_by is SampledBy.CANNED:
             continue
         response = await env.step(AgentTurn(turn.content, turn.tool_calls, turn.thought))
-        found = _turn_difference(trajectory, turn, response, normalise)
+        pairs: list[Pair] = [
+            ("observations", turn.observations, response.observations),
+            ("state key", turn.state_key, response.state_key),
+        ]
+        is_last, termination = turn is trajectory.turns[-1], trajectory.termination
+        if not is_last or termination not in (Termination.FAULT, Termination.UNREPORTED):
+            pairs.append(("end", is_last and termination is Termination.DONE, response.done))
+        found = _difference(turn.index, pairs, normalise)
         if found is not None:
             return found
     return None
@@ -151,67 +184,32 @@ def _opening_difference(
     """
     canned = [turn for turn in trajectory.turns[:1] if turn.sampled_by is SampledBy.CANNED]
     observations = (*trajectory.opening, *(o for turn in canned for o in turn.observations))
-    pairs: dict[str, tuple[Any, Any]] = {
-        "system prompt": (trajectory.system_prompt, opening.system_prompt),
-        "tools": (list(trajectory.tools), list(opening.tools)),
-        "greeting": (canned[0].content if canned else None, opening.greeting),
-        "observations": (
-            _comparable(observations, normalise),
-            _comparable(opening.observations, normalise),
-        ),
-        "state key": (trajectory.opening_state_key, opening.state_key),
-    }
-    return _first(None, pairs)
-
-
-def _turn_difference(
-    trajectory: Trajectory, turn: Turn, response: Response, normalise: Normalise
-) -> Difference | None:
-    """Observations, state key, and whether the episode is over."""
-    pairs: dict[str, tuple[Any, Any]] = {
-        "observations": (
-            _comparable(turn.observations, normalise),
-            _comparable(response.observations, normalise),
-        ),
-        "state key": (turn.state_key, response.state_key),
-    }
-    is_last = turn is trajectory.turns[-1]
-    if not is_last or trajectory.termination not in (Termination.FAULT, Termination.UNREPORTED):
-        pairs["end"] = (is_last and trajectory.termination is Termination.DONE, response.done)
-    return _first(turn.index, pairs)
-
-
-def _check_difference(trajectory: Trajectory, check: CheckResult) -> Difference | None:
-    """The stored verdict against today's."""
-    stored = trajectory.check_result
-    if stored is None:
-        return None
-    pairs: dict[str, tuple[Any, Any]] = {"final facts": (dict(stored.facts), dict(check.facts))}
-    if stored.version == check.version:
-        pairs["verdict"] = ((stored.passed, stored.parts), (check.passed, check.parts))
-    return _first(len(trajectory.turns), pairs)
-
-
-def _comparable(observations: Sequence[Observation], normalise: Normalise) -> list[Observation]:
-    """Observations as a ledger holds them (no lone surrogates), in a user's scripted words,
-    normalised.
-    """
-    return [
-        normalise(msgspec.structs.replace(given := o.as_given(), content=valid_text(given.content)))
-        for o in observations
+    pairs = [
+        ("system prompt", trajectory.system_prompt, opening.system_prompt),
+        ("tools", list(trajectory.tools), list(opening.tools)),
+        ("greeting", canned[0].content if canned else None, opening.greeting),
+        ("observations", observations, opening.observations),
+        ("state key", trajectory.opening_state_key, opening.state_key),
     ]
+    return _difference(None, pairs, normalise)
 
 
-def _first(turn: int | None, pairs: Mapping[str, tuple[Any, Any]]) -> Difference | None:
-    """The first pair that differs."""
-    return next(
-        (
-            Difference(turn, what, expected, found)
-            for what, (expected, found) in pairs.items()
-            if expected != found
-        ),
-        None,
-    )
+def _difference(turn: int | None, pairs: Sequence[Pair], normalise: Normalise) -> Difference | None:
+    """The first that is expected and found otherwise. Observations are compared as a ledger holds
+    them (no lone surrogates), in a user's scripted words, normalised.
+    """
+
+    def comparable(observation: Observation) -> Observation:
+        given = observation.as_given()
+        return normalise(replace(given, content=valid_text(given.content)))
+
+    for what, *both in pairs:
+        if what == "observations":
+            both = [[comparable(one) for one in side] for side in both]
+        expected, found = both
+        if expected != found:
+            return Difference(turn, what, expected, found)
+    return None
 
 
 def _short(value: Any) -> str:

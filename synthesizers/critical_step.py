@@ -17,7 +17,7 @@ from synth.engine.study.method import synthesizer
 from synth.engine.study.player import Proposal
 from synth.engine.study.study import EXPERT, Ask, Study, Unit
 from synth.engine.study.trials import decisive_drops
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash

@@ -66,11 +66,8 @@ async def played(
         run.journals[shard],
         events,
         live_episodes=places.limit,
-        may_start=run.may_start,
+        host=run.host(),
         finished=finished,
-        turned=run.turned,
-        faulted=run.faulted,
-        spoke=run.spoke,
         places=places,
         held=held,
     )

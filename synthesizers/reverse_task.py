@@ -23,7 +23,7 @@ from synth.ledger.ledger import Score, StageRef
 from synth.ledger.role_reply import RoleReply
 from synth.ledger.state import evidence_key
 from synth.ledger.typed import committed
-from synth.rollout.threads import Threads
+from synth.rollout.live_envs.threads import Threads
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow

@@ -18,7 +18,7 @@ from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC
 from synth.envs.transcript import Transcript
 from synth.envs.world import EnvEntry, EnvStart, unbound
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.environment import AgentTurn, Env, EnvSpec
 from synth.schemas.policy import Episode, Policy

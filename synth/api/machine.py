@@ -9,8 +9,8 @@ from pathlib import Path
 
 from synth.api.waiting import waited
 from synth.ledger.journal import state_folder
+from synth.models.probing.endpoint import Finding
 from synth.models.probing.examined import Examined, examine
-from synth.models.probing.probes import Finding
 
 CORE = tuple(
     [

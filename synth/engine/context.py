@@ -5,7 +5,7 @@ progress.
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -17,8 +17,9 @@ from synth.engine.budget import Budget
 from synth.engine.progress import Progress
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
-from synth.rollout.parking import LiveWorlds, ParkedEnv
-from synth.rollout.threads import ThreadedEnv, Threads
+from synth.rollout.episode import Host
+from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
+from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.user_lines import BOUNDARY
 from synth.schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
 from synth.schemas.errors import ConfigError
@@ -105,14 +106,14 @@ class Run:
         if most is None:
             return self._opened(name, config)
         worlds = self._live_worlds.setdefault(name, LiveWorlds(most))
-        return ParkedEnv(spec, lambda: self._opened(name, config), worlds)
+        return cast(Env, ParkedEnv(spec, lambda: self._opened(name, config), worlds))
 
     def _opened(self, name: str, config: Mapping[str, Any]) -> Env:
         env = self.open_env(name, config)
         if not env.spec.blocking:
             return env
         self._threads = self._threads or Threads()
-        return ThreadedEnv(env, self._threads)
+        return cast(Env, ThreadedEnv(env, self._threads))
 
     def may_start(self) -> bool:
         """Whether a new episode may begin: no ceiling is reached, and the model's server does not
@@ -124,6 +125,10 @@ class Run:
         )
         self.stopped = self.stopped or self.refused or self.budget.exhausted()
         return self.stopped is None
+
+    def host(self) -> Host:
+        """What episodes of this run ask, and tell."""
+        return Host(self.may_start, self.turned, self.spoke, self.faulted)
 
     def turned(self, usage: Usage | None) -> None:
         """Counts a turn that an agent has decided."""

@@ -4,12 +4,18 @@ episode.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Callable
 
 from synth.boundary import NotStarted
-from synth.schemas.model import ChatModel, Completion, Message, Sampling, Scored, ScoringModel
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas.model import (
+    ChatModel,
+    Completion,
+    Messages,
+    Sampling,
+    Scored,
+    ScoringModel,
+    ToolSchemas,
+)
 
 
 class ConcurrencyLimit:
@@ -41,20 +47,12 @@ class ConcurrencyLimit:
             await place
         except asyncio.CancelledError:
             if not place.cancelled():
-                self._leave()
+                await self.__aexit__()
             raise
         finally:
             self.waiting -= 1
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.in_flight -= 1
         self._admit()
 
@@ -99,7 +97,7 @@ class AdmittedChat:
         return self._model.name
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """Waits for admission, then asks the model. Raises `ModelError`, and `NotStarted` where the
         episode may not begin.
@@ -121,14 +119,11 @@ class AdmittedScoring:
     """
 
     def __init__(self, model: ScoringModel, admission: ConcurrencyLimit) -> None:
-        self._model = model
         self._admission = admission
+        self._model = model
+        self.close = model.close
 
-    async def score(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Scored:
+    async def score(self, messages: Messages, tools: ToolSchemas) -> Scored:
         """Waits for admission, then scores. Raises `ModelError`."""
         async with self._admission:
             return await self._model.score(messages, tools)
-
-    async def close(self) -> None:
-        """Closes the model."""
-        await self._model.close()

@@ -5,9 +5,10 @@ turns.
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.model import Message
+from synth.schemas.model import Message, Messages, Scored, TokenScore, ToolSchemas
 from synth.schemas.trajectory import TokenId, ToolSchema
 
 PREFIXES_CHANGE = "template_changes_earlier_turns"
@@ -15,6 +16,13 @@ NO_END_OF_TURN = "template_has_no_end_of_turn"
 TOOLS_NOT_RENDERED = "tools_not_rendered"
 TOO_LONG = "context_length"
 _PROBE: tuple[Message, ...] = ({"role": "system", "content": "s"}, {"role": "user", "content": "u"})
+_CALL = {"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+_CALLED: tuple[Message, ...] = (
+    *_PROBE,
+    {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+    {"role": "tool", "tool_call_id": "c", "content": "r"},
+    {"role": "assistant", "content": "a"},
+)
 _PROBE_TOOL: ToolSchema = {
     "type": "function",
     "function": {
@@ -27,8 +35,11 @@ _PROBE_TOOL: ToolSchema = {
 shows a schema as it is.
 """
 
-Tokenize = Callable[[Sequence[Message], Sequence[ToolSchema], bool], Awaitable[tuple[TokenId, ...]]]
+Tokenize = Callable[[Messages, ToolSchemas, bool], Awaitable[tuple[TokenId, ...]]]
 """A chat as the model would read it; True adds the header of a turn of its own."""
+Blocks = Sequence[tuple[int, int]]
+Marked = Callable[[Messages, ToolSchemas], Awaitable[Blocks]]
+"""The spans of a chat's tokens that its template marks as the assistant's."""
 
 
 class ChatTemplate(msgspec.Struct, frozen=True):
@@ -39,16 +50,47 @@ class ChatTemplate(msgspec.Struct, frozen=True):
     template_hash: str
     end_of_turn: tuple[TokenId, ...]
 
+    def end_of_span(self, tokens: Sequence[TokenId], start: int) -> int:
+        """Where a turn that begins there ends; an unfinished one runs to the end."""
+        size = len(self.end_of_turn)
+        for i in range(start, len(tokens) - size + 1):
+            if tuple(tokens[i : i + size]) == self.end_of_turn:
+                return i
+        return len(tokens)
+
 
 class AssistantTurns(msgspec.Struct, frozen=True):
     """A chat in tokens, and where each assistant turn begins and ends in it; `unknown` says why the
     spans are not known.
     """
 
-    tokens: tuple[TokenId, ...]
-    spans: tuple[tuple[int, int], ...] = ()
-    tools_rendered: bool = True
+    template_hash: str
+    tokens: tuple[TokenId, ...] = ()
+    spans: Blocks = ()
     unknown: str | None = None
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the tokens of the turns stand."""
+        return tuple(place for span in self.spans for place in range(*span))
+
+    def scored(
+        self, scores: Sequence[TokenScore], texts: Sequence[str], weights_id: str | None
+    ) -> Scored:
+        """The chat with the scores of these places, in order; `turn_of_token` counts assistant
+        messages from 0.
+        """
+        return Scored(
+            tuple(scores),
+            tuple(turn for turn, span in enumerate(self.spans) for _ in range(*span)),
+            self.template_hash,
+            self.unknown != TOOLS_NOT_RENDERED,
+            self.unknown,
+            weights_id,
+            () if self.unknown else self.tokens,
+            self.places,
+            tuple(texts),
+        )
 
 
 async def known_template(tokenize: Tokenize) -> ChatTemplate:
@@ -58,57 +100,50 @@ async def known_template(tokenize: Tokenize) -> ChatTemplate:
     for said in ("a", "z"):
         whole = await tokenize([*_PROBE, {"role": "assistant", "content": said}], (), False)
         tails.append(whole[len(header) :] if whole[: len(header)] == header else ())
+
     shared = 0
     while shared < min(map(len, tails)) and tails[0][-1 - shared] == tails[1][-1 - shared]:
         shared += 1
-    call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}
-    chat: list[Message] = [*_PROBE, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    chat += [
-        {"role": "tool", "tool_call_id": "c", "content": "r"},
-        {"role": "assistant", "content": "a"},
-    ]
-    rendered = await tokenize(chat, (_PROBE_TOOL,), True)
+
+    rendered = await tokenize(_CALLED, (_PROBE_TOOL,), True)
     return ChatTemplate(content_hash([rendered, tails[0]]), tails[0][len(tails[0]) - shared :])
 
 
 async def assistant_turns(
     tokenize: Tokenize,
     template: ChatTemplate,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSchema],
+    messages: Messages,
+    tools: ToolSchemas,
+    marked: Marked | None = None,
 ) -> AssistantTurns:
     """The spans from after each header up to, and not with, what ends the turn.
 
     They are exact where the chat up to each turn, with the header, renders to a prefix of the
-    tokens of the whole: then the model saw these tokens and wrote those. Where it does not, no
-    spans are given.
+    tokens of the whole: then the model saw these tokens and wrote those. Where it does not, they
+    are the blocks that the template has `marked`, one for each turn; else none are given.
     """
     whole = await tokenize(messages, tools, False)
-    shown = not tools or whole != await tokenize(
-        messages, [_renamed(tool) for tool in tools], False
-    )
-    if not shown or not template.end_of_turn:
-        return AssistantTurns(whole, (), shown, NO_END_OF_TURN if shown else TOOLS_NOT_RENDERED)
+    found = AssistantTurns(template.template_hash, whole)
+
+    renamed = [
+        {**tool, "function": {**tool["function"], "name": f"{tool['function']['name']}_"}}
+        for tool in tools
+    ]
+    if tools and whole == await tokenize(messages, renamed, False):
+        return replace(found, unknown=TOOLS_NOT_RENDERED)
+
+    if not template.end_of_turn:
+        return replace(found, unknown=NO_END_OF_TURN)
+
+    turns = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
     spans = []
-    for i, message in enumerate(messages):
-        if message["role"] == "assistant":
-            header = await tokenize(messages[:i], tools, True)
-            if whole[: len(header)] != header:
-                return AssistantTurns(whole, unknown=PREFIXES_CHANGE)
-            spans.append((len(header), end_of_span(whole, len(header), template)))
-    return AssistantTurns(whole, tuple(spans))
-
-
-def _renamed(tool: ToolSchema) -> ToolSchema:
-    return {**tool, "function": {**tool["function"], "name": f"{tool['function']['name']}_"}}
-
-
-def end_of_span(tokens: Sequence[TokenId], start: int, template: ChatTemplate) -> int:
-    """Where a turn that begins there ends; an unfinished one runs to the end."""
-    size = len(template.end_of_turn)
-    ends = (
-        i
-        for i in range(start, len(tokens) - size + 1)
-        if tuple(tokens[i : i + size]) == template.end_of_turn
-    )
-    return next(ends, len(tokens))
+    for i in turns:
+        header = await tokenize(messages[:i], tools, True)
+        if whole[: len(header)] != header:
+            blocks = await marked(messages, tools) if marked is not None else ()
+            if not blocks or len(blocks) != len(turns):
+                return replace(found, unknown=PREFIXES_CHANGE)
+            spans = [(start, min(end, template.end_of_span(whole, start))) for start, end in blocks]
+            break
+        spans.append((len(header), template.end_of_span(whole, len(header))))
+    return replace(found, spans=spans)

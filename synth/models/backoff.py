@@ -2,6 +2,9 @@
 time, and for all calls together.
 """
 
+import asyncio
+import random
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -10,6 +13,21 @@ import msgspec
 from synth.models.server_error import ServerError
 
 T = TypeVar("T")
+TRIES_WHERE_NOTHING_EVER_ANSWERED = 2
+"""Of a call that finds nothing listening: that is a mistake in the address or a server that is not
+up, not an outage to be waited for.
+"""
+
+
+class Pacing(msgspec.Struct, frozen=True):
+    """Chance and time as arguments: `draw` in [0, 1), `clock` in seconds that only grow, `now` in
+    seconds since 1970.
+    """
+
+    draw: Callable[[], float] = random.random
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    clock: Callable[[], float] = time.perf_counter
+    now: Callable[[], float] = time.time
 
 
 class RetryBudget:
@@ -33,9 +51,11 @@ class RetryBudget:
         self._most, self._share, self._per_s = most, share, per_s
         self._left = most
         self._seen = clock()
+        self.ever_answered = False
 
     def answered(self) -> None:
         """A call has succeeded."""
+        self.ever_answered = True
         self._left = min(self._most, self._left + self._share)
 
     def take(self) -> bool:
@@ -51,7 +71,7 @@ class RetryBudget:
 
 class Backoff(msgspec.Struct, frozen=True):
     """How often and how long a call is tried: waits grow fourfold from `base_s` to `cap_s`, all
-    tries and waits end within `total_s`.
+    within `total_s` seconds.
 
     The first wait is short, since most trouble is a single lost reply; what lasts is waited for. A
     call that was turned away waits at most `away_cap_s`: room comes and goes quickly, and how many
@@ -80,48 +100,46 @@ def wait_s(
     """
     if retry_after_s is not None:
         return retry_after_s + drawn * backoff.base_s
-    return drawn * min(
-        backoff.away_cap_s if turned_away else backoff.cap_s, backoff.base_s * 4.0 ** min(retry, 60)
-    )
+    cap_s = backoff.away_cap_s if turned_away else backoff.cap_s
+    return drawn * min(cap_s, backoff.base_s * 4.0 ** min(retry, 60))
 
 
 async def with_retries(
-    attempt: Callable[[float], Awaitable[T]],
-    backoff: Backoff,
-    *,
-    draw: Callable[[], float],
-    sleep: Callable[[float], Awaitable[object]],
-    clock: Callable[[], float],
-    budget: RetryBudget,
-    free: Callable[[ServerError], bool],
+    attempt: Callable[[float], Awaitable[T]], backoff: Backoff, budget: RetryBudget, pacing: Pacing
 ) -> T:
     """Awaits `attempt(seconds left)` until it succeeds.
 
-    Failures that are `free` (they cost the server nothing) are bounded by `total_s` alone. Others
-    count against `max_retries`, and each further try is taken out of the budget that all calls
-    share: where it is empty, the try waits. Raises the last `ServerError` when it is not retryable,
-    or tries or time are used up.
+    Calls that were turned away cost the server nothing, and are bounded by `total_s` alone. Other
+    failures count against `max_retries`, and each further try is taken out of the budget that all
+    calls share: where it is empty, the try waits. Raises the last `ServerError` when it is not
+    retryable, or tries or time are used up.
     """
-    deadline = clock() + backoff.total_s
-    tries = counted = 0
+    deadline = pacing.clock() + backoff.total_s
+    tries = counted = absent = 0
     while True:
         tries += 1
         try:
-            return await attempt(deadline - clock())
+            answer = await attempt(deadline - pacing.clock())
         except ServerError as error:
-            if not error.retryable:
-                raise
-            costs = not free(error)
-            counted += costs
-            wait = wait_s(
-                backoff, tries - 1, draw(), error.retry_after_s, turned_away=error.turned_away
-            )
-            if counted > backoff.max_retries or clock() + wait >= deadline:
-                raise error.after(tries) from error
             failure = error
-        await sleep(wait)
-        while costs and not budget.take():
-            pause = 0.5 + 0.5 * draw()
-            if clock() + pause >= deadline:
+        else:
+            budget.answered()
+            return answer
+
+        away, asked_s = failure.turned_away, failure.retry_after_s
+        absent += away and failure.status is None and not budget.ever_answered
+        if absent == TRIES_WHERE_NOTHING_EVER_ANSWERED:
+            failure = failure.after(absent)
+            failure.retryable = False
+        if not failure.retryable:
+            raise failure
+        counted += not away
+        pause_s = wait_s(backoff, tries - 1, pacing.draw(), asked_s, turned_away=away)
+        out_of_tries = counted > backoff.max_retries
+        while True:
+            if out_of_tries or pacing.clock() + pause_s >= deadline:
                 raise failure.after(tries)
-            await sleep(pause)
+            await pacing.sleep(pause_s)
+            if away or budget.take():
+                break
+            pause_s = 0.5 + 0.5 * pacing.draw()

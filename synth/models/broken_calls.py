@@ -2,14 +2,12 @@
 calls.
 """
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
+from synth.models.replies.tool_call_recovery import rendered_call
 from synth.models.server_error import ServerError
-from synth.models.tool_call_recovery import rendered_call
-from synth.schemas.model import ChatModel, Completion, Message, ModelError, Sampling
-from synth.schemas.trajectory import ToolCall, ToolSchema, argument_error
+from synth.schemas.model import ChatModel, Completion, Message, Messages, Sampling, ToolSchemas
+from synth.schemas.trajectory import ToolCall, argument_error
 
 SENT_AS_TEXT = "broken_calls_sent_as_text"
 
@@ -27,6 +25,7 @@ class BrokenCallsChat:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._as_text = False
+        self.close = model.close
 
     @property
     def name(self) -> str:
@@ -34,42 +33,33 @@ class BrokenCallsChat:
         return self._model.name
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """One reply. Raises `ModelError`; the first refusal, where the second form is refused
         too.
         """
-        if not self._as_text:
+        refusal = None
+        if not (self._as_text and has_broken_calls(messages)):
             try:
                 return await self._model.complete(messages, tools, sampling)
             except ServerError as error:
                 if not (_refused_request(error) and has_broken_calls(messages)):
                     raise
                 refusal = error
-            try:
-                completion = await self._model.complete(
-                    broken_calls_as_text(messages), tools, sampling
-                )
-            except ServerError as error:
-                raise (refusal if _refused_request(error) else error) from error
-            self._as_text = True
-        elif has_broken_calls(messages):
-            completion = await self._model.complete(broken_calls_as_text(messages), tools, sampling)
-        else:
-            return await self._model.complete(messages, tools, sampling)
-        return replace(completion, repairs=(*completion.repairs, SENT_AS_TEXT))
-
-    async def close(self) -> None:
-        """Closes the model."""
-        await self._model.close()
+        try:
+            reply = await self._model.complete(broken_calls_as_text(messages), tools, sampling)
+        except ServerError as error:
+            raise (refusal if refusal and _refused_request(error) else error) from error
+        self._as_text = True
+        return replace(reply, repairs=(*reply.repairs, SENT_AS_TEXT))
 
 
-def has_broken_calls(messages: Sequence[Message]) -> bool:
+def has_broken_calls(messages: Messages) -> bool:
     """Whether any call in the history has arguments that are no JSON object."""
     return any(_broken(call) for message in messages for call in message.get("tool_calls") or ())
 
 
-def broken_calls_as_text(messages: Sequence[Message]) -> list[Message]:
+def broken_calls_as_text(messages: Messages) -> list[Message]:
     """The history with broken calls as the text that Hermes and Qwen models write, and their
     answers as `<tool_response>` of the user.
 
@@ -81,15 +71,11 @@ def broken_calls_as_text(messages: Sequence[Message]) -> list[Message]:
     broken_ids: set[str] = set()
     for message in messages:
         if message["role"] == "tool" and message.get("tool_call_id") in broken_ids:
-            waiting.append(
-                {
-                    "role": "user",
-                    "content": f"<tool_response>\n{message['content']}\n</tool_response>",
-                }
-            )
+            answer = f"<tool_response>\n{message['content']}\n</tool_response>"
+            waiting.append({"role": "user", "content": answer})
             continue
         if message["role"] != "tool":
-            rewritten.extend(waiting)
+            rewritten += waiting
             waiting = []
         if message["role"] == "assistant" and message.get("tool_calls"):
             broken_ids = {call["id"] for call in message["tool_calls"] if _broken(call)}
@@ -100,22 +86,24 @@ def broken_calls_as_text(messages: Sequence[Message]) -> list[Message]:
 
 def _with_text(message: Message) -> Message:
     """An assistant message whose broken calls stand in its content."""
-    calls = message["tool_calls"]
-    sound = [call for call in calls if not _broken(call)]
-    text = [
-        rendered_call(ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"]))
-        for call in calls
-        if _broken(call)
-    ]
-    content = "\n".join([message["content"], *text] if message.get("content") else text)
+    text = [message["content"]] if message.get("content") else []
+    sound = []
+    for call in message["tool_calls"]:
+        if _broken(call):
+            function = call["function"]
+            text.append(
+                rendered_call(ToolCall(call["id"], function["name"], function["arguments"]))
+            )
+        else:
+            sound.append(call)
     rest = {key: value for key, value in message.items() if key != "tool_calls"}
-    return {**rest, "content": content, **({"tool_calls": sound} if sound else {})}
+    return {**rest, "content": "\n".join(text), **({"tool_calls": sound} if sound else {})}
 
 
 def _broken(call: Message) -> bool:
     return argument_error(call["function"]["arguments"]) is not None
 
 
-def _refused_request(error: ModelError) -> bool:
+def _refused_request(error: ServerError) -> bool:
     """Whether the server found the request itself wrong, for another reason than its length."""
-    return isinstance(error, ServerError) and error.status == 400 and not error.context_overflow
+    return error.status == 400 and not error.context_overflow

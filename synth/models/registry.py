@@ -11,16 +11,16 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.model import ChatModel, ScoringModel
 
 ENGINES: dict[str, str] = {
-    "openai": "synth.models.http_chat:open_openai",
-    "transformers": "synth.models.transformers_chat:open_model",
-    "vllm": "synth.models.http_chat:open_vllm",
-    "vllm_local": "synth.models.vllm_local:open_model",
+    "openai": "synth.models.servers.http_chat:open_openai",
+    "transformers": "synth.models.local.transformers_chat:open_model",
+    "vllm": "synth.models.servers.http_chat:open_vllm",
+    "vllm_local": "synth.models.local.vllm_local:open_model",
 }
 
 SCORING: dict[str, str] = {
-    "transformers": "synth.models.transformers_scoring:open_scoring",
-    "vllm": "synth.models.vllm_scoring:open_scoring",
-    "vllm_local": "synth.models.vllm_local:open_scoring",
+    "transformers": "synth.models.local.transformers_scoring:open_scoring",
+    "vllm": "synth.models.servers.vllm_scoring:open_scoring",
+    "vllm_local": "synth.models.local.vllm_local:open_scoring",
 }
 
 

@@ -6,9 +6,9 @@ A reply that is no agent's is asked for again; where that does not help, the att
 shows both tables.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-import msgspec
+from synth.models.replies.reply_body import SentChoice, SentMessage, error_told
 
 CUT_OFF, FILTERED = "cut_off", "content_filter"
 
@@ -30,20 +30,6 @@ CALLS = frozenset({"tool_calls", "function_call"})
 ROLES = frozenset({None, "", "assistant"})
 
 
-class ChoiceFacts(msgspec.Struct, frozen=True):
-    """What a choice says of itself: `words` = content, thought or refusal; `tokens` = how many it
-    took, None where that is not told.
-    """
-
-    finish_reason: str | None
-    error: str | None = None
-    role: str | None = None
-    words: bool = False
-    calls: int = 0
-    unnamed: bool = False
-    tokens: int | None = None
-
-
 def mask_of(finish_reason: str | None) -> str | None:
     """The mask of a turn that ended so, None where it may carry loss."""
     return FINISH_REASONS.get(finish_reason) if finish_reason is not None else None
@@ -59,41 +45,27 @@ def unfinished(finish_reason: str | None) -> str | None:
     )
 
 
-def _empty(said: ChoiceFacts) -> bool:
-    """Nothing was written, and no token is told of; one that was filtered or cut off may well be
-    empty.
+def why_a_fault(choice: SentChoice, message: SentMessage, tokens: int | None) -> str | None:
+    """Why a choice is not the agent's, or None where it is; `tokens` = how many it is said to have
+    taken, None where that is not told.
     """
-    return not (said.words or said.calls or said.tokens) and mask_of(said.finish_reason) is None
-
-
-FAULTS: Mapping[str, Callable[[ChoiceFacts], bool]] = {
-    "its message is not the assistant's": lambda said: said.role not in ROLES,
-    "a call in it names no function": lambda said: said.unnamed,
-    "there is nothing in it: no content, no call, no refusal, no token": _empty,
-    "it ended by a call, and there is none in it": lambda said: (
-        said.finish_reason in CALLS and not (said.calls or said.words)
-    ),
-}
-"""What makes a choice a fault beside its finish reason and an error that it tells of, whatever its
-finish reason is.
-"""
-
-
-def why_a_fault(said: ChoiceFacts) -> str | None:
-    """Why a choice is not the agent's, or None where it is."""
-    if said.error is not None:
-        return f"it tells of an error: {said.error[:200]}"
-    return unfinished(said.finish_reason) or next(
-        (why for why, holds in FAULTS.items() if holds(said)), None
-    )
-
-
-def call_lost(finish_reason: str | None, calls: int, tools: int) -> str | None:
-    """Why a reply that was read to its end is not the agent's: it ended by a call of a tool that
-    was offered, and no call was found.
-    """
-    return (
-        "it ended by a call, and none is found in it"
-        if finish_reason in CALLS and tools and not calls
-        else None
-    )
+    told = error_told(choice.error) or error_told(message.error)
+    if told is not None:
+        return f"it tells of an error: {told[:200]}"
+    words, calls = message.content or message.refusal or message.thought, message.calls()
+    # one that was filtered or cut off may well be empty
+    empty = not (words or calls or tokens or choice.token_ids)
+    faults = {
+        "its message is not the assistant's": message.role not in ROLES,
+        "a call in it names no function": any(
+            call.function is None or call.function.name is None for call in calls
+        ),
+        "there is nothing in it: no content, no call, no refusal, no token": (
+            empty and mask_of(choice.finish_reason) is None
+        ),
+        "it ended by a call, and there is none in it": (
+            choice.finish_reason in CALLS and not (calls or words)
+        ),
+    }
+    found = (why for why, holds in faults.items() if holds)
+    return unfinished(choice.finish_reason) or next(found, None)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from synth.keys.literals import key_like
@@ -17,8 +18,21 @@ from synth.schemas.trajectory import Usage
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""Sent to servers that ask for no key: the openai package refuses to send nothing."""
+"""Sent to servers that ask for no key; too short to be looked for in replies."""
 _OURS = frozenset({"model", "messages", "tools", "n", "stream"})
+_NOT_FOR = (
+    (
+        {"token_ids", "logprobs"},
+        {"openai"},
+        "does not ask for it; choose `engine: vllm`, or put what your server takes into extra_body",
+    ),
+    (
+        {"python", "server_args"},
+        {"openai", "transformers", "vllm"},
+        "starts no server; choose `engine: vllm_local`, or remove it",
+    ),
+)
+"""Settings, the engines that do nothing with them, and what to do."""
 
 
 class Price(BaseModel):
@@ -33,6 +47,10 @@ class Price(BaseModel):
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
     output: float = Field(ge=0)
+
+    def priced(self, usage: Usage) -> Usage:
+        """The usage of one call with its cost."""
+        return replace(usage, cost_usd=self.cost_usd(usage))
 
     def cost_usd(self, usage: Usage) -> float:
         """(prompt - cached) x input + cached x cached + completion x output, per million."""
@@ -86,34 +104,18 @@ class ModelSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _no_literal_key(cls, value: Any) -> Any:
-        """Raises `ConfigError` itself, because pydantic's own errors carry the input, and so the
-        key.
+        """Raises `ConfigError` itself: pydantic's own errors carry the input, and so the key, and
+        would name the branch of a union that was tried first.
         """
-        if isinstance(value, Mapping) and "api_key" in value:
+        given = value if isinstance(value, Mapping) else {}
+        if "api_key" in given:
             raise ConfigError(
                 "api_key: a key is not written into a flow; put it into an environment variable "
                 "and name that as api_key_env"
             )
-        return value
-
-    @field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, value: str | None) -> str | None:
-        if value is not None and not names_a_variable(value):
-            raise ConfigError(
-                "api_key_env: this is the name of an environment variable (such as "
-                "OPENAI_API_KEY), not the key itself"
-            )
-        return value
-
-    @field_validator("base_url", mode="before")
-    @classmethod
-    def _is_text_or_a_list_of_it(cls, value: Any) -> Any:
-        """Raises `ConfigError` itself: pydantic would name the branch of the union that it tried
-        first.
-        """
-        parts = value if isinstance(value, list | tuple) else [] if value is None else [value]
-        if not all(isinstance(part, str) for part in parts):
+        urls = given.get("base_url")
+        listed = urls if isinstance(urls, list | tuple) else [] if urls is None else [urls]
+        if not all(isinstance(url, str) for url in listed):
             raise ConfigError(
                 "base_url: it is the address of a server, such as http://127.0.0.1:8000/v1, or a "
                 "list of such addresses"
@@ -131,51 +133,44 @@ class ModelSettings(BaseModel):
         return urls
 
     @model_validator(mode="after")
-    def _leaves_the_request_alone(self) -> Self:
-        taken = sorted(_OURS & self.extra_body.keys())
-        if taken:
-            raise ConfigError(f"extra_body: {', '.join(taken)} is set by synth itself; remove it")
-        keys = list(key_like(self.extra_body))
-        if keys:
-            raise ConfigError(
-                f"extra_body: {', '.join(keys)} holds a key, and would be stored with the run; "
-                "use api_key_env"
-            )
-        shown = next(key_like({"server_args": self.server_args}), None)
-        if shown is not None:
-            raise ConfigError(
-                f"{shown}: this looks like a key, and every user of the machine could read it; "
-                "vLLM takes it as VLLM_API_KEY"
-            )
+    def _can_be_used(self) -> Self:
+        problem = self._key_shown() or self._unheard()
+        if problem is not None:
+            raise ConfigError(problem)
         try:
             canonical_json(self.extra_body)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ConfigError(f"extra_body: it cannot be sent as JSON: {error}") from error
         return self
 
-    @model_validator(mode="after")
-    def _asks_its_engine(self) -> Self:
-        unheard = (
-            sorted({"token_ids", "logprobs"} & self.model_fields_set)
-            if self.engine == "openai"
-            else []
-        )
-        if unheard:
-            raise ConfigError(
-                f"{unheard[0]}: engine openai does not ask for it; choose `engine: vllm`, or put "
-                "what your server takes into extra_body"
+    def _key_shown(self) -> str | None:
+        """Where a key stands that others could read."""
+        if self.api_key_env is not None and not names_a_variable(self.api_key_env):
+            return (
+                "api_key_env: this is the name of an environment variable (such as "
+                "OPENAI_API_KEY), not the key itself"
             )
-        starting = (
-            sorted({"python", "server_args"} & self.model_fields_set)
-            if self.engine in ("openai", "transformers", "vllm")
-            else []
-        )
-        if starting:
-            raise ConfigError(
-                f"{starting[0]}: engine {self.engine} starts no server; choose `engine: "
-                "vllm_local`, or remove it"
+        keys = ", ".join(key_like(self.extra_body))
+        if keys:
+            return (
+                f"extra_body: {keys} holds a key, and would be stored with the run; use api_key_env"
             )
-        return self
+        shown = next(key_like({"server_args": self.server_args}), None)
+        return shown and (
+            f"{shown}: this looks like a key, and every user of the machine could read it; vLLM "
+            "takes it as VLLM_API_KEY"
+        )
+
+    def _unheard(self) -> str | None:
+        """What would be set in vain, since synth or the engine takes it from elsewhere."""
+        taken = ", ".join(sorted(_OURS & self.extra_body.keys()))
+        if taken:
+            return f"extra_body: {taken} is set by synth itself; remove it"
+        for names, engines, why in _NOT_FOR:
+            for name in sorted(names & self.model_fields_set):
+                if self.engine in engines:
+                    return f"{name}: engine {self.engine} {why}"
+        return None
 
     @property
     def base_urls(self) -> tuple[str, ...]:
@@ -211,23 +206,14 @@ def _plain_url(value: str) -> str:
             "base_url: it holds a user name or password; put the key into an environment variable "
             "(api_key_env)"
         )
-    if (
-        parts.query
-        or parts.fragment
-        or any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value))
-    ):
+    holds_key = any(looks_like_key(piece) for piece in re.split(r"[/.:=&?#]", value))
+    if parts.query or parts.fragment or holds_key:
         raise ConfigError(
             "base_url: it ends with its path, such as /v1; a key goes into an environment "
             "variable (api_key_env)"
         )
-    if (
-        parts.scheme not in ("http", "https")
-        or not host
-        or port == 0
-        or not value.isascii()
-        or not value.isprintable()
-        or " " in value
-    ):
+    sound = parts.scheme in ("http", "https") and host and port != 0
+    if not sound or not re.fullmatch("[!-~]*", value):
         raise ConfigError(f"base_url: {value!r} is no URL; it looks like http://127.0.0.1:8000/v1")
     return value.rstrip("/")
 
@@ -240,22 +226,14 @@ def api_key(settings: ModelSettings, environ: Mapping[str, str] = os.environ) ->
     if variable is None:
         return NO_KEY
     key = environ.get(variable, "").strip()
-    if key and not sendable(key):
-        raise ConfigError(
-            f"model {settings.model}: the key in {variable} holds white space, a quote or a "
-            "character outside printable "
-            "ASCII, which no key has; copy it again"
-        )
     if not key:
         raise ConfigError(
             f"model {settings.model}: the environment variable {variable} is not set; export it, "
             "or name another as api_key_env"
         )
+    if not sendable(key):
+        raise ConfigError(
+            f"model {settings.model}: the key in {variable} holds white space, a quote or a "
+            "character outside printable ASCII, which no key has; copy it again"
+        )
     return key
-
-
-def secret(key: str) -> str:
-    """What has to be kept out of replies and logs: nothing, where the key only says that there is
-    none.
-    """
-    return "" if key == NO_KEY else key

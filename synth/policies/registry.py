@@ -2,8 +2,8 @@
 
 POLICIES: dict[str, str] = {
     "chat": "synth.policies.chat:chat_policy",
-    "expert": "synth.policies.expert:expert_policy",
-    "random": "synth.policies.random_walk:random_policy",
+    "expert": "synth.policies.scripted:expert_policy",
+    "random": "synth.policies.scripted:random_policy",
     "mixture": "synth.policies.mixture:mixture_policy",
 }
 """Each a function `(settings, *, model_name, sampling) -> PolicySpec`."""

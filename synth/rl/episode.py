@@ -13,7 +13,7 @@ from synth.exporters.sft_rows import joined_answers
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
-from synth.rollout.recorded_turn import recorded_turn
+from synth.rollout.record import recorded_turn
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
 from synth.schemas.errors import ConfigError

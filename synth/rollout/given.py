@@ -28,7 +28,7 @@ class Given:
         """The opening of a reset, checked. Raises `FaultError` (environment)."""
         answer = await env.reset(self.task)
         self._told = getattr(answer, "tools", ())
-        opening = await opened(_at_once(answer))
+        opening = opened(answer)
         self._shown = opening.tools
         return opening
 
@@ -36,22 +36,17 @@ class Given:
         """Raises `FaultError` (environment) where the world has changed its task, or the tools that
         it had told.
         """
-        changed = [
-            name
-            for name in Task.__struct_fields__
-            if getattr(self.task, name) != getattr(self._task, name)
-        ]
+        names = Task.__struct_fields__
+        changed = [name for name in names if getattr(self.task, name) != getattr(self._task, name)]
         if changed:
-            raise FaultError(
-                Fault.ENVIRONMENT,
-                "the world broke the protocol (task_changed): it changed its task: "
-                f"{', '.join(changed)}",
-            )
+            raise _broken(f"task_changed): it changed its task: {', '.join(changed)}")
         if list(self._told) != list(self._shown):
             told = "the tools of its opening are others now, and the agent was not told"
-            raise FaultError(
-                Fault.ENVIRONMENT, f"the world broke the protocol (tools_changed): {told}"
-            )
+            raise _broken(f"tools_changed): {told}")
+
+
+def _broken(rule: str) -> FaultError:
+    return FaultError(Fault.ENVIRONMENT, f"the world broke the protocol ({rule}")
 
 
 def copied(task: Task) -> Task:
@@ -60,7 +55,3 @@ def copied(task: Task) -> Task:
     """
     found = msgspec.convert(msgspec.to_builtins(task), Task)
     return found if found == task else copy.deepcopy(task)
-
-
-async def _at_once(opening: Opening) -> Opening:
-    return opening

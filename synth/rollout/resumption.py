@@ -8,9 +8,16 @@ from synth.boundary import FaultError
 from synth.ledger.journal import Event, Journal, JournaledFault, JournaledReply, JournaledStep
 from synth.models.reply_health import unfinished
 from synth.schemas.canonical import content_hash
-from synth.schemas.model import ChatModel, Completion, Message, ModelError, Sampling
+from synth.schemas.model import (
+    ChatModel,
+    Completion,
+    Messages,
+    ModelError,
+    Sampling,
+    ToolSchemas,
+)
 from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Observation, ToolSchema
+from synth.schemas.trajectory import Observation
 
 
 class Resumption:
@@ -85,7 +92,7 @@ class JournaledModel:
         return self._model.name
 
     async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling
+        self, messages: Messages, tools: ToolSchemas, sampling: Sampling
     ) -> Completion:
         """The journaled reply to this request, or the model's own. Raises `ModelError`."""
         resumption, ordinal = self._resumption, self._resumption.calls

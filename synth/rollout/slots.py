@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from synth.boundary import FaultError, NotStarted
+from synth.boundary import NotStarted
 from synth.ledger.journal import Event, Journal
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
-from synth.rollout.episode import EpisodeSpec, Turned, run_attempt
+from synth.rollout.attempt import run_attempt
+from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host
 from synth.rollout.resumption import Resumption
-from synth.rollout.user_lines import Spoke
 from synth.schemas.environment import Env
 from synth.schemas.model import ChatModel
 from synth.schemas.outcome import Fault
@@ -38,6 +38,8 @@ RETRIED_BY_A_RERUN = frozenset(
 OpenWorld = Callable[[EpisodeSpec], Env]
 Fill = Callable[[], Awaitable[list[Trajectory]]]
 """Fills one slot: all attempts made at it."""
+Events = Mapping[tuple[str, int], Sequence[Event]]
+"""What the journal holds, by slot and attempt."""
 
 
 async def no_claim(slot_id: str, fill: Fill) -> list[Trajectory]:
@@ -50,40 +52,30 @@ async def fill_slot(
     open_world: OpenWorld,
     model: ChatModel | None,
     journal: Journal,
-    events: Mapping[tuple[str, int], Sequence[Event]],
-    *,
-    may_start: Callable[[], bool],
-    turned: Turned,
-    faulted: Callable[[FaultError], None],
-    spoke: Spoke = lambda usage: None,
+    events: Events,
+    host: Host,
 ) -> list[Trajectory]:
     """All attempts made at one slot; the last is valid, or its class allows no more of them, or no
     new one may start.
     """
     attempts: list[Trajectory] = []
-    faults: dict[Fault, int] = {}
     while True:
         attempt = work.first_attempt + len(attempts)
-        resumption = Resumption(
-            work.slot_id, attempt, events.get((work.slot_id, attempt), ()), journal
-        )
+        told = events.get((work.slot_id, attempt), ())
+        resumption = Resumption(work.slot_id, attempt, told, journal)
         gated = model
         if isinstance(model, AdmittedChat) and not resumption.replies:
-            gated = model.for_episode(may_start)
+            gated = model.for_episode(host.may_start)
         try:
-            trajectory = await run_attempt(
-                *(work, attempt, lambda: open_world(work), gated, resumption),
-                turned=turned,
-                faulted=faulted,
-                spoke=spoke,
-            )
+            trajectory = await run_attempt(work, lambda: open_world(work), gated, resumption, host)
         except NotStarted:
             return attempts
         attempts.append(trajectory)
-        if trajectory.fault is None:
+        fault = trajectory.fault
+        if fault is None:
             return attempts
-        faults[trajectory.fault] = faults.get(trajectory.fault, 0) + 1
-        if faults[trajectory.fault] > RETRIES[trajectory.fault] or not may_start():
+        of_class = sum(one.fault is fault for one in attempts)
+        if of_class > RETRIES[fault] or not host.may_start():
             return attempts
 
 
@@ -92,27 +84,22 @@ async def run_slots(
     open_world: OpenWorld,
     model: ChatModel | None,
     journal: Journal,
-    events: Mapping[tuple[str, int], Sequence[Event]],
+    events: Events,
     *,
     live_episodes: int,
-    may_start: Callable[[], bool],
-    finished: Callable[[Sequence[Trajectory]], None],
-    turned: Turned = lambda usage: None,
-    faulted: Callable[[FaultError], None] = lambda error: None,
-    spoke: Spoke = lambda usage: None,
+    host: Host = UNWATCHED,
+    finished: Callable[[Sequence[Trajectory]], None] = lambda attempts: None,
     places: ConcurrencyLimit | None = None,
     held: Callable[[str, Fill], Awaitable[list[Trajectory]]] = no_claim,
 ) -> list[Trajectory]:
     """Fills the slots, at most `live_episodes` at a time; results in the order of `works`, whatever
     order they end in.
 
-    `may_start` is asked before each attempt, and again when its first call to the model is
-    admitted: ceilings stop new work and let
-    running episodes finish. Slots that were not started are not in the result. `places` bound the
-    episodes that are under way here
-    and in other calls with the same places. `held` has a slot filled while it is held here, and
-    gives nothing where another worker
-    holds it.
+    The host is asked whether one may start before each attempt, and again when its first call to
+    the model is admitted: ceilings stop new work and let running episodes finish. Slots that were
+    not started are not in the result. `places` bound the episodes that are under way here and in
+    other calls with the same places. `held` has a slot filled while it is held here, and gives
+    nothing where another worker holds it.
     """
     done: dict[int, list[Trajectory]] = {}
     waiting = iter(enumerate(works))
@@ -121,14 +108,10 @@ async def run_slots(
     async def worker() -> None:
         for index, work in waiting:
             async with places:
-                if not may_start():
+                if not host.may_start():
                     return
-                common = partial(
-                    fill_slot, may_start=may_start, turned=turned, faulted=faulted, spoke=spoke
-                )
-                attempts = await held(
-                    work.slot_id, partial(common, work, open_world, model, journal, events)
-                )
+                fill = partial(fill_slot, work, open_world, model, journal, events, host)
+                attempts = await held(work.slot_id, fill)
             if attempts:
                 done[index] = attempts
                 finished(attempts)

@@ -6,16 +6,18 @@ model makes of it: state, check, replay
 and branching know only the scripted words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.boundary import FaultError, guard_async
+from synth.boundary import FaultError, guard_async, ran
 from synth.policies.chat import episode_sampling
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas.canonical import valid_text
-from synth.schemas.model import Completion, Message, Sampling
+from synth.schemas.model import Completion, Message, Messages, Sampling
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Episode
 from synth.schemas.task import Task
@@ -28,8 +30,9 @@ from synth.schemas.trajectory import (
     Usage,
     Wording,
 )
-from synth.schemas.user import User
+from synth.schemas.user import User, UserScript
 
+T = TypeVar("T")
 BOUNDARY = "user"
 """How the details of faults at this boundary begin."""
 LONGEST = 2000
@@ -43,19 +46,19 @@ content.
 _AGAIN = "That cannot be said: {reasons}. Say the line again, and only the line."
 
 
-Spoke = Callable[[Usage], None]
-"""Told what each reply of the user's model has used."""
-
-
 class UserSimulator:
     """The user of one attempt. Its replies are journaled as the agent's are; what they used is
-    counted apart, in `totals`.
+    counted apart: `spoke` is told of it.
     """
 
     def __init__(
-        self, user: User, episode: Episode, task: Task, resumption: Resumption, spoke: Spoke
+        self,
+        user: User,
+        episode: Episode,
+        task: Task,
+        resumption: Resumption,
+        spoke: Callable[[Usage], None],
     ) -> None:
-        self.totals = Usage()
         self._user = user
         self._model = JournaledModel(user.model, resumption)
         self._resumption = resumption
@@ -70,95 +73,79 @@ class UserSimulator:
         answers = list(turn.observations)
         for place, line in enumerate(turn.observations):
             if line.source is Source.USER and not line.error and line.content.strip():
-                so_far = msgspec.structs.replace(turn, observations=tuple(answers[:place]))
+                so_far = replace(turn, observations=tuple(answers[:place]))
                 answers[place] = await self._worded([*before, so_far], line)
         return tuple(answers)
 
     async def _worded(self, turns: Sequence[Turn], line: Observation) -> Observation:
-        messages = await guard_async(
-            Fault.USER_SIMULATOR,
-            f"{BOUNDARY}: prompt",
-            lambda: self._prompt(turns, line.content),
-            None,
+        user, script = self._user, self._user.script
+        messages = await _guarded(
+            ": prompt", lambda: ran(script.prompt, self._task, turns, line.content)
         )
+
         if messages is None:
             return line
+
         turned_down: list[TurnedDown] = []
-        usage, weights = Usage(), set[str | None]()
-        while len(turned_down) <= self._user.rewordings:
-            reply = await guard_async(
-                Fault.USER_SIMULATOR,
-                BOUNDARY,
-                lambda: self._asked(turns[-1].index, messages, turned_down),
-                None,
-            )
+        text, usage, weights = line.content, Usage(), set[str | None]()
+        found: tuple[Deviation, ...] = ()
+
+        for _ in range(user.rewordings + 1):
+            asked = [*messages, *_again(turned_down)]
+            reply = await _guarded("", partial(self._asked, turns[-1].index, asked))
+
             usage += reply.usage
-            self.totals += reply.usage
-            self._spoke(reply.usage)
             weights.add(reply.weights_id)
             text = valid_text(reply.content or "").rpartition(END_OF_THOUGHT)[2].strip()
-            reply = msgspec.structs.replace(reply, content=text)
-            found = await guard_async(
-                Fault.USER_SIMULATOR,
-                f"{BOUNDARY}: deviations",
-                partial(self._deviations, line.content, reply),
-                None,
+            reply = replace(reply, content=text)
+
+            found = await _guarded(
+                ": deviations", partial(ran, _deviations, script, line.content, reply)
             )
             if not found:
-                return self._said(line, text, turned_down, usage, weights, fell_back=False)
+                break
             turned_down.append(TurnedDown(text[:LONGEST], found))
-        if self._user.unfit == "fault":
-            kinds = sorted(
-                {deviation.kind for wording in turned_down for deviation in wording.deviations}
-            )
-            raise FaultError(
-                Fault.USER_SIMULATOR,
-                f"{BOUNDARY}: {self._user.name} departed from its script {len(turned_down)} "
-                f"times: {', '.join(kinds)}",
-            )
-        return self._said(line, line.content, turned_down, usage, weights, fell_back=True)
+        else:
+            if user.unfit == "fault":
+                kinds = {one.kind for wording in turned_down for one in wording.deviations}
+                raise FaultError(
+                    Fault.USER_SIMULATOR,
+                    f"{BOUNDARY}: {user.name} departed from its script {len(turned_down)} times: "
+                    f"{', '.join(sorted(kinds))}",
+                )
+            text = line.content
 
-    async def _prompt(self, turns: Sequence[Turn], line: str) -> Sequence[Message] | None:
-        return self._user.script.prompt(self._task, turns, line)
+        (weights_id,) = weights if len(weights) == 1 else ("mixed",)
+        fell_back = bool(found)
+        wording = Wording(line.content, user.name, tuple(turned_down), fell_back, usage, weights_id)
+        return replace(line, content=text, wording=wording)
 
-    async def _asked(
-        self, turn: int, messages: Sequence[Message], turned_down: Sequence[TurnedDown]
-    ) -> Completion:
-        """The next try. Only the last wording that was turned down is shown again: it is the one to
-        mend.
-        """
-        again: list[Message] = []
-        for wording in turned_down[-1:]:
-            reasons = "; ".join(
-                f"{deviation.kind}: {deviation.what}" for deviation in wording.deviations
-            )
-            again = [
-                {"role": "assistant", "content": wording.text or "(nothing)"},
-                {"role": "user", "content": _AGAIN.format(reasons=reasons)},
-            ]
+    async def _asked(self, turn: int, messages: Messages) -> Completion:
+        """The next try, counted."""
         if self._resumption.calls not in self._resumption.replies:
             self._resumption.refault(turn, "user")
-        return await self._model.complete([*messages, *again], (), self._sampling)
+        reply = await self._model.complete(messages, (), self._sampling)
 
-    async def _deviations(self, line: str, reply: Completion) -> tuple[Deviation, ...]:
-        found = self._user.script.deviations(line, reply)[:MOST_DEVIATIONS]
-        return tuple(
-            Deviation(deviation.kind, valid_text(deviation.what[:LONGEST_WHAT]))
-            for deviation in found
-        )
+        self._spoke(reply.usage)
+        return reply
 
-    def _said(
-        self,
-        line: Observation,
-        text: str,
-        turned_down: list[TurnedDown],
-        usage: Usage,
-        weights: set[str | None],
-        *,
-        fell_back: bool,
-    ) -> Observation:
-        (weights_id,) = weights if len(weights) == 1 else ("mixed",)
-        wording = Wording(
-            line.content, self._user.name, tuple(turned_down), fell_back, usage, weights_id
-        )
-        return msgspec.structs.replace(line, content=text, wording=wording)
+
+async def _guarded(what: str, call: Callable[[], Awaitable[T]]) -> T:
+    return await guard_async(Fault.USER_SIMULATOR, f"{BOUNDARY}{what}", call, None)
+
+
+def _again(turned_down: Sequence[TurnedDown]) -> list[Message]:
+    """What is said of the last wording that was turned down: it is the one to mend."""
+    if not turned_down:
+        return []
+    wording = turned_down[-1]
+    reasons = "; ".join(f"{one.kind}: {one.what}" for one in wording.deviations)
+    return [
+        {"role": "assistant", "content": wording.text or "(nothing)"},
+        {"role": "user", "content": _AGAIN.format(reasons=reasons)},
+    ]
+
+
+def _deviations(script: UserScript, line: str, reply: Completion) -> tuple[Deviation, ...]:
+    found = script.deviations(line, reply)[:MOST_DEVIATIONS]
+    return tuple(Deviation(one.kind, valid_text(one.what[:LONGEST_WHAT])) for one in found)

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from synth.models.http_chat import open_openai, open_vllm
+from synth.models.servers.http_chat import open_openai, open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import ModelError, Sampling
 from tests.attack.echoing_server import EchoingServer

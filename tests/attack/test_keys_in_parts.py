@@ -11,8 +11,9 @@ import msgspec
 import pytest
 import yaml
 
-from synth.models.http_chat import open_vllm
 from synth.models.registry import open_model
+from synth.models.servers.chat_request import Post
+from synth.models.servers.http_chat import open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Sampling
 from tests.attack.echoing_server import EchoingServer
@@ -121,9 +122,7 @@ def test_an_answer_that_is_no_reply_is_read_without_the_key() -> None:
         model = open_vllm(
             ModelSettings(engine="vllm", base_url=url, model="m", api_key_env="MY_KEY")
         )
-        found = await model.request(
-            "/completions", b"{}", [], lambda received, latency_ms: received.body
-        )
+        found = await model.request(Post("/completions", b"{}", []), lambda received: received.body)
         await model.close()
         return found
 

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synth.models.http_chat import open_openai, open_vllm
-from synth.models.reply import read_replies
+from synth.models.backoff import Pacing
+from synth.models.replies.reply import read_replies
 from synth.models.reply_health import FINISH_REASONS
-from synth.models.server_chat import Pacing, Post, Received, ServerChat
 from synth.models.server_error import ServerError
+from synth.models.servers.chat_request import Post, Received
+from synth.models.servers.http_chat import open_openai, open_vllm
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Message, ModelError, Sampling
 from synth.schemas.trajectory import ToolSchema
@@ -61,7 +63,7 @@ def chat(wire: Wire) -> ServerChat:
     """A client over the wire whose waits take no time."""
     pacing = Pacing(lambda: 0.0, _at_once, iter(range(10**6)).__next__, lambda: 0.0)
     return ServerChat(
-        wire, ModelSettings(model="m", base_url="http://127.0.0.1:9/v1", max_retries=2), "", pacing
+        wire, ModelSettings(model="m", base_url="http://127.0.0.1:9/v1", max_retries=2), pacing
     )
 
 

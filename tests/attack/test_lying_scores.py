@@ -6,9 +6,9 @@ import json
 import pytest
 from aiohttp import web
 
-from synth.models.http_chat import open_vllm
+from synth.models.servers.http_chat import open_vllm
+from synth.models.servers.vllm_scoring import VLLMScoring
 from synth.models.settings import ModelSettings
-from synth.models.vllm_scoring import VLLMScoring
 from synth.schemas.model import Message, ModelError
 from tests.attack.lies import CANARY
 from tests.synth.models.chat_server import ChatServer

@@ -14,7 +14,8 @@ from synth.flows.environments import make_tasks
 from synth.ledger.journal import Journal, JournaledReply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy
-from synth.rollout.episode import EpisodeSpec, run_attempt
+from synth.rollout.attempt import run_attempt
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas.environment import AgentTurn, Response
@@ -76,7 +77,6 @@ def played(tmp_path: Any, *replies: Completion) -> Any:
         return asyncio.run(
             run_attempt(
                 work,
-                0,
                 lambda: Quiet(task.env_config),
                 Told(*replies),
                 Resumption("s", 0, (), journal),

@@ -18,7 +18,7 @@ from synth.envs.echo import EchoConfig
 from synth.envs.world import EnvEntry
 from synth.ledger.journal import Journal
 from synth.ledger.views import query
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rl.episode import RlEpisode as RlEpisode
 from synth.rollout.answers import stepped
 from synth.rollout.episode import EpisodeSpec
@@ -81,8 +81,6 @@ def attempt(folder: Path, env: Any, policy: PolicySpec) -> Trajectory:
             journal,
             {},
             live_episodes=1,
-            may_start=lambda: True,
-            finished=lambda attempts: None,
         )
         return asyncio.run(made)[-1]
     finally:

@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 
 from synth.ledger import Ledger
-from synth.rollout.episode import canonical_content
 from tests.flow_files import echo_flow
 from tests.flows.prefect_processes import PrefectSite, wait_for
+from tests.synth.canonical_content import canonical_content
 
 TASKS, TRIALS = 12, 4
 SLOW = {"name": "echo", "tasks": TASKS, "turns": 10, "step_ms": 40}

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from synth.ledger import Ledger
-from synth.rollout.episode import canonical_content
 from tests.flow_files import SYNTH, echo_flow, run_flow
+from tests.synth.canonical_content import canonical_content
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from synth.ledger import Ledger
-from synth.rollout.episode import canonical_content
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, run_flow
+from tests.synth.canonical_content import canonical_content
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,11 +9,11 @@ import pytest
 
 from synth.ledger import Ledger
 from synth.ledger.views import query
-from synth.rollout.episode import canonical_content
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault, Outcome
 from tests.echo_fault import planned_fault
 from tests.flow_files import echo_flow, model_flow, run_flow
+from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer, Mishap
 

@@ -12,9 +12,9 @@ import yaml
 
 from synth import ConfigError, work
 from synth.ledger import Ledger
-from synth.rollout.episode import canonical_content
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
+from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 

@@ -4,8 +4,7 @@ import asyncio
 
 import msgspec
 
-from synth.policies.expert import expert_policy
-from synth.policies.random_walk import random_policy
+from synth.policies.scripted import expert_policy, random_policy
 from synth.schemas.canonical import valid_text
 from synth.schemas.outcome import Termination, settle
 from synth.schemas.policy import Episode, PolicySpec, View

@@ -106,7 +106,7 @@ def test_any_mutation_of_what_was_recorded_is_caught_where_it_is(turn, what, mut
     assert again.check is None
     with pytest.raises(DriftError) as drift:
         asyncio.run(branch(open_echo(CONFIG), TASK, mutated, len(mutated.turns)))
-    assert (drift.value.turn, drift.value.what) == (turn, what)
+    assert (drift.value.difference.turn, drift.value.difference.what) == (turn, what)
 
 
 @given(st.data())

@@ -13,9 +13,8 @@ import pytest
 from synth.engine.study.continuations import Continuations
 from synth.engine.study.step_effect import Effect
 from synth.policies.chat import chat_policy
-from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy
-from synth.policies.random_walk import random_policy
+from synth.policies.scripted import expert_policy, random_policy
 from synth.rollout.limits import Limits
 from synth.rollout.start import ForcedAct, recorded_act
 from synth.schemas.errors import SynthError

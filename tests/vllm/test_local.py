@@ -56,7 +56,7 @@ IN_PROCESS = """
 import asyncio, json, sys
 from msgspec import to_builtins
 from synth.models.settings import ModelSettings
-from synth.models.transformers_scoring import open_scoring
+from synth.models.local.transformers_scoring import open_scoring
 
 async def run(model, chats, tools):
     scoring = open_scoring(ModelSettings(engine="transformers", model=model))

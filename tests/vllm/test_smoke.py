@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from synth.ledger import Ledger
-from synth.models.http_chat import open_vllm
+from synth.models.servers.http_chat import open_vllm
+from synth.models.servers.vllm_scoring import open_scoring
 from synth.models.settings import ModelSettings
-from synth.models.vllm_scoring import open_scoring
 from synth.schemas.model import Completion, Message, Sampling, Scored
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import ToolSchema

@@ -104,11 +104,7 @@ class Continuations:
             self._journal,
             self._events,
             live_episodes=places.limit,
-            may_start=run.may_start,
-            finished=lambda attempts: None,
-            turned=run.turned,
-            faulted=run.faulted,
-            spoke=run.spoke,
+            host=run.host(),
             places=places,
         )
 

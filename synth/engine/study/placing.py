@@ -5,8 +5,8 @@ recorded turn first.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from synth.boundary import FaultError, guard_async
-from synth.branching import DriftError, branch
+from synth.boundary import guard_async
+from synth.branching import branched
 from synth.engine.context import Run
 from synth.schemas.environment import Env, Opening
 from synth.schemas.outcome import Fault
@@ -36,16 +36,4 @@ async def placed(
     `drift` where it answers otherwise.
     """
     async with opened(run, task, step_timeout_s) as env:
-
-        async def before() -> Opening:
-            try:
-                return await branch(env, task, trajectory, turn)
-            except DriftError as error:
-                raise FaultError(
-                    Fault.DRIFT, f"branch from {trajectory.trajectory_id}: {error}"
-                ) from error
-
-        yield (
-            env,
-            await guard_async(Fault.ENVIRONMENT, "branch", before, step_timeout_s * (turn + 1)),
-        )
+        yield env, await branched(env, task, trajectory, turn, step_timeout_s)

@@ -2,21 +2,20 @@
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
-from synth.keys.remover import MARK, KeyRemover
-from synth.models.chat_request import request_body
-from synth.models.http_server import HTTPServer
-from synth.models.key_in_parts import joined_without_key
-from synth.models.reply import read_replies
-from synth.models.server_error import ServerError
-from synth.models.settings import ModelSettings, api_key, secret
-from synth.schemas.model import Completion, Message, Sampling
+from synth.models.replies.key_in_parts import without_key
+from synth.models.replies.reply import read_replies
+from synth.models.server_error import ServerError, decoded
+from synth.models.servers.chat_request import request_body
+from synth.models.servers.http_server import HTTPServer
+from synth.models.servers.model_card import ModelCard, model_cards
+from synth.models.settings import ModelSettings
+from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
 from synth.schemas.printable import printable
-from synth.schemas.trajectory import ToolSchema
 
 LONGEST_LINE = 300
 _PAGE = re.compile(r"<(!DOCTYPE|html)\b[^;]*", re.IGNORECASE)
@@ -25,17 +24,11 @@ BOUNDS = ("max_tokens", "max_completion_tokens")
 """How a reply is bounded: OpenAI's newer models take the second only."""
 
 
-class Card(msgspec.Struct):
-    """What a server says about a model that it serves."""
+class Finding(msgspec.Struct, frozen=True):
+    """Whether something works, and the rest of the line."""
 
-    id: str
-    root: str | None = None
-    max_model_len: int | None = None
-    owned_by: str | None = None
-
-
-class _Cards(msgspec.Struct):
-    data: list[Card]
+    word: Literal["works", "no", "unknown"]
+    said: str
 
 
 class ProbeReply(msgspec.Struct, frozen=True):
@@ -45,84 +38,76 @@ class ProbeReply(msgspec.Struct, frozen=True):
     took_s: float
     raw: Mapping[str, Any]
 
-    @property
-    def cached_tokens(self) -> int | None:
-        """Prompt tokens that came out of the server's cache; None where it does not say."""
-        details = (self.raw.get("usage") or {}).get("prompt_tokens_details")
-        return None if not isinstance(details, Mapping) else details.get("cached_tokens")
-
 
 class Endpoint:
-    """One server; each request is a single try of at most `timeout_s`. Raises `ServerError`."""
+    """One server, and what is known of it so far: its `plain` reply, how long a conversation may
+    be, how a reply is bounded. Each request is a single try of at most `timeout_s`. Raises
+    `ServerError`.
+    """
+
+    plain: ProbeReply
+    context: int | None = None
+    bound = BOUNDS[0]
 
     def __init__(self, settings: ModelSettings) -> None:
         self.settings = settings
+        (self.url,) = settings.base_urls
         self.timeout_s = settings.timeout_s
-        self.bound = BOUNDS[0]
-        key = api_key(settings)
-        self._remover = KeyRemover({MARK: secret(key)})
-        self._server = HTTPServer(settings.base_urls[0], settings, key)
+        self._server = HTTPServer(self.url, settings)
+        self.close = self._server.close
 
-    @property
-    def url(self) -> str:
-        """Its base URL, without a slash at the end."""
-        return self._server.url
+    async def anew(self, **changed: Any) -> "Endpoint":
+        """The server with other settings, in place of this one."""
+        await self.close()
+        return Endpoint(self.settings.model_copy(update=changed))
 
-    async def models(self) -> list[Card]:
+    async def models(self) -> list[ModelCard]:
         """What `/models` lists."""
-        body = self._remover.clean(await self._server.get("/models", self.timeout_s))
+        body = await self._server.get("/models", self.timeout_s)
         try:
-            return msgspec.json.decode(body, type=_Cards).data
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise ServerError(f"its list of models is unusable: {error}", status=200) from error
+            return model_cards(body, self._server.where())
+        except ServerError as error:
+            error.status = 200  # something answered there
+            raise
 
     async def version(self) -> str | None:
         """As vLLM tells it beside the base path."""
         try:
-            answer = msgspec.json.decode(
-                self._remover.clean(await self._server.get("/version", self.timeout_s, beside=True))
-            )
-        except (ServerError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            body = await self._server.get("/version", self.timeout_s, beside=True)
+            version = decoded(body, dict[str, Any], "its version").get("version")
+        except ServerError:
             return None
-        version = answer.get("version") if isinstance(answer, Mapping) else None
         return version if isinstance(version, str) else None
 
     async def chat(
         self,
-        messages: Sequence[Message],
+        messages: Messages,
         *,
         longest: int = 32,
-        tools: Sequence[ToolSchema] = (),
-        also: Mapping[str, Any] | None = None,
+        tools: ToolSchemas = (),
+        **also: Any,
     ) -> ProbeReply:
         """A reply of at most `longest` tokens; `also` goes into the request as it is."""
-        bound = {self.bound: longest} if self.bound else {}
-        body = request_body(
-            self.settings.model, messages, tools, Sampling(), {**bound, **(also or {})}
-        )
+        asked = {self.bound: longest, **also}
+        body = request_body(self.settings.model, messages, tools, Sampling(), asked)
         began = time.perf_counter()
-        received = self._remover.clean(
-            await self._server.post("/chat/completions", body, self.timeout_s)
-        )
+        body = await self._server.post("/chat/completions", body, self.timeout_s)
         took_s = time.perf_counter() - began
+        received = self._server.remover.clean(body)
         try:
-            raw = msgspec.json.decode(received)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raw = {}
-        came = len(raw.get("choices") or ()) if isinstance(raw, dict) and "n" in (also or {}) else 1
+            raw = decoded(received, dict[str, Any], "the server's reply")
+        except ServerError:
+            raw = {}  # half a surrogate pair, which the reader of replies mends
+        came = len(raw.get("choices") or ()) if "n" in also else 1
         completion, *_ = read_replies(received, messages, n=max(came, 1))
-        return ProbeReply(joined_without_key(completion, self._remover), took_s, raw)
+        return ProbeReply(without_key(completion, self._server.remover), took_s, raw)
 
     def said(self, error: Exception) -> str:
         """What went wrong in one line that a terminal can show, without the address, which stands
         above.
         """
-        text = self._remover.clean(str(error).encode("utf-8", "replace")).decode()
+        text = self._server.remover.clean_text(str(error))
         return readable(_PAGE.sub("an HTML page", text.removeprefix(f"{self._server.where()}: ")))
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self._server.close()
 
 
 def readable(text: str) -> str:

@@ -19,11 +19,11 @@ from synth.ledger import Ledger, StageRef, packs
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
-from synth.rollout.episode import canonical_content
 from synth.schemas.errors import DamagedError
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, model_flow, run_flow
 from tests.s3_server import make_bucket, serving
+from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.trajectories import make_trajectory

@@ -21,12 +21,12 @@ from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.views import connect
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
-from synth.models.scripted import ScriptedChat
 from synth.schemas.flow import Flow
 from synth.schemas.model import Completion, ModelError, Sampling
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import PolicySpec
 from synth.schemas.trajectory import Authorship, Usage
+from tests.synth.models.scripted import ScriptedChat
 
 QUESTION = RoleRequest(
     purpose="reflect_retry",

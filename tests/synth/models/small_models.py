@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+from synth.models.local.transformers_chat import TransformersChat, open_model
 from synth.models.settings import ModelSettings
-from synth.models.transformers_chat import TransformersChat, open_model
 from synth.schemas.model import Completion, Message, Sampling
 
 T = TypeVar("T")

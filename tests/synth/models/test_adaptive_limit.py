@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.adaptive_limit import AdaptiveLimit
 from synth.models.server_error import ServerError
+from synth.models.servers.adaptive_limit import AdaptiveLimit
 
 TURNED_AWAY = ServerError("full", retryable=True, turned_away=True, status=429)
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from synth.boundary import NotStarted
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
-from synth.models.scripted import ScriptedChat, says
 from synth.schemas.model import Sampling
+from tests.synth.models.scripted import ScriptedChat, says
 
 
 def test_callers_are_admitted_in_the_order_in_which_they_came() -> None:

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.keys.remover import MARK, KeyRemover
-from synth.models.http_chat import open_openai, open_vllm
 from synth.models.registry import open_model
-from synth.models.server_chat import ServerChat
+from synth.models.servers.http_chat import open_openai, open_vllm
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
 from synth.schemas.model import ModelError, Sampling

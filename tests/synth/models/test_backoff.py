@@ -3,7 +3,7 @@ from email.utils import formatdate
 
 import pytest
 
-from synth.models.backoff import Backoff, RetryBudget, wait_s, with_retries
+from synth.models.backoff import Backoff, Pacing, RetryBudget, wait_s, with_retries
 from synth.models.server_error import ServerError, retry_after_s
 
 
@@ -19,6 +19,13 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
         self.slept.append(seconds)
+
+
+def served_before(clock: Clock) -> RetryBudget:
+    """The budget of a client whose server has answered before."""
+    budget = RetryBudget(clock)
+    budget.answered()
+    return budget
 
 
 def run(
@@ -41,11 +48,8 @@ def run(
         with_retries(
             attempt,
             backoff,
-            draw=lambda: drawn,
-            sleep=clock.sleep,
-            clock=clock,
-            budget=budget or RetryBudget(clock),
-            free=lambda error: error.turned_away,
+            budget or served_before(clock),
+            Pacing(lambda: drawn, clock.sleep, clock),
         )
     ), tries
 
@@ -97,17 +101,7 @@ def test_each_try_is_told_the_time_that_is_left() -> None:
         return "reply"
 
     backoff, budget = Backoff(base_s=1, total_s=10), RetryBudget(clock)
-    asyncio.run(
-        with_retries(
-            attempt,
-            backoff,
-            draw=lambda: 1.0,
-            sleep=clock.sleep,
-            clock=clock,
-            budget=budget,
-            free=lambda error: error.turned_away,
-        )
-    )
+    asyncio.run(with_retries(attempt, backoff, budget, Pacing(lambda: 1.0, clock.sleep, clock)))
     assert told == [10, 9]
 
 

@@ -4,7 +4,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.bounded_load import chosen, preferred
+from synth.models.servers.bounded_load import chosen, preferred
 
 URLS = [f"http://10.0.0.{i}:8000/v1" for i in range(8)]
 KEYS = [number.to_bytes(8, "big") for number in range(4000)]

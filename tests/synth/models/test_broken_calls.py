@@ -5,11 +5,11 @@ import pytest
 
 from synth.models.broken_calls import BrokenCallsChat, broken_calls_as_text, has_broken_calls
 from synth.models.registry import open_model
-from synth.models.scripted import ScriptedChat, says
 from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_server import ChatServer, Mishap
+from tests.synth.models.scripted import ScriptedChat, says
 
 
 def call(call_id: str, arguments: str) -> dict:

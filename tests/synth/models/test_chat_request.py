@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.chat_request import opening_key, request_body
+from synth.models.servers.chat_request import opening_key, request_body
 from synth.schemas.model import Sampling
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -1,4 +1,4 @@
-from synth.models.circuit import Circuit
+from synth.models.servers.circuit import Circuit
 
 
 def test_three_failures_in_a_row_open_it_and_an_answer_between_them_does_not() -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from synth.models.chat_request import request_body
-from synth.models.fleet import Fleet
-from synth.models.http_chat import open_vllm as open_fleet
-from synth.models.http_server import HTTPServer
+from synth.models.backoff import Pacing
 from synth.models.registry import open_model
-from synth.models.server_chat import Pacing, Post, ServerChat
+from synth.models.servers.chat_request import Post, request_body
+from synth.models.servers.fleet import Fleet
+from synth.models.servers.http_chat import open_vllm as open_fleet
+from synth.models.servers.http_server import HTTPServer
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, ModelError, Sampling
 from tests.synth.models.chat_server import ChatServer, Mishap
@@ -278,7 +279,7 @@ def test_a_queue_that_a_server_no_longer_shows_does_not_hold_the_room_down() -> 
             engine="vllm", base_url=server.url, model="test-model", max_in_flight=8
         )
         pacing = Pacing(lambda: 0.1, asyncio.sleep, lambda: now[0], time.time)
-        fleet = Fleet([HTTPServer(server.url, settings, "")], settings, pacing)
+        fleet = Fleet([HTTPServer(server.url, settings)], settings, pacing)
 
         async def ask_after(seconds: float, calls: int = 1) -> int:
             now[0] += seconds
@@ -317,7 +318,11 @@ def test_an_only_server_that_restarts_costs_no_call_however_few_the_retries(
         return replies
 
     assert len(drive([server], scene, max_retries=0)) == 30
-    said = [record.message for record in caplog.records if record.name == "synth.models.fleet"]
+    said = [
+        record.message
+        for record in caplog.records
+        if record.name == "synth.models.servers.fleet_member"
+    ]
     assert len(said) >= 2
     assert "connection lost" in said[0]
     assert said[0].endswith("; calls wait for it, each up to 600 s")

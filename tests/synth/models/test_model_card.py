@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from synth.models.model_card import queue, weights_id
+from synth.models.servers.model_card import queue, weights_id
 from synth.schemas.model import ModelError
 
 METRICS = b"""# TYPE vllm:num_requests_running gauge

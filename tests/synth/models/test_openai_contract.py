@@ -7,8 +7,8 @@ from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from synth.models.chat_request import request_body
-from synth.models.reply import read_replies
+from synth.models.replies.reply import read_replies
+from synth.models.servers.chat_request import request_body
 from synth.schemas.model import Message, Sampling
 
 SENT: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsNonStreaming)

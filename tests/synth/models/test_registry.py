@@ -7,11 +7,11 @@ import pytest
 
 from synth.models.admission import AdmittedChat
 from synth.models.registry import open_model
-from synth.models.scripted import ScriptedChat, says
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import ChatModel, Sampling
 from tests.synth.models.chat_server import ChatServer
+from tests.synth.models.scripted import ScriptedChat, says
 
 
 def open_scripted(settings: ModelSettings) -> ChatModel:

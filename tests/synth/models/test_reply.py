@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.reply import read_replies
+from synth.models.replies.reply import read_replies
 from synth.models.server_error import error_text
 from synth.models.settings import Price
 from synth.schemas.model import Completion, ModelError

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from synth.models.scripted import ScriptedChat, calls, says
 from synth.schemas.model import Completion, ModelError, Sampling
+from tests.synth.models.scripted import ScriptedChat, calls, says
 
 
 def ask(model: ScriptedChat, content: str) -> Completion:

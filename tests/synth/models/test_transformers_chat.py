@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from synth.models.local.transformers_chat import TransformersChat, split_thought
+from synth.models.local.transformers_chat import open_model as open_engine
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
-from synth.models.transformers_chat import TransformersChat, split_thought
-from synth.models.transformers_chat import open_model as open_engine
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion, Message, ModelError, Sampling
 from tests.synth.models.small_models import (

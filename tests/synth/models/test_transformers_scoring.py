@@ -236,7 +236,7 @@ def test_chunks_give_the_ranks_and_log_probabilities_of_the_whole(
     torch = pytest.importorskip("torch", reason="torch comes with the extra `score`")
     import numpy as np
 
-    from synth.models.transformers_ranks import ranks_and_logprobs
+    from synth.models.local.transformers_ranks import ranks_and_logprobs
 
     draw = torch.Generator().manual_seed(seed)
     hidden, weight = (
@@ -259,7 +259,7 @@ def test_chunks_give_the_ranks_and_log_probabilities_of_the_whole(
 
 def test_a_first_choice_never_loses_to_itself_by_rounding() -> None:
     torch = pytest.importorskip("torch", reason="torch comes with the extra `score`")
-    from synth.models.transformers_ranks import ranks_and_logprobs
+    from synth.models.local.transformers_ranks import ranks_and_logprobs
 
     draw = torch.Generator().manual_seed(0)
     hidden, weight = (
@@ -272,7 +272,7 @@ def test_a_first_choice_never_loses_to_itself_by_rounding() -> None:
 
 def test_tokens_that_tie_share_the_better_rank() -> None:
     torch = pytest.importorskip("torch", reason="torch comes with the extra `score`")
-    from synth.models.transformers_ranks import ranks_and_logprobs
+    from synth.models.local.transformers_ranks import ranks_and_logprobs
 
     ranks, logprobs = ranks_and_logprobs(
         torch.ones((3, 4)), torch.ones((5000, 4)), None, torch.tensor([0, 2500, 4999])
@@ -283,7 +283,7 @@ def test_tokens_that_tie_share_the_better_rank() -> None:
 
 MEMORY = """
 import resource, torch
-from synth.models.transformers_ranks import ranks_and_logprobs
+from synth.models.local.transformers_ranks import ranks_and_logprobs
 torch.set_num_threads(1)
 hidden, weight = torch.randn(2048, 64), torch.randn(65536, 64)
 targets = torch.randint(65536, (2048,))

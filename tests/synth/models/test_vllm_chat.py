@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.models.http_chat import open_vllm
+from synth.models.servers.http_chat import open_vllm
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion, ModelError, Sampling

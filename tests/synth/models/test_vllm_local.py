@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 import pytest
 
+from synth.models.local.vllm_local import open_model, open_scoring
+from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
-from synth.models.vllm_local import VLLMLocalChat, open_model, open_scoring
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.model import Sampling
 
@@ -57,7 +58,7 @@ def settings(python: Path, *server_args: str, **more: Any) -> ModelSettings:
     )
 
 
-def using(model: VLLMLocalChat, scene: Callable[[VLLMLocalChat], Coroutine[Any, Any, T]]) -> T:
+def using(model: ServerChat, scene: Callable[[ServerChat], Coroutine[Any, Any, T]]) -> T:
     async def run() -> T:
         try:
             return await scene(model)
@@ -87,7 +88,7 @@ def gone(process: str, within_s: float = 10) -> bool:
 
 
 def test_the_first_call_starts_the_server_and_closing_the_model_ends_it(python: Path) -> None:
-    async def scene(model: VLLMLocalChat) -> None:
+    async def scene(model: ServerChat) -> None:
         await asyncio.gather(*(model.complete(CHAT, (), Sampling()) for _ in range(5)))
 
     using(open_model(settings(python, "--max-model-len=99")), scene)
@@ -105,7 +106,7 @@ def test_the_first_call_starts_the_server_and_closing_the_model_ends_it(python: 
 def test_a_server_that_dies_is_started_again_at_its_address(
     python: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scene(model: VLLMLocalChat) -> None:
+    async def scene(model: ServerChat) -> None:
         await model.complete(CHAT, (), Sampling())
         os.kill(int(starts(python)[0][0]), signal.SIGKILL)
         assert (await model.complete(CHAT, (), Sampling())).content is not None
@@ -119,7 +120,7 @@ def test_a_server_that_dies_is_started_again_at_its_address(
 
 
 def test_a_server_that_cannot_be_had_again_ends_the_work_with_its_log(python: Path) -> None:
-    async def scene(model: VLLMLocalChat) -> None:
+    async def scene(model: ServerChat) -> None:
         await model.complete(CHAT, (), Sampling())
         os.kill(int(starts(python)[0][0]), signal.SIGKILL)
         deadline = time.monotonic() + 30
@@ -131,7 +132,7 @@ def test_a_server_that_cannot_be_had_again_ends_the_work_with_its_log(python: Pa
 
 
 def test_a_server_that_keeps_dying_is_started_three_times_more_at_most(python: Path) -> None:
-    async def scene(model: VLLMLocalChat) -> None:
+    async def scene(model: ServerChat) -> None:
         for _ in range(100):
             await model.complete(CHAT, (), Sampling())
             os.kill(int(starts(python)[-1][0]), signal.SIGKILL)
@@ -189,7 +190,7 @@ def test_the_server_dies_with_a_run_that_is_killed(python: Path) -> None:
 import asyncio
 from synth.schemas.model import Sampling
 from synth.models.settings import ModelSettings
-from synth.models.vllm_local import open_model
+from synth.models.local.vllm_local import open_model
 
 async def run():
     model = open_model(ModelSettings(engine="vllm_local", model="test-model", python={str(python)!r}))

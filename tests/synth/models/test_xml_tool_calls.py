@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.tool_call_recovery import recover_tool_calls, rendered_call, with_recovered_calls
+from synth.models.replies.tool_call_recovery import (
+    recover_tool_calls,
+    rendered_call,
+    with_recovered_calls,
+)
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from synth.models.scripted import ScriptedChat, calls, says
 from synth.policies.chat import ChatConfig, ChatPolicy, chat_policy, episode_sampling
 from synth.schemas.environment import Opening
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import ChatModel, Sampling
 from synth.schemas.policy import Act, Episode, View
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
+from tests.synth.models.scripted import ScriptedChat, calls, says
 
 TOOL = {
     "type": "function",

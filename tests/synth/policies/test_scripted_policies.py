@@ -10,10 +10,9 @@ from pydantic import ValidationError
 
 from synth.envs.echo import SPEC, WORLD, EchoEnv, make_tasks, open_echo
 from synth.policies.chance import trial_seed
-from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy
-from synth.policies.random_walk import NOTHING_LEFT, random_policy
 from synth.policies.registry import POLICIES
+from synth.policies.scripted import NOTHING_LEFT, expert_policy, random_policy
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from synth.schemas.policy import Act, Episode, PolicySpec, View

@@ -12,7 +12,7 @@ from synth.ledger.journal import Event, Journal
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
@@ -81,8 +81,6 @@ def played(
                 journal,
                 events or {},
                 live_episodes=1,
-                may_start=lambda: True,
-                finished=lambda attempts: None,
             )
         finally:
             journal.close()

@@ -65,8 +65,6 @@ def play(tmp_path: Path, world: Any, act: Any = None) -> Trajectory:
             journal,
             {},
             live_episodes=2,
-            may_start=lambda: True,
-            finished=lambda attempts: None,
         )
     )
     journal.close()

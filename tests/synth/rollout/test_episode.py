@@ -9,11 +9,11 @@ import pytest
 
 from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
+from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.slots import run_slots
-from synth.rollout.threads import ThreadedEnv, Threads
 from synth.schemas.environment import AgentTurn, Env, Opening, Response
 from synth.schemas.errors import SynthError
 from synth.schemas.model import ModelError
@@ -79,8 +79,6 @@ def fill(
                 journal,
                 {},
                 live_episodes=8,
-                may_start=lambda: True,
-                finished=lambda attempts: None,
             )
         )
     finally:
@@ -331,8 +329,6 @@ def test_blocking_worlds_leave_the_event_loop_free_and_a_hang_costs_one_episode(
             journal,
             {},
             live_episodes=8,
-            may_start=lambda: True,
-            finished=lambda attempts: None,
         )
         beat.cancel()
         journal.close()

@@ -12,13 +12,13 @@ from synth.boundary import FaultError, guard_async
 from synth.engine.context import most_live
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
 from synth.ledger import Ledger
-from synth.rollout.episode import canonical_content
-from synth.rollout.parking import LiveWorlds, ParkedEnv
+from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import AgentTurn, EnvSpec, Snapshot
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Fault
 from tests.flow_files import model_flow, run_flow
+from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
 

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from synth.branching import replay
 from synth.envs.echo import WORLD
 from synth.ledger.journal import Journal
-from synth.models.scripted import ScriptedChat
 from synth.policies.chat import chat_policy
-from synth.policies.expert import expert_policy
+from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
@@ -24,6 +23,7 @@ from synth.schemas.model import Completion, Message
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import Observation, SampledBy, ToolCall, Trajectory, Usage
+from tests.synth.models.scripted import ScriptedChat
 
 CONFIG: dict[str, Any] = {"turns": 3}
 (TASK,) = WORLD.make_tasks(CONFIG, 1, 1)
@@ -43,8 +43,6 @@ def played(tmp_path: Path, work: EpisodeSpec, model: ScriptedChat | None = None)
                 journal,
                 {},
                 live_episodes=1,
-                may_start=lambda: True,
-                finished=lambda attempts: None,
             )
         )
     finally:

@@ -14,7 +14,6 @@ from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.customer import LINES
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.journal import JournaledReply, recorded
-from synth.rollout.episode import canonical_content
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.filter import Case
@@ -23,6 +22,7 @@ from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
 from synth.schemas.trajectory import Authorship, Source, ToolCall, Trajectory, Turn, Usage
 from synth.text.provenance import provenance
+from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_mishaps import Mishap
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.user_brains import (

@@ -1,0 +1,1 @@
+"""Environments while episodes are played: on threads, parked, and how calls reach them."""
