@@ -16,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks import heavy_tails
@@ -93,10 +94,10 @@ def counted(ledger: Ledger, tally: Tally) -> None:
             tally.requests["list"] += max(1, math.ceil(len(found) / LIST_PAGE))
         return found
 
-    def counting_replace(name: str, blob: bytes) -> None:
+    def counting_replace(name: str, content: bytes | Path) -> None:
         with tally.lock:
             tally.requests["put"] += 1
-        replace(name, blob)
+        replace(name, content)
 
     storage.create, storage.read, storage.size = counting_create, counting_read, counting_size  # type: ignore[method-assign]
     storage.names, storage.replace = counting_names, counting_replace  # type: ignore[method-assign]

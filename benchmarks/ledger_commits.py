@@ -85,8 +85,7 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
     written = [recorded_episodes(SHARD, seed) for seed in range(shards)]
     count = _count(written)
     tables = [
-        [rows.turn_table(shard, "s", "k"), rows.trajectory_table(shard, "s", "k")]
-        for shard in written
+        list(rows.shard_tables("s", "k", {"trajectories": shard}).values()) for shard in written
     ]
     records = [[msgspec.to_builtins(trajectory) for trajectory in shard] for shard in written]
     with tempfile.TemporaryDirectory() as name:

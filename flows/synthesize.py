@@ -17,9 +17,9 @@ from synth.flows.own_flow import what_runs
 from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record
+from synth.ledger.atomic_write import write_named
 from synth.ledger.ledger import Ledger
 from synth.ledger.manifest import StageLine
-from synth.ledger.written import write_named
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
 from synth.schemas.stage import Stage

@@ -16,8 +16,8 @@ from synth.engine.numbers import counted_noun
 from synth.engine.stage_reports import commonest
 from synth.engine.study.player import Player
 from synth.ledger.ledger import StageRef
+from synth.ledger.row_validation import ended_line
 from synth.ledger.state import evidence_key
-from synth.ledger.storable import ended_line
 from synth.ledger.views import connect
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.canonical import content_hash

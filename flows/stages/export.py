@@ -14,8 +14,8 @@ from synth.exporters.dataset_folder import Replace, why_to_write
 from synth.exporters.export import ExportReport, export
 from synth.exporters.in_run import dataset_in, refuse_others
 from synth.exporters.kind import RowSettings
+from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import StageRef
-from synth.ledger.written import dataset_fault
 from synth.schemas.canonical import content_hash
 from synth.schemas.stage import Plan, Shard
 

@@ -30,9 +30,10 @@ from synth.boundary import guard
 from synth.claims import workers
 from synth.claims.workers import Heartbeat, Holder, State, dead_here, forget, lives_here
 from synth.ledger.fencing import FENCE, FencedError
-from synth.ledger.inside import plain
 from synth.ledger.ledger import Ledger
-from synth.ledger.storage import Storage, access_error
+from synth.ledger.storage import Storage
+from synth.ledger.storage_errors import access_error
+from synth.ledger.storage_names import plain
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, PlannedSlot
 

@@ -15,7 +15,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from synth.ledger.storage import Storage, write_error
+from synth.ledger.storage import Storage
+from synth.ledger.storage_errors import access_error
 
 FOLDER = "workers"
 LOCK = "holder-"
@@ -234,7 +235,7 @@ class Holder:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             unlocked.rename(self._lock_path)  # nobody sees it before it is locked
         except OSError as error:
-            raise write_error(str(self._lock_path), error) from error
+            raise access_error(str(self._lock_path), error) from error
         write(storage, beat)
 
     def renew(self, beat: Heartbeat) -> bool:
@@ -268,7 +269,7 @@ def lives_here(journals: Path, holder: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise write_error(str(_lock_path(journals, holder)), error) from error
+        raise access_error(str(_lock_path(journals, holder)), error) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -16,7 +16,8 @@ from synth.claims.workers import State, heartbeats
 from synth.engine.context import Run
 from synth.engine.unfinished import unfinished_line
 from synth.ledger.journal import state_folder
-from synth.ledger.storage import Storage, write_error
+from synth.ledger.storage import Storage
+from synth.ledger.storage_errors import access_error
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 
@@ -84,7 +85,7 @@ def remember(url: str) -> None:
         temporary.write_bytes(msgspec.json.encode(url))
         temporary.replace(path)
     except OSError as error:
-        raise write_error(str(path), error) from error
+        raise access_error(str(path), error) from error
 
 
 def remembered() -> Iterator[str]:

@@ -17,7 +17,8 @@ from synth.engine.context import Run
 from synth.engine.event_loop import event_loop_watchdog, gc_paused
 from synth.engine.slot_scheduler import WAIT_S, do_by_slot, longer, some_open
 from synth.engine.stage_reports import env_versions, episodes_report
-from synth.ledger import manifest, packs
+from synth.ledger import manifest, manifest_checkpoints
+from synth.ledger.atomic_write import write_named
 from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.journal import BusyError, Journal, discard_finished
@@ -25,7 +26,6 @@ from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.state import IMPORT, LedgerState
 from synth.ledger.tables import TABLES
-from synth.ledger.written import write_named
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
@@ -72,7 +72,7 @@ async def run_stages(
 def _half_written(run: Run) -> Iterator[str]:
     """A line for each temporary file of a writer that died: it is part of nothing."""
     storage = run.ledger.storage
-    for table in (manifest.FOLDER, packs.FOLDER, *TABLES):
+    for table in (manifest.FOLDER, manifest_checkpoints.FOLDER, *TABLES):
         for name in storage.leftovers(table):
             yield (
                 f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it "

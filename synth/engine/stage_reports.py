@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+
 from synth.engine.context import Run
 from synth.ledger.ledger import Ledger, StageRef
 
@@ -12,7 +14,7 @@ SHOWN = 3
 _TURN = re.compile(r"^(turn|step) \d+")
 
 
-def commonest(details: Counter[str]) -> dict[str, int]:
+def commonest(details: Mapping[str, int]) -> dict[str, int]:
     """The commonest details of faults, whatever the turn in which they came, the largest first."""
     alike: Counter[str] = Counter()
     for detail, count in details.items():
@@ -22,34 +24,31 @@ def commonest(details: Counter[str]) -> dict[str, int]:
 
 def episodes_report(ledger: Ledger, stage: str) -> Mapping[str, Any]:
     """Attempts by outcome and by fault, and the commonest details of the faults."""
-    outcomes: Counter[str] = Counter()
-    faults: Counter[str] = Counter()
-    details: Counter[str] = Counter()
-    for trajectory in ledger.records([stage]):
-        outcomes[trajectory["outcome"]] += 1
-        if trajectory["fault"] is not None:
-            faults[trajectory["fault"]] += 1
-            details[trajectory["fault_detail"] or "unknown"] += 1
+    attempts = ledger.frame("trajectories").filter(pl.col("stage") == stage)
+    detail = pl.col("fault_detail").replace("", None).fill_null("unknown")
+    found = attempts.select("outcome", "fault", detail).collect()
+    faulted = found.drop_nulls("fault")
     return {
         "kind": "episodes",
-        "outcomes": dict(outcomes),
-        "faults": dict(faults),
-        "details": commonest(details),
+        "outcomes": _counts(found["outcome"]),
+        "faults": _counts(faulted["fault"]),
+        "details": commonest(_counts(faulted["fault_detail"])),
     }
 
 
+def _counts(values: pl.Series) -> dict[str, int]:
+    return dict(values.value_counts(sort=True).iter_rows())
+
+
 def env_versions(run: Run, ref: StageRef, before: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The environments that a stage's episodes were played in, with version and licence, for cards of
-    datasets: `{"worlds": [{env, version, licence}, ...]}`, those of the report `before` first; nothing for
-    a stage that committed no episodes.
+    """The environments that a stage's episodes were played in, with version and licence, for cards
+    of datasets: `{"worlds": [{env, version, licence}, ...]}`, those of the report `before` first.
+
+    Nothing for a stage that committed no episodes.
     """
     env = run.flow.env
-    played = any(
-        "trajectories" in shard.files
-        for shard in run.ledger.state.shards
-        if shard.stage_key == ref.stage_key
-    )
-    if env is None or not played:
+    shards = (shard for shard in run.ledger.state.shards if shard.stage_key == ref.stage_key)
+    if env is None or not any("trajectories" in shard.files for shard in shards):
         return {}
     spec = run.spec_of(env.name, env.settings())
     earlier = [*(before or {}).get("worlds", ())]

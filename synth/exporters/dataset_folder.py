@@ -26,9 +26,9 @@ from synth.exporters.shards import (
     writing,
 )
 from synth.exporters.sums import SUMS, names_dataset, sums_text
+from synth.ledger.atomic_write import CARD, written_file
 from synth.ledger.manifest import WrittenFile
 from synth.ledger.storage import Storage, process_lives
-from synth.ledger.written import CARD, written_file
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError
 

@@ -21,11 +21,11 @@ from synth.importers.records import (
 )
 from synth.importers.synth_run import StoredRun
 from synth.importers.tally import FileTally, ImportTally
-from synth.ledger.importing import commit_files, discard
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import ImportedFile, ShardLine
+from synth.ledger.manifest import ImportedFile, ImportLine, ShardLine
+from synth.ledger.row_validation import ended_line
+from synth.ledger.rows import Records
 from synth.ledger.state import IMPORT
-from synth.ledger.storable import ended_line
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
@@ -105,7 +105,7 @@ class Import:
         try:
             for entry in opened.entries:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
-                    discard(self._ledger, written)
+                    self._ledger.discard(written)
                     self._labels.forget(opened.file.name)
                     self.refuse(entry)
                     return
@@ -115,7 +115,7 @@ class Import:
                     written += self._written(own, tally)
                     own = _Rows()
         except BaseException:
-            discard(self._ledger, written)
+            self._ledger.discard(written)
             raise
         file = opened.file
         note = ImportedFile(file.name, file.sha, file.size, tally.trajectories, dict(tally.reasons))
@@ -180,18 +180,21 @@ class Import:
             IMPORT, content_hash([trajectory.slot_id for trajectory in rows.trajectories])
         )
         self._wrote = True
-        line, kept, ended = self._ledger.write_shard(
-            ref, rows.trajectories, list(rows.tasks.values()), {"scores": rows.scores}
-        )
-        for before, now in zip(rows.trajectories, kept, strict=True):
-            if any(now is other for other in ended):
-                tally.end(before, now)
-                self._say(ended_line(now))
+        tasks = list(rows.tasks.values())
+        records: Records = {
+            "trajectories": rows.trajectories,
+            "tasks": tasks,
+            "scores": rows.scores,
+        }
+        line, ended = self._ledger.write_shard(ref, records)
+        for before, now in ended:
+            tally.end(before, now)
+            self._say(ended_line(now))
         return [line]
 
     def _commit(self, files: Sequence[ImportedFile], shards: Sequence[ShardLine]) -> None:
         if shards:
-            commit_files(self._ledger, files, shards)
+            self._ledger.commit_import(ImportLine(tuple(files), tuple(shards)))
 
 
 def import_into(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.ledger.storage import access_error, write_error
+from synth.ledger.storage_errors import access_error
 from synth.schemas.errors import ConfigError
 
 PATIENCE_S = 1.0
@@ -40,7 +40,7 @@ def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise write_error(str(path), error) from error
+        raise access_error(str(path), error) from error
     try:
         deadline = time.monotonic() + PATIENCE_S
         while (other := _other(file, _Running(flow, name, os.getpid()), path)) is not None:

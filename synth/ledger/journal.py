@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.ledger.storage import access_error, write_error
+from synth.ledger.storage_errors import access_error
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 
@@ -81,7 +81,7 @@ class Journal:
                 os.write(self._file, b"\n")
         except OSError as error:
             os.close(self._file)
-            raise write_error(str(path), error) from error
+            raise access_error(str(path), error) from error
 
     @property
     def empty(self) -> bool:
@@ -97,7 +97,7 @@ class Journal:
             while written < len(line):
                 written += os.write(self._file, line[written:])
         except OSError as error:
-            raise write_error(str(self.path), error) from error
+            raise access_error(str(self.path), error) from error
 
     def close(self, *, discard: bool = False) -> None:
         """Gives the shard free; `discard` after its commit."""
@@ -138,7 +138,7 @@ def _locked(path: Path) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
-            raise write_error(str(path), error) from error
+            raise access_error(str(path), error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -1,31 +1,40 @@
-"""The manifest: a log of numbered lines, each created if absent; what it does not name does not
-exist.
+"""The manifest: a log of numbered lines, each created if absent; what no line names does not exist.
 
 Line n is the file `manifest/<n>`: the digest of what follows, a space, the history of the lines
-before (see `synth.ledger.packs`), a space,
-one JSON object. So a line that was changed, swapped with another or put back from an older copy
-does not fit its neighbours; lines of
-earlier versions have no history, and none of them stands after one that has. Numbering orders all
-writers, on a disk as on an object store;
-a listing is looked at only to find that a line is missing.
+before it (`history_after`), a space, one JSON object. So a line that was changed, swapped with
+another or put back from an older copy does not fit its neighbours. Lines of earlier versions have
+no history, and none of them stands after one that has. The numbers order all writers, on a disk as
+in an object store; a listing is looked at only to find that a line is missing.
 """
 
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from synth.ledger.inside import plain
 from synth.ledger.storage import Storage
+from synth.ledger.storage_names import IDENTIFIER
 from synth.schemas.canonical import canonical_json, digest
 from synth.schemas.errors import DamagedError
 
+FOLDER = "manifest"
+LOOK_AHEAD = 2
+"""Names after a line that is not there which are looked at: if one of them is, the line is missing.
+"""
+_SHARD = r"[a-z_]{1,40}/[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.parquet"
+Identifier = Annotated[str, msgspec.Meta(pattern=rf"\A{IDENTIFIER}\Z")]
+"""Files are named after it, in the run or in the state folder, so it may lead nowhere else."""
+ShardPath = Annotated[str, msgspec.Meta(pattern=rf"\A{_SHARD}\Z")]
 
-class StoredFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How lines and what they hold are stored: defaults are left out, unknown keys are refused."""
+
+
+class StoredFile(_Stored, frozen=True):
     """One parquet file of a shard, as it was written."""
 
-    path: str
+    path: ShardPath
     rows: int
     bytes: int
     digest: str
@@ -40,61 +49,56 @@ class SlotRecord(msgspec.Struct, frozen=True, array_like=True):
     fault: str | None
 
 
-class RunLine(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=True):
-    """The first line: the run's own id (its journal is kept under it)."""
+class RunLine(_Stored, frozen=True, tag="run", omit_defaults=False):
+    """The first line: the run's own id, under which its journals are kept.
 
-    run_id: str
-    format: int = 2
-    """From 2 on every file that leaves the run is named by a `WrittenLine` before it is put in its
-    place.
+    From `format` 2 on every file that leaves the run is named by a `WrittenLine` before it is put
+    in its place.
     """
 
+    run_id: Identifier
+    format: int = 2
 
-class StageLine(
-    msgspec.Struct, frozen=True, tag="stage", forbid_unknown_fields=True, omit_defaults=True
-):
+
+class StageLine(_Stored, frozen=True, tag="stage"):
     """A stage of the current flow has this key from here on; `adopted` are valid trajectories of
     equal slots under other keys.
     """
 
     stage: str
-    stage_key: str
+    stage_key: Identifier
     settings: Mapping[str, Any]
     inputs: str = ""
     adopted: tuple[str, ...] = ()
 
 
-class FlowLine(
-    msgspec.Struct, frozen=True, tag="flow", forbid_unknown_fields=True, omit_defaults=True
-):
-    """A flow was started that differs from the one before; its stages' lines follow, but for those
-    that it takes over as they are.
+class FlowLine(_Stored, frozen=True, tag="flow"):
+    """A flow was started that differs from the one before; `stages` are those that it takes over as
+    they are, the lines of the others follow.
     """
 
     flow: Mapping[str, Any]
     stages: tuple[StageLine, ...] = ()
 
 
-class ShardLine(
-    msgspec.Struct, frozen=True, tag="shard", forbid_unknown_fields=True, omit_defaults=True
-):
+class ShardLine(_Stored, frozen=True, tag="shard"):
     """A shard is committed; `superseded` are its valid attempts at slots that another commit had
     settled first, as of then.
 
-    `name` is that of the piece of work that it finishes, where the work is no filling of slots.
+    `name` is that of the piece of work that it finishes, where the work does not fill slots.
     """
 
     stage: str
-    stage_key: str
+    stage_key: Identifier
     files: Mapping[str, StoredFile]
     slots: tuple[SlotRecord, ...] = ()
     superseded: tuple[str, ...] = ()
     name: str = ""
 
 
-class ImportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A file that was imported whole: hash and size of its unpacked content, what came in, and what
-    did not, by reason.
+class ImportedFile(_Stored, frozen=True):
+    """A file that was imported whole: hash and size of its unpacked content, how many trajectories
+    came in, and how many records did not, by reason.
     """
 
     file: str
@@ -104,75 +108,63 @@ class ImportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     rejected: Mapping[str, int] = {}
 
 
-class ImportLine(
-    msgspec.Struct, frozen=True, tag="import", forbid_unknown_fields=True, omit_defaults=True
-):
+class ImportLine(_Stored, frozen=True, tag="import"):
     """Files are imported, whole or not at all: `shards` hold everything that came in from them."""
 
     files: tuple[ImportedFile, ...]
     shards: tuple[ShardLine, ...] = ()
 
 
-class DoneLine(
-    msgspec.Struct, frozen=True, tag="done", forbid_unknown_fields=True, omit_defaults=True
-):
+class DoneLine(_Stored, frozen=True, tag="done"):
     """A stage has run to its end under this key; `report` is what it printed."""
 
     stage: str
-    stage_key: str
+    stage_key: Identifier
     report: Mapping[str, Any]
 
 
-class FenceLine(msgspec.Struct, frozen=True, tag="fence", forbid_unknown_fields=True):
-    """A holder of claims was silent for its term: from here on nothing that it commits under a
-    smaller token is taken.
+class FenceLine(_Stored, frozen=True, tag="fence"):
+    """A worker was silent for its term: from here on nothing that it commits under a smaller token
+    is taken.
 
-    `work` is the id of that holder; `holder` is drawn by who declares it, so that no two workers
-    write the same line.
+    `work` is the worker's id; whoever declares it draws `holder`, so that no two write the same
+    line.
     """
 
-    work: str
+    work: Identifier
     token: int
     holder: str
 
 
-class WrittenFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file beside the tables, as it was written; the digest is the one that `sha256sum`
-    prints.
-    """
+class WrittenFile(_Stored, frozen=True):
+    """A file beside the tables, as it was written; `sha256sum` prints the same digest."""
 
     bytes: int
     sha256: str
 
 
-class WrittenLine(
-    msgspec.Struct, frozen=True, tag="written", forbid_unknown_fields=True, omit_defaults=True
-):
+class WrittenLine(_Stored, frozen=True, tag="written"):
     """From here on these files stand in the run (path -> file); committed before they are put in
     their place.
 
     `folder`: that of a dataset, which holds these files and no others; `flow` wrote it. `stage`,
-    `stage_key`: the stage that is done once
-    they stand; it counts as not done until its next `DoneLine`.
+    `stage_key`: the stage that is done once they stand; it counts as not done until its next
+    `DoneLine`.
     """
 
     files: Mapping[str, WrittenFile]
     folder: str = ""
     flow: str = ""
     stage: str = ""
-    stage_key: str = ""
+    stage_key: Identifier = ""
 
     def places(self) -> tuple[str, ...]:
-        """What the line speaks of: a dataset's folder, or single files."""
+        """What the line speaks of: the folder of a dataset, or single files."""
         return (self.folder,) if self.folder else tuple(self.files)
 
 
 Line = RunLine | FlowLine | StageLine | ShardLine | ImportLine | DoneLine | FenceLine | WrittenLine
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-
-_SHARD = re.compile(r"[a-z_]{1,40}/[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.parquet")
-FOLDER = "manifest"
-LOOK_AHEAD = 2
 
 
 def name_of(number: int) -> str:
@@ -187,6 +179,13 @@ def stored(line: Line, history: str = "") -> bytes:
     return digest(rest).encode() + b" " + rest + b"\n"
 
 
+def history_after(history: str, blob: bytes) -> str:
+    """The hash over all lines up to this one, of which `history` is the hash over those before; ""
+    before the first.
+    """
+    return digest(history.encode() + blob.partition(b" ")[0])
+
+
 def chained(blob: bytes) -> str | None:
     """The history that an intact line says it follows; None for the first line, and for those of
     earlier versions.
@@ -195,20 +194,11 @@ def chained(blob: bytes) -> str | None:
     return None if before.startswith(b"{") else before.decode(errors="replace")
 
 
-def shards_of(line: Line) -> tuple[ShardLine, ...]:
-    """The shards that a line commits."""
-    return (
-        (line,)
-        if isinstance(line, ShardLine)
-        else line.shards
-        if isinstance(line, ImportLine)
-        else ()
-    )
-
-
-def paths(line: Line) -> list[str]:
+def shard_paths(line: Line) -> list[str]:
     """The files of the shards that a line commits."""
-    return [file.path for shard in shards_of(line) for file in shard.files.values()]
+    shards = line.shards if isinstance(line, ImportLine) else [line]
+    files = (one.files.values() for one in shards if isinstance(one, ShardLine))
+    return [file.path for of_shard in files for file in of_shard]
 
 
 def read(storage: Storage, number: int) -> Line | None:
@@ -235,46 +225,20 @@ def intact(blob: bytes) -> bool:
 
 def decoded(storage: Storage, number: int, blob: bytes) -> Line:
     """What the bytes of line `number` say. Raises `DamagedError`."""
-    path = storage.path(name_of(number))
     if not intact(blob):
-        raise DamagedError(
-            f"{path}: damaged manifest line (its digest differs); restore it from a backup"
+        raise damage(
+            storage, number, "damaged manifest line (its digest differs); restore it from a backup"
         )
     try:
-        line = _DECODER.decode(blob[blob.find(b"{") :])
+        return _DECODER.decode(blob[blob.find(b"{") :])
     except msgspec.MsgspecError as error:
-        raise DamagedError(f"{path}: written by another version of synth: {error}") from error
-    for name in _ids(line):
-        if not plain(name):
-            raise DamagedError(
-                f"{path}: {name[:80]!r} is no id that synth gives: it would lead elsewhere; do "
-                "not use this run"
+        problem = f"written by another version of synth: {error}"
+        if "regex" in str(error):
+            problem = (
+                f"holds an id or a path that synth never gives ({error}), and that would lead "
+                "elsewhere; do not use this run"
             )
-    for name in paths(line):
-        if _SHARD.fullmatch(name) is None:
-            raise DamagedError(
-                f"{path}: {name[:80]!r} is no shard of this run: it would be read elsewhere; do "
-                "not use this run"
-            )
-    return line
-
-
-def _ids(line: Line) -> list[str]:
-    """The ids in a line that names of files are made of, here or in the state folder."""
-    shards = [one.stage_key for one in shards_of(line)]
-    match line:
-        case RunLine():
-            return [line.run_id]
-        case FlowLine():
-            return [stage.stage_key for stage in line.stages]
-        case StageLine() | DoneLine():
-            return [line.stage_key]
-        case WrittenLine():
-            return [line.stage_key] if line.stage_key else []
-        case FenceLine():
-            return [line.work]
-        case _:
-            return shards
+        raise damage(storage, number, problem) from error
 
 
 def listed(storage: Storage) -> set[int]:
@@ -284,24 +248,31 @@ def listed(storage: Storage) -> set[int]:
 
 def goes_on(storage: Storage, number: int) -> bool:
     """Whether lines stand after `number`, by a look at the next few names."""
-    return any(
-        storage.size(name_of(number + ahead)) is not None for ahead in range(1, 1 + LOOK_AHEAD)
-    )
+    ahead = range(number + 1, number + 1 + LOOK_AHEAD)
+    return any(storage.size(name_of(one)) is not None for one in ahead)
+
+
+def damage(storage: Storage, number: int, problem: str) -> DamagedError:
+    """What is wrong with line `number`, after the path of its file."""
+    return DamagedError(f"{storage.path(name_of(number))}: {problem}")
 
 
 def misplaced_error(storage: Storage, number: int) -> DamagedError:
-    """One line for a line that is whole, but not the one that was committed here."""
-    return DamagedError(
-        f"{storage.path(name_of(number))}: is not the manifest line that was committed here (it "
-        "follows other lines than stand before "
-        "it: swapped, or put back from another copy); restore the whole manifest from one backup"
+    """For a line that is whole, but not the one that was committed here."""
+    return damage(
+        storage,
+        number,
+        "is not the manifest line that was committed here (it follows other lines than stand "
+        "before it: swapped, or put back from another copy); restore the whole manifest from one "
+        "backup",
     )
 
 
 def missing_error(storage: Storage, number: int) -> DamagedError:
-    """One line for a line that is not there though it must be."""
-    return DamagedError(
-        f"{storage.path(name_of(number))}: this manifest line is missing or cannot be read, "
-        "though the manifest goes on; "
-        "restore it from a backup: nothing is read past it, and nothing is written in its place"
+    """For a line that is not there though it must be."""
+    return damage(
+        storage,
+        number,
+        "this manifest line is missing or cannot be read, though the manifest goes on; restore it "
+        "from a backup: nothing is read past it, and nothing is written in its place",
     )

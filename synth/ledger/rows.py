@@ -25,7 +25,9 @@ from synth.schemas.trajectory import (
 
 T = TypeVar("T")
 Column = Callable[[Any], Any]
-_OF_USE = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+Records = Mapping[str, Sequence[msgspec.Struct]]
+"""What a stage gives the ledger, by table; turns stand in their trajectories."""
+_USED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 _encoder = msgspec.json.Encoder()
 
 
@@ -33,15 +35,11 @@ def user_notes(turn: Turn) -> list[str]:
     """What a model that plays the user did in a turn, in order: `worded` or `fell_back` per line,
     after the kinds of its deviations.
     """
-    wordings = [one.wording for one in turn.observations if one.wording is not None]
-    return [
-        note
-        for wording in wordings
-        for note in (
-            *(one.kind for turned_down in wording.turned_down for one in turned_down.deviations),
-            "fell_back" if wording.fell_back else "worded",
-        )
-    ]
+    notes: list[str] = []
+    for wording in (one.wording for one in turn.observations if one.wording is not None):
+        notes += [one.kind for refused in wording.turned_down for one in refused.deviations]
+        notes.append("fell_back" if wording.fell_back else "worded")
+    return notes
 
 
 def _json(value: Any) -> str | None:
@@ -55,7 +53,7 @@ def _as_json(*names: str) -> dict[str, Column]:
     return {name: column(name) for name in names}
 
 
-_WRITTEN: Mapping[str, Mapping[str, Column]] = {
+WRITERS: Mapping[str, Mapping[str, Column]] = {
     "trajectories": {
         "n_turns": lambda t: len(t.turns),
         "n_tool_calls": lambda t: sum(len(turn.tool_calls) for turn in t.turns),
@@ -64,7 +62,7 @@ _WRITTEN: Mapping[str, Mapping[str, Column]] = {
         **{
             f"{of}{name}": attrgetter(f"{of}totals.{name}")
             for of in ("", "user_")
-            for name in (*_OF_USE, "unpriced_calls")
+            for name in (*_USED, "unpriced_calls")
         },
         **_as_json("sampling", "tools", "opening", "check_result"),
     },
@@ -88,44 +86,43 @@ def _decoded(kind: Any) -> Column:
     return msgspec.json.Decoder(kind).decode
 
 
-_CHECKED_OF_TURN: Mapping[str, Column] = {
-    "tool_calls": _decoded(tuple[ToolCall, ...]),
-    "observations": _decoded(tuple[Observation, ...]),
-    "usage": _optional(_decoded(Usage)),
-    "sampled_by": SampledBy,
+READERS: Mapping[str, Mapping[str, Column]] = {
+    "turns": {
+        "tool_calls": _decoded(tuple[ToolCall, ...]),
+        "observations": _decoded(tuple[Observation, ...]),
+        "usage": _optional(_decoded(Usage)),
+        "sampled_by": SampledBy,
+        **dict.fromkeys(("prompt_token_ids", "completion_token_ids", "logprobs"), _optional(tuple)),
+        "repairs": lambda value: tuple(value or ()),
+    },
+    "trajectories": {
+        "outcome": Outcome,
+        "termination": Termination,
+        "fault": _optional(Fault),
+        "authorship": Authorship,
+        "sampling": msgspec.json.decode,
+        "tools": _decoded(tuple[ToolSchema, ...]),
+        "opening": _decoded(tuple[Observation, ...]),
+        "check_result": _optional(_decoded(CheckResult)),
+    },
+    "tasks": {
+        "origin": Origin,
+        "check": _optional(_decoded(Check)),
+        "gold": _optional(_decoded(tuple[ToolCall, ...])),
+        **dict.fromkeys(("env_config", "script", "difficulty"), msgspec.json.decode),
+    },
 }
-"""The columns of turns in which a value may stand that cannot be read back; any other is read as
-what arrow holds.
-"""
-_OF_TURN: Mapping[str, Column] = {
-    **_CHECKED_OF_TURN,
-    **dict.fromkeys(("prompt_token_ids", "completion_token_ids", "logprobs"), _optional(tuple)),
-    "repairs": lambda value: tuple(value or ()),
-}
-_OF_TRAJECTORY: Mapping[str, Column] = {
-    "outcome": Outcome,
-    "termination": Termination,
-    "fault": _optional(Fault),
-    "authorship": Authorship,
-    "sampling": msgspec.json.decode,
-    "tools": _decoded(tuple[ToolSchema, ...]),
-    "opening": _decoded(tuple[Observation, ...]),
-    "check_result": _optional(_decoded(CheckResult)),
-}
-_OF_TASK: Mapping[str, Column] = {
-    "origin": Origin,
-    "check": _optional(_decoded(Check)),
-    "gold": _optional(_decoded(tuple[ToolCall, ...])),
-    **dict.fromkeys(("env_config", "script", "difficulty"), msgspec.json.decode),
-}
+"""The fields that are not simply what arrow holds of their column."""
+_UNREADABLE = ("tool_calls", "observations", "usage", "sampled_by")
+"""The columns of turns in which a value may stand that cannot be read back."""
 
 
-def _table(
+def table_of(
     name: str, records: Sequence[Any], stage: str, stage_key: str, **given: list[Any]
 ) -> pa.Table:
     """A row per record; columns that are not `given` are read off the records."""
     given |= {"stage": [stage] * len(records), "stage_key": [stage_key] * len(records)}
-    schema, written = TABLES[name], _WRITTEN.get(name, {})
+    schema, written = TABLES[name], WRITERS.get(name, {})
     arrays = [
         pa.array(
             given.get(field.name)
@@ -137,75 +134,60 @@ def _table(
     return pa.table(arrays, schema=schema)
 
 
-def trajectory_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
-    """One row per trajectory, without its turns."""
-    return _table("trajectories", trajectories, stage, stage_key)
+def shard_tables(stage: str, stage_key: str, records: Records) -> dict[str, pa.Table]:
+    """The tables of one shard of these records by table; those without rows are left out.
 
-
-def turn_table(trajectories: Sequence[Trajectory], stage: str, stage_key: str) -> pa.Table:
-    """One row per turn, in the order of the trajectories."""
-    turns = [turn for t in trajectories for turn in t.turns]
-    of = [t.trajectory_id for t in trajectories for _ in t.turns]
-    return _table("turns", turns, stage, stage_key, trajectory_id=of)
-
-
-def shard_tables(
-    stage: str,
-    stage_key: str,
-    trajectories: Sequence[Trajectory],
-    tasks: Sequence[Task],
-    records: Mapping[str, Sequence[msgspec.Struct]],
-) -> dict[str, pa.Table]:
-    """The tables of one shard, `records` by table; those without rows are left out."""
-    tables: dict[str, pa.Table] = {}
-    if trajectories:
-        tables["turns"] = turn_table(trajectories, stage, stage_key)
-        tables["trajectories"] = trajectory_table(trajectories, stage, stage_key)
-    others = {name: found for name, found in records.items() if name != "scores"}
-    for name, found in {"tasks": tasks, **others}.items():
-        if found:
-            tables[name] = _table(name, found, stage, stage_key)
-    evidence = evidence_tables(records.get("scores", ()), stage, stage_key)
-    return tables | {
-        name: pa.Table.from_pylist(rows, TABLES[name]) for name, rows in evidence.items()
-    }
-
-
-def turn_of(row: dict[str, Any]) -> Turn:
-    """A turn from its row."""
-    return _record(Turn, {**row, "index": row["turn"], "mask": row["masked"]}, _OF_TURN)
-
-
-def trajectory_of(row: dict[str, Any], turns: Sequence[Turn]) -> Trajectory:
-    """A trajectory from its row and its turns. In rows of runs in which no model could play the user
-    nothing stands of one.
+    Trajectories give a row each, and one per turn, in their order; scores give rows of the typed
+    tables of evidence.
     """
+    tables: dict[str, pa.Table] = {}
+    for name, found in records.items():
+        if name == "scores":
+            evidence = evidence_tables(found, stage, stage_key)
+            tables |= {
+                one: pa.Table.from_pylist(rows, TABLES[one]) for one, rows in evidence.items()
+            }
+        elif found:
+            tables[name] = table_of(name, found, stage, stage_key)
+    trajectories: Sequence[Any] = records.get("trajectories", ())
+    if trajectories:
+        turns = [turn for one in trajectories for turn in one.turns]
+        of = [one.trajectory_id for one in trajectories for _ in one.turns]
+        tables["turns"] = table_of("turns", turns, stage, stage_key, trajectory_id=of)
+    return tables
+
+
+def turn_of(row: Mapping[str, Any]) -> Turn:
+    """A turn from its row."""
+    return _record(Turn, "turns", {**row, "index": row["turn"], "mask": row["masked"]})
+
+
+def trajectory_of(row: Mapping[str, Any], turns: Sequence[Turn]) -> Trajectory:
+    """A trajectory from its row and its turns."""
+    # rows of former versions say nothing of a model that plays the user
     user = _usage(row, "user_", row["user_calls"]) if row.get("user_calls") else Usage()
     totals = _usage(row, "", row["model_calls"])
     given = {"turns": tuple(turns), "totals": totals, "user_totals": user}
-    return _record(Trajectory, {**row, **given}, _OF_TRAJECTORY)
+    return _record(Trajectory, "trajectories", {**row, **given})
 
 
-def task_of(row: dict[str, Any]) -> Task:
+def task_of(row: Mapping[str, Any]) -> Task:
     """A task from its row."""
-    return _record(Task, row, _OF_TASK)
+    return _record(Task, "tasks", row)
 
 
-def _record(kind: type[T], row: Mapping[str, Any], read: Mapping[str, Column]) -> T:
+def _record(kind: type[T], table: str, row: Mapping[str, Any]) -> T:
     """What a row holds; columns that a former version did not write are empty."""
-    return kind(
-        **{
-            name: read[name](row[name]) if name in read else row.get(name)
-            for name in kind.__struct_fields__  # type: ignore[attr-defined]
-        }
-    )
+    read = READERS[table]
+    names: Sequence[str] = kind.__struct_fields__  # type: ignore[attr-defined]
+    return kind(**{one: read[one](row[one]) if one in read else row.get(one) for one in names})
 
 
-def _usage(row: dict[str, Any], of: str, calls: int) -> Usage:
+def _usage(row: Mapping[str, Any], of: str, calls: int) -> Usage:
     """From the columns whose names begin with `of`. Rows of former versions do not tell which calls
     have no price.
     """
-    known = {name: row[f"{of}{name}"] for name in _OF_USE}
+    known = {name: row[f"{of}{name}"] for name in _USED}
     return Usage(**known, calls=calls, unpriced_calls=row.get(f"{of}unpriced_calls") or 0)
 
 
@@ -220,12 +202,14 @@ def trajectories_of(trajectories: pa.Table, turns: pa.Table) -> Iterator[Traject
         yield trajectory_of(row, by_trajectory.get(row["trajectory_id"], ()))
 
 
-def check_readable(trajectories: pa.Table, turns: pa.Table) -> None:
+def check_readable(tables: Mapping[str, pa.Table]) -> None:
     """Raises what `trajectories_of` would raise, without making a turn: that costs as much as all
     else that a commit does.
     """
-    for name, read in _CHECKED_OF_TURN.items():
-        for value in turns[name].to_pylist():
-            read(value)
-    for row in trajectories.to_pylist():
+    if "trajectories" not in tables:
+        return
+    for name in _UNREADABLE:
+        for value in tables["turns"][name].to_pylist():
+            READERS["turns"][name](value)
+    for row in tables["trajectories"].to_pylist():
         trajectory_of(row, ())

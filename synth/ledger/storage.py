@@ -1,5 +1,6 @@
-"""A run directory on a local disk or an object store: read, and create if absent; nothing is ever
-overwritten.
+"""A run directory on a local disk or an object store: named byte strings under one root.
+
+The ledger reads them and creates them where there is none; it overwrites nothing.
 """
 
 import contextlib
@@ -9,32 +10,35 @@ import shutil
 import stat
 import time
 import uuid
-from hashlib import file_digest, sha256
+from collections.abc import Iterator
+from hashlib import file_digest
 from pathlib import Path
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from synth.keys.looks import has_user
-from synth.ledger.inside import inside
-from synth.ledger.storage_url import CREDENTIALS, how_to_install, unusable
-from synth.schemas.errors import ConfigError, SynthError
+from synth.ledger.storage_errors import access_error, first_file
+from synth.ledger.storage_names import CREDENTIALS, how_to_install, inside, unusable
+from synth.schemas.errors import ConfigError
 
 TEMPORARY = ".tmp-"
 REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})
 """Errors of an object store that is overloaded, or that has two puts of one name at the same
 moment.
 """
-_FRESH = {"use_listings_cache": False}
-"""Else a listing that was made once hides what other writers have stored since, from looks at
-single names too.
-"""
 AGAIN_S = (0.1, 0.3, 1.0, 3.0)
+"""Waits before a put that was refused for now is sent again."""
+_FRESH = {"use_listings_cache": False}
+"""A listing that fsspec has cached hides what other writers have stored since, also from looks at
+single names.
+"""
 
 
 class Storage:
-    """Named byte strings under one root; `url` is a path, or s3://, gs://, abfs://, memory:// (see
-    `storage_url`).
+    """Files by name below the root of `url`: a path, or s3://, gs://, abfs://, memory://.
+
+    A name that leads out of the root raises `DamagedError`, whoever wrote it.
     """
 
     def __init__(self, url: str, what: str = "run directory") -> None:
@@ -42,65 +46,59 @@ class Storage:
             raise ConfigError(f"{url.partition('://')[0]}://...: {CREDENTIALS}")
         problem = unusable(url)
         if problem is not None:
-            raise ConfigError(
-                f"{url!a}: cannot be opened as a {what}: {problem}".replace("'", "", 2)
-            )
+            shown = f"{url!a}: cannot be opened as a {what}: {problem}"
+            raise ConfigError(shown.replace("'", "", 2))
         try:
             self.fs, self.root = fsspec.core.url_to_fs(url, **_FRESH if "://" in url else {})
-        except ImportError as error:
-            raise ConfigError(
-                f"{url}: cannot be opened as a {what}: {error}{how_to_install(url)}"
-            ) from error
-        except ValueError as error:
-            raise ConfigError(f"{url}: cannot be opened as a {what}: {error}") from error
+        except (ImportError, ValueError) as error:
+            install = how_to_install(url) if isinstance(error, ImportError) else ""
+            raise ConfigError(f"{url}: cannot be opened as a {what}: {error}{install}") from error
         self.local = isinstance(self.fs, LocalFileSystem)
         self.url = str(Path(self.root)) if self.local else url.rstrip("/")
-        blocked = _not_a_folder(Path(self.root)) if self.local else None
+        blocked = first_file(Path(self.root)) if self.local else None
         if blocked is not None:
             raise ConfigError(f"{url}: {blocked} is a file, not a folder; name another {what}")
 
     def path(self, name: str) -> str:
-        """Where a name lies, as fsspec and (with the file system registered) DuckDB read it. Raises
-        `DamagedError` as `inside`.
+        """The path or URL of a name, as fsspec reads it, and DuckDB with this file system
+        registered.
         """
         return self._at(name) if self.local else str(self.fs.unstrip_protocol(self._at(name)))
 
     def _at(self, name: str) -> str:
         return inside(self.root, name, local=self.local)
 
+    @contextlib.contextmanager
+    def _access(self, name: str, *, may_lack: bool = True) -> Iterator[None]:
+        """Raises `SynthError` for an error of the file system; that there is no file under the name
+        passes through where the caller expects it (`may_lack`).
+        """
+        try:
+            yield
+        except OSError as error:
+            if may_lack and isinstance(error, FileNotFoundError):
+                raise
+            raise access_error(self.path(name), error) from error
+
     def read(self, name: str) -> bytes:
         """The bytes of a name. Raises `FileNotFoundError`, and `SynthError` where what lies there
         cannot be read.
         """
-        try:
+        with self._access(name):
             return bytes(self.fs.cat_file(self._at(name)))
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise access_error(self.path(name), error) from error
 
     def size(self, name: str) -> int | None:
-        """Bytes stored under a name, None where there is nothing. Raises `SynthError` where one may
-        not look.
+        """Bytes stored under a name, None where there is nothing. Raises `SynthError` where this
+        user may not look.
         """
-        try:
+        with contextlib.suppress(FileNotFoundError), self._access(name):
             return int(self.fs.size(self._at(name)))
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise access_error(self.path(name), error) from error
+        return None
 
     def sha256(self, name: str) -> str:
         """The digest of what lies under a name, as `sha256sum` prints it. Raises as `read` does."""
-        if not self.local:
-            return sha256(self.read(name)).hexdigest()
-        try:
-            with Path(self._at(name)).open("rb") as file:
-                return file_digest(file, "sha256").hexdigest()
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise access_error(self.path(name), error) from error
+        with self._access(name), self.fs.open(self._at(name)) as file:
+            return file_digest(file, "sha256").hexdigest()
 
     def is_plain(self, name: str) -> bool:
         """Whether what lies there is a file itself: no link to one, no folder, no device."""
@@ -111,12 +109,12 @@ class Storage:
         return False
 
     def is_link(self, name: str) -> bool:
-        """Whether a link lies there, be it one to nothing."""
+        """Whether a link lies there; it may lead to nothing."""
         return self.local and Path(self.root, name).is_symlink()
 
     def tree(self, folder: str) -> list[str]:
-        """Every file in a folder and below it, by path from the root, links among them but never
-        followed; empty where there is none.
+        """Every file in a folder and below it, by path from the root, sorted; links are listed and
+        never followed. Empty where there is no such folder.
         """
         path = f"{self.root}/{folder}".rstrip("/")
         if not self.local:
@@ -129,35 +127,27 @@ class Storage:
         return sorted(found)
 
     def names(self, folder: str) -> list[str]:
-        """What lies in a folder now, by name; empty where there is none."""
+        """What lies in a folder now, by name; empty where there is no such folder."""
         path = self._at(folder)
         self.fs.invalidate_cache(path)
-        try:
+        with contextlib.suppress(FileNotFoundError), self._access(folder):
             return [str(entry).rsplit("/", 1)[-1] for entry in self.fs.ls(path, detail=False)]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise access_error(self.path(folder), error) from error
+        return []
 
     def create(self, name: str, blob: bytes, *, durable: bool = True) -> bool:
         """Stores bytes under a new name, whole or not at all; False where the name is taken by
         other bytes.
 
-        Local: temporary file, fsync (unless it need not be `durable`), hard link. Object stores:
-        conditional put, whose answer may have
-        been lost: bytes that lie there and are ours were stored. Raises `SynthError` where it
-        cannot be written.
+        On a disk: temporary file, fsync (unless it need not be `durable`), hard link. In an object
+        store: conditional put. Its answer may have been lost, so bytes that lie there and are ours
+        count as stored. Raises `SynthError` where it cannot be written.
         """
-        try:
+        with self._access(name, may_lack=False):
             return self._link(name, blob, durable=durable) if self.local else self._put(name, blob)
-        except OSError as error:
-            raise write_error(self.path(name), error) from error
 
     def link(self, name: str, source: str) -> bool | None:
-        """Gives what lies under `source` a second, new name; False where that is taken, None where
-        it has to be created instead.
-
-        One call of the system in the place of five.
+        """Gives what lies under `source` a second, new name, by one system call in the place of
+        five; False where that name is taken, None where the caller has to create it instead.
         """
         if not self.local:
             return None
@@ -165,62 +155,56 @@ class Storage:
             os.link(self._at(source), self._at(name))
         except FileExistsError:
             return False
-        except OSError:  # declared dead meanwhile, or more links than a file may have
+        except OSError:  # the source was removed meanwhile, or has as many links as a file may have
             return None
         return True
 
-    def replace(self, name: str, blob: bytes) -> None:
-        """Stores bytes whether the name is taken or not; a reader sees the old ones or the new
-        ones. Raises `SynthError`.
+    def replace(self, name: str, content: bytes | Path) -> None:
+        """Stores bytes, or a copy of a file of this machine, whether the name is taken or not; a
+        reader sees the old content or the new. Raises `SynthError`.
 
-        For what is derived or of one writer only: the ledger itself never replaces anything.
+        Only for what is derived or has one writer: the ledger itself never replaces anything.
         """
-        try:
-            if not self.local:
-                self.fs.pipe_file(self._at(name), blob)
-                return
-            temporary = self._temporary(name)
-            temporary.write_bytes(blob)
-            temporary.replace(self._at(name))
-        except OSError as error:
-            raise write_error(self.path(name), error) from error
-
-    def replace_from(self, name: str, source: Path) -> None:
-        """The same with the bytes of a file, however large, that stays where it is."""
-        try:
-            if not self.local:
-                self.fs.put_file(str(source), f"{self.root}/{name}")
-                return
-            temporary = self._temporary(name)
-            shutil.copyfile(source, temporary)
-            temporary.replace(Path(self.root, name))
-        except OSError as error:
-            raise write_error(self.path(name), error) from error
+        with self._access(name, may_lack=False):
+            if self.local:
+                temporary = self._temporary(name)
+                if isinstance(content, Path):
+                    shutil.copyfile(content, temporary)
+                else:
+                    temporary.write_bytes(content)
+                temporary.replace(self._at(name))
+            elif isinstance(content, Path):
+                self.fs.put_file(str(content), self._at(name))
+            else:
+                self.fs.pipe_file(self._at(name), content)
 
     def discard(self, name: str) -> None:
-        """Removes a file that no manifest line names (our own, never committed)."""
+        """Removes a file of ours that was never committed."""
         with contextlib.suppress(FileNotFoundError):
             self.fs.rm_file(self._at(name))
 
     def prune(self) -> None:
-        """Removes what is left of a run directory that holds nothing but empty folders."""
-        if self.local and Path(self.root).is_dir():
-            for folder in [*(p for p in Path(self.root).iterdir() if p.is_dir()), Path(self.root)]:
+        """Removes a run directory that holds nothing but empty folders."""
+        root = Path(self.root)
+        if self.local and root.is_dir():
+            for folder in [*(path for path in root.iterdir() if path.is_dir()), root]:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
 
     def leftovers(self, folder: str) -> list[str]:
         """Temporary files of writers that died half-way; they are part of nothing."""
-        if not self.local or not self.fs.isdir(self._at(folder)):
+        path = Path(self._at(folder))
+        if not self.local or not path.is_dir():
             return []
-        return sorted(
-            p.name
-            for p in Path(self.root, folder).iterdir()
-            if p.name.startswith(TEMPORARY) and not _alive(p.name)
-        )
+        temporary = sorted(one.name for one in path.iterdir() if one.name.startswith(TEMPORARY))
+        return [
+            name
+            for name in temporary
+            if not process_lives(name.removeprefix(TEMPORARY).partition("-")[0])
+        ]
 
     def _temporary(self, name: str) -> Path:
-        """A new file's name beside that of `name`, in a folder that is there."""
+        """A new file's name beside that of `name`, in a folder that it makes."""
         folder = Path(self._at(name)).parent
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
@@ -233,10 +217,9 @@ class Storage:
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())
-            try:
-                os.link(temporary, target)
-            except FileExistsError:
-                return False
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
         finally:
             temporary.unlink(missing_ok=True)
         if durable:
@@ -252,9 +235,8 @@ class Storage:
             try:
                 self.fs.pipe_file(self._at(name), blob, mode="create")
             except OSError as error:
-                held = self._held(name)
-                if held is not None:
-                    return held == blob
+                with contextlib.suppress(OSError):
+                    return bytes(self.fs.cat_file(self._at(name))) == blob
                 if isinstance(error, FileExistsError):  # refused a moment before it can be read
                     return False
                 if wait_s is None or error.errno not in REFUSED_FOR_NOW:
@@ -263,75 +245,6 @@ class Storage:
             else:
                 break
         return True
-
-    def _held(self, name: str) -> bytes | None:
-        """What lies under a name, None where nothing can be read there."""
-        try:
-            return bytes(self.fs.cat_file(f"{self.root}/{name}"))
-        except OSError:
-            return None
-
-
-def write_error(path: str, error: OSError) -> SynthError:
-    """One line for a write that failed: what, where, what to do."""
-    if error.errno == errno.EFBIG:
-        return SynthError(
-            f"{path}: the file-size limit of this process is reached; raise it (ulimit -f) and "
-            "run again"
-        )
-    return access_error(path, error)
-
-
-def access_error(path: str, error: OSError) -> SynthError:
-    """One line for a file or folder that cannot be used as what it should be."""
-    if error.errno in (
-        errno.ENOSPC,
-        errno.EDQUOT,
-    ):  # also where a file is only opened, or a lock names its owner
-        return SynthError(
-            f"{path}: the disk is full; free some space and run again: nothing that was committed "
-            "is lost"
-        )
-    match error:
-        case FileExistsError() | NotADirectoryError():
-            return SynthError(
-                f"{_not_a_folder(Path(path)) or path}: is a file where a folder belongs; move it "
-                "away and run again"
-            )
-        case IsADirectoryError():
-            return SynthError(
-                f"{path}: is a folder where a file belongs; move it away and run again"
-            )
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return SynthError(
-            f"{path}: {error.strerror}; give this user the right to read and write there, or name "
-            "another folder"
-        )
-    if error.errno == errno.ENOENT:
-        return SynthError(
-            f"{path}: cannot be used: {error.strerror}; no file can be made there: name a folder "
-            "on a disk, such as runs/mine"
-        )
-    return SynthError(
-        f"{path}: cannot be used: {error.strerror or error}; nothing that was committed is lost"
-    )
-
-
-def _not_a_folder(path: Path) -> Path | None:
-    """The first part of a path that is there and is no folder."""
-    for part in [*reversed(path.parents), path]:
-        try:
-            mode = part.stat().st_mode
-        except OSError:
-            return None
-        if not stat.S_ISDIR(mode):
-            return part
-    return None
-
-
-def _alive(temporary: str) -> bool:
-    """Whether the process that a temporary file is named after still runs."""
-    return process_lives(temporary.removeprefix(TEMPORARY).split("-", 1)[0])
 
 
 def process_lives(pid: str) -> bool:

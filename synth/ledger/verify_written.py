@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synth.ledger.manifest import WrittenFile, WrittenLine
+from synth.ledger.atomic_write import CARD, DATASETS, fault
+from synth.ledger.manifest import WrittenLine
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import TEMPORARY, Storage
-from synth.ledger.written import CARD, DATASETS, fault
 
 if TYPE_CHECKING:
     from synth.ledger.verify import Verified
@@ -20,6 +20,8 @@ LIVE = (
 """What a run holds and no line names."""
 NAMING = 2
 """The format of runs from which on a file that no line names is none of theirs."""
+NAMED = 20
+"""Files in one note."""
 _ASIDE = re.compile(r"\.(?:[^/]*\.)?partial-[0-9]+(?:/|$)")
 """Where exports and reports are written before they are put in their place."""
 
@@ -35,58 +37,117 @@ def written_problems(
     """
     verified.written = verified.written_bytes = 0
     verified.notes.clear()
-    found = [*_differing(storage, state, verified), *_unnamed(storage, state, verified)]
+    files = _Written(storage, state, verified)
+    found = [*files.differing(), *files.unnamed()]
     if unread and found:
         verified.notes.append(
             "not compared, since manifest lines that nobody can read may name them as they are: "
-            + "; ".join(found[:20])
+            + "; ".join(found[:NAMED])
         )
     else:
         yield from found
 
 
-def _differing(storage: Storage, state: LedgerState, verified: "Verified") -> Iterator[str]:
-    belongs = {
-        file.sha256: path for line in state.written.values() for path, file in line.files.items()
-    }
-    for place, line in sorted(state.written.items()):
-        for path, file in line.files.items() if line.folder else ((place, line.files[place]),):
-            verified.written += 1
-            verified.written_bytes += file.bytes
-            wrong = fault(storage, path, file)
-            if wrong is not None:
-                yield f"{_place(storage, path)}: {_why(storage, state, line, path, wrong, belongs)}"
+class _Written:
+    """The files beside the tables, as the manifest names them last; `_belongs`: digest -> path."""
 
+    def __init__(self, storage: Storage, state: LedgerState, verified: "Verified") -> None:
+        self._storage, self._state, self._verified = storage, state, verified
+        lines = state.written.values()
+        self._named = {path: file for line in lines for path, file in line.files.items()}
+        self._belongs = {file.sha256: path for path, file in self._named.items()}
 
-def _why(
-    storage: Storage,
-    state: LedgerState,
-    line: WrittenLine,
-    path: str,
-    wrong: str,
-    belongs: dict[str, str],
-) -> str:
-    """What is wrong with a file, and what to do."""
-    again = mend(line, path)
-    if state.is_unfinished(line):
-        return f"unfinished: it was named, and its writing was interrupted before it stood; {again}"
-    if not wrong.startswith("damaged"):
-        return f"{wrong}; {again}"
-    held = storage.sha256(path)
-    if held in state.formerly[path]:
+    def differing(self) -> Iterator[str]:
+        """A line for each named file that does not stand as it was written."""
+        for place, line in sorted(self._state.written.items()):
+            for path in line.files if line.folder else [place]:
+                self._verified.written += 1
+                self._verified.written_bytes += line.files[path].bytes
+                wrong = fault(self._storage, path, line.files[path])
+                if wrong is not None:
+                    yield f"{self._place(path)}: {self._why(line, path, wrong)}"
+
+    def _why(self, line: WrittenLine, path: str, wrong: str) -> str:
+        """What is wrong with a file, and what to do."""
+        held = self._storage.sha256(path) if wrong.startswith("damaged") else ""
+        if self._state.is_unfinished(line):
+            wrong = "unfinished: it was named, and its writing was interrupted before it stood"
+        elif held in self._state.formerly[path]:
+            wrong = (
+                "holds an earlier version than the manifest names last (put back, or its "
+                "replacement was interrupted: unfinished)"
+            )
+        elif held in self._belongs:
+            wrong = f"holds what belongs at {self._belongs[held]}"
+        elif held and path.endswith(f"/{CARD}"):
+            return (
+                f"edited by hand, or {wrong}; keep a copy, then have it written anew: run the flow "
+                "again with --set stages.export.overwrite=true"
+            )
+        return f"{wrong}; {mend(line, path)}"
+
+    def unnamed(self) -> Iterator[str]:
+        """Files in the folder of datasets, or in the place of a report, that no line names; in runs
+        of earlier versions a note names them.
+        """
+        storage, notes = self._storage, self._verified.notes
+        lying = [path for path in storage.tree(DATASETS) if path not in self._named]
+        found = [
+            path
+            for path in lying
+            if not _ASIDE.search(path) and not path.rpartition("/")[2].startswith(TEMPORARY)
+        ]
+        half = len(lying) - len(found)
+        found += [
+            path
+            for path in SINGLE
+            if path not in self._named and (storage.is_link(path) or storage.size(path) is not None)
+        ]
+        if half:
+            notes.append(
+                f"{self._place(DATASETS)}: {half} half-written files of an export that is at work "
+                "or was killed; never read"
+            )
+        if self._state.format >= NAMING:
+            yield from (f"{self._place(path)}: {self._foreign(path)}" for path in found)
+        elif found:
+            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+            notes.append(
+                f"{storage.url}: not compared, since the version of synth that wrote them "
+                f"committed no digests of them: {', '.join(found[:NAMED])}{more}; run the flow "
+                "again to have them committed"
+            )
+
+    def _foreign(self, path: str) -> str:
+        if path in self._state.formerly:
+            if any(
+                self._state.is_unfinished(line)
+                for place, line in self._state.written.items()
+                if path.startswith(f"{place}/")
+            ):
+                return (
+                    "unfinished: it belongs to the dataset that is being replaced here; run the "
+                    "flow again, which removes it"
+                )
+            return (
+                "no manifest line names it any more: it is of an earlier dataset and was put "
+                "back; move it away"
+            )
+        held = self._storage.sha256(path) if self._storage.is_plain(path) else ""
+        if held in self._belongs:
+            return (
+                f"no manifest line names it: a copy of {self._belongs[held]} under another name; "
+                "move it back, or away"
+            )
         return (
-            "holds an earlier version than the manifest names last (put back, or its "
-            f"replacement was interrupted: unfinished); {again}"
+            "no manifest line names it: synth did not write it there; move it away before anybody "
+            "reads the folder"
         )
-    if held in belongs:
-        return f"holds what belongs at {belongs[held]}; {again}"
-    if path.endswith(f"/{CARD}"):
-        return (
-            f"edited by hand, or {wrong}; keep a copy, then have it written anew: run the flow "
-            "again with --set "
-            "stages.export.overwrite=true"
-        )
-    return f"{wrong}; {again}"
+
+    def _place(self, name: str) -> str:
+        """Where a name lies, for people to read; nothing is opened there."""
+        place = f"{self._storage.root}/{name}"
+        return place if self._storage.local else str(self._storage.fs.unstrip_protocol(place))
 
 
 def mend(line: WrittenLine, path: str) -> str:
@@ -95,83 +156,6 @@ def mend(line: WrittenLine, path: str) -> str:
         return "`synth report RUN` writes it anew"
     if not line.folder:
         return "run the flow again, which writes it anew"
-    return (
-        f"run the flow {line.flow!r} again, which writes it anew"
-        if line.stage
-        else "export it again with --overwrite"
-    )
-
-
-def _place(storage: Storage, name: str) -> str:
-    """Where a name lies, for people to read; nothing is opened there."""
-    place = f"{storage.root}/{name}"
-    return place if storage.local else str(storage.fs.unstrip_protocol(place))
-
-
-def _unnamed(storage: Storage, state: LedgerState, verified: "Verified") -> Iterator[str]:
-    """Files in the folder of datasets, or in the place of a report, that no line names; in runs of
-    earlier versions a note names them.
-    """
-    named: dict[str, WrittenFile] = {
-        path: file for line in state.written.values() for path, file in line.files.items()
-    }
-    by_digest = {file.sha256: path for path, file in named.items()}
-    lying = [path for path in storage.tree(DATASETS) if path not in named]
-    unnamed = [
-        path
-        for path in lying
-        if not _ASIDE.search(path) and not path.rpartition("/")[2].startswith(TEMPORARY)
-    ]
-    unnamed += [
-        path
-        for path in SINGLE
-        if path not in named and (storage.is_link(path) or storage.size(path) is not None)
-    ]
-    half = len(lying) - len([path for path in unnamed if path.startswith(f"{DATASETS}/")])
-    if half:
-        verified.notes.append(
-            f"{_place(storage, DATASETS)}: {half} half-written files of an export that is at work "
-            "or was killed; never read"
-        )
-    if state.format < NAMING:
-        if unnamed:
-            verified.notes.append(_not_compared(storage, unnamed))
-        return
-    for path in unnamed:
-        yield f"{_place(storage, path)}: {_foreign(storage, state, path, by_digest)}"
-
-
-def _not_compared(storage: Storage, paths: Sequence[str]) -> str:
-    named = ", ".join(paths[:20]) + (f" and {len(paths) - 20} more" if len(paths) > 20 else "")
-    return (
-        f"{storage.url}: not compared, since the version of synth that wrote them committed no "
-        f"digests of them: {named}; "
-        "run the flow again to have them committed"
-    )
-
-
-def _foreign(storage: Storage, state: LedgerState, path: str, by_digest: dict[str, str]) -> str:
-    if path in state.formerly:
-        if any(
-            state.is_unfinished(line)
-            for place, line in state.written.items()
-            if path.startswith(f"{place}/")
-        ):
-            return (
-                "unfinished: it belongs to the dataset that is being replaced here; run the "
-                "flow again, which removes it"
-            )
-        return (
-            "no manifest line names it any more: it is of an earlier dataset and was put "
-            "back; move it away"
-        )
-    belongs = by_digest.get(storage.sha256(path)) if storage.is_plain(path) else None
-    if belongs is not None:
-        return (
-            f"no manifest line names it: a copy of {belongs} under another name; move it "
-            "back, or away"
-        )
-    return (
-        "no manifest line names it: synth did not write it there; move it away before anybody "
-        "reads the folder"
-    )
+    if not line.stage:
+        return "export it again with --overwrite"
+    return f"run the flow {line.flow!r} again, which writes it anew"

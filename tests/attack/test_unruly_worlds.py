@@ -17,7 +17,7 @@ from synth.envs.echo import WORLD as ECHO
 from synth.envs.echo import EchoConfig
 from synth.envs.world import EnvEntry
 from synth.ledger.journal import Journal
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.policies.expert import expert_policy
 from synth.rl.episode import RlEpisode as RlEpisode
 from synth.rollout.answers import stepped

@@ -19,7 +19,7 @@ from synth.engine.summary import summary_lines
 from synth.flows.environments import open_env
 from synth.flows.resolve import resolve
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.errors import FlowError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef, packs
+from synth.ledger import Ledger, StageRef, manifest_checkpoints
 from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
@@ -156,7 +156,7 @@ def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_p
     writer, reader = Ledger(bucket, create=True), Ledger(bucket)
     for token in range(1, 40):
         writer.fence("w", token, "h")
-    assert len(writer.storage.names(packs.FOLDER)) == 6
+    assert len(writer.storage.names(manifest_checkpoints.FOLDER)) == 6
     assert reader.refresh() == writer.state
     asked: list[str] = []
     read = Storage.read

@@ -18,7 +18,7 @@ from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 
 
 def chat(question: str, **more: Any) -> dict[str, Any]:

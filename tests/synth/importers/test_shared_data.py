@@ -17,7 +17,7 @@ from synth.importers.load import imported
 from synth.importers.records import Imported, Rejection
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(

@@ -13,11 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synth.ledger.frames import frame
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.manifest import StageLine
 from synth.ledger.typed import committed, labels, read
-from synth.ledger.views import connect
+from synth.ledger.views import connect, frame
 from synth.schemas.labels import AttributionLabel, RetryLabel, StepLabel, StepValue
 
 RECORDED = Path(__file__).with_name("run_before_labels.tar.xz")

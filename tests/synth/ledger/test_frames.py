@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.frames import frame
 from synth.ledger.manifest import StageLine
+from synth.ledger.sql import relation
 from synth.ledger.tables import TABLES
-from synth.ledger.views import relation
+from synth.ledger.views import frame
 from synth.schemas.errors import ConfigError, DamagedError
 from tests.trajectories import make_task, make_trajectory
 

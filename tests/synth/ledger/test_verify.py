@@ -14,7 +14,7 @@ from synth.ledger.manifest import FenceLine
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems
 from synth.schemas.errors import ConfigError
-from tests.synth.ledger.test_packs import pack_of
+from tests.synth.ledger.test_manifest_checkpoints import pack_of
 from tests.trajectories import make_trajectory
 
 FENCES = 40

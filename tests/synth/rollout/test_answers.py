@@ -72,7 +72,9 @@ def play(tmp_path: Path, world: Any, act: Any = None) -> Trajectory:
     journal.close()
     if act is None:
         assert found[-1].outcome is Outcome.SUCCESS
-    shard_tables("rollout", "key", found, (), {})  # everything that got through can be stored
+    shard_tables(
+        "rollout", "key", {"trajectories": found}
+    )  # everything that got through can be stored
     return found[0]
 
 

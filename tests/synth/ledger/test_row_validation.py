@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from synth.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.row_validation import UNSTORABLE, ended_line, with_storable_values
 from synth.ledger.rows import check_readable, shard_tables, trajectories_of
-from synth.ledger.storable import UNSTORABLE, ended_line, with_storable_values
 from synth.ledger.tables import TABLES
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import SynthError
@@ -172,18 +172,20 @@ def test_any_other_record_that_cannot_be_held_stops_with_one_line_and_commits_no
 def test_the_check_before_a_commit_refuses_what_a_reader_would_trip_over(
     table: str, column: str, value: str | None
 ) -> None:
-    tables = shard_tables("s", "k", [with_turn(0)], [], {})
+    tables = shard_tables("s", "k", {"trajectories": [with_turn(0)]})
     place, kind = TABLES[table].get_field_index(column), TABLES[table].field(column).type
     spoiled = pa.array([value if kind == pa.string() else None] * len(tables[table]), kind)
     tables[table] = tables[table].set_column(place, TABLES[table].field(column), spoiled)
-    assert trips(check_readable, tables) == trips(
-        lambda *both: list(trajectories_of(*both)), tables
-    )
+    assert trips(check_readable, tables) == trips(readers, tables)
+
+
+def readers(tables: dict[str, pa.Table]) -> None:
+    list(trajectories_of(tables["trajectories"], tables["turns"]))
 
 
 def trips(read: Any, tables: dict[str, pa.Table]) -> bool:
     try:
-        read(tables["trajectories"], tables["turns"])
+        read(tables)
     except UNSTORABLE:
         return True
     return False

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.ledger import Ledger, StageRef, manifest, packs
+from synth.ledger import Ledger, StageRef, manifest, manifest_checkpoints
 from synth.ledger.manifest import (
     DoneLine,
     FenceLine,
@@ -128,10 +128,12 @@ def test_who_comes_back_after_many_lines_asks_for_few_objects(url: str) -> None:
     written(url, lines[:5])
     reader, newcomer = Ledger(url), Storage(url)
     written(url, lines[5:], first=5)
-    for size in packs.SIZES:
+    for size in manifest_checkpoints.SIZES:
         for first in range(0, 600 - size + 1, size):
             newcomer.create(
-                packs.name_of(first, size), pack_of(lines, first + size - 1, size), durable=False
+                manifest_checkpoints.name_of(first, size),
+                pack_of(lines, first + size - 1, size),
+                durable=False,
             )
     counted = requests(reader.storage)
     assert reader.refresh() == folded(lines)
@@ -144,9 +146,11 @@ def test_in_object_storage_a_run_is_opened_by_packs(monkeypatch: pytest.MonkeyPa
     url = f"memory://{uuid.uuid4().hex}"
     lines = fences(600)
     storage = written(url, lines)
-    for size in packs.SIZES:
+    for size in manifest_checkpoints.SIZES:
         for first in range(0, 600 - size + 1, size):
-            storage.create(packs.name_of(first, size), pack_of(lines, first + size - 1, size))
+            storage.create(
+                manifest_checkpoints.name_of(first, size), pack_of(lines, first + size - 1, size)
+            )
     asked: list[str] = []
     read = Storage.read
     monkeypatch.setattr(
@@ -187,15 +191,15 @@ def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(
     lines = [RunLine("r"), *drawn]
     url, seen = f"memory://{uuid.uuid4().hex}", data.draw(st.integers(1, len(lines)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synth.ledger.packs.SIZES", (12, 4))
+        patch.setattr("synth.ledger.manifest_checkpoints.SIZES", (12, 4))
         written(url, lines[:seen])
         early = Ledger(url)
         storage = written(url, lines[seen:], first=seen)
-        for size in packs.SIZES:
+        for size in manifest_checkpoints.SIZES:
             for first in range(0, len(lines) - size + 1, size):
                 pack = damaged(pack_of(lines, first + size - 1, size), lines, first, size, data)
                 if pack is not None:
-                    storage.create(packs.name_of(first, size), pack)
+                    storage.create(manifest_checkpoints.name_of(first, size), pack)
         assert early.refresh() == folded(lines)
         assert Ledger(url, create=True).state == folded(lines)
         assert Ledger(url).state == folded(lines)
@@ -233,7 +237,7 @@ def damaged(
 def test_a_missing_line_is_named_though_a_pack_holds_it(url: str) -> None:
     lines = fences(40)
     storage = written(url, lines)
-    storage.create(packs.name_of(0, 32), pack_of(lines, 31, 32))
+    storage.create(manifest_checkpoints.name_of(0, 32), pack_of(lines, 31, 32))
     storage.discard(manifest.name_of(7))
     with pytest.raises(DamagedError, match="manifest/00000007: this manifest line is missing"):
         Ledger(url)
@@ -242,7 +246,7 @@ def test_a_missing_line_is_named_though_a_pack_holds_it(url: str) -> None:
 def test_on_a_disk_a_damaged_line_is_named_though_a_pack_holds_it_well(tmp_path: Path) -> None:
     lines = fences(40)
     storage = written(str(tmp_path), lines)
-    storage.create(packs.name_of(0, 32), pack_of(lines, 31, 32))
+    storage.create(manifest_checkpoints.name_of(0, 32), pack_of(lines, 31, 32))
     (tmp_path / "manifest" / "00000007").write_bytes(
         manifest.stored(lines[7]).replace(b'"h"', b'"i"')
     )
@@ -284,7 +288,7 @@ def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_w
     lines = fences(300)
     storage = written(url, lines)
     Ledger(url)
-    assert storage.names(packs.FOLDER) == []
+    assert storage.names(manifest_checkpoints.FOLDER) == []
     Ledger(url, create=True)
     assert storage.read("manifest/packs/00000000-00000255") == pack_of(lines, 255, 256)
 
@@ -292,11 +296,11 @@ def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_w
 def test_lines_too_long_for_a_pack_are_read_one_by_one(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synth.ledger.packs.LARGEST", 500)
+    monkeypatch.setattr("synth.ledger.manifest_checkpoints.LARGEST", 500)
     ledger = Ledger(url, create=True)
     for number in range(1, 40):
         ledger.fence("w", number, "h")
-    assert ledger.storage.names(packs.FOLDER) == []
+    assert ledger.storage.names(manifest_checkpoints.FOLDER) == []
     assert Ledger(url).state.fences == {"w": 39}
 
 

@@ -46,7 +46,7 @@ def write_named(
         file = written_file(content)
         ledger.name_written(WrittenLine({name: file}, stage=ref.stage, stage_key=ref.stage_key))
         if fault(ledger.storage, name, file) is not None:
-            _put(ledger.storage, name, content)
+            ledger.storage.replace(name, content)
         named = ledger.refresh().written[name].files[name]
         if named == file and fault(ledger.storage, name, file) is None:
             return
@@ -56,25 +56,13 @@ def write_named(
     )
 
 
-def _put(storage: Storage, name: str, content: bytes | Path) -> None:
-    if isinstance(content, bytes):
-        storage.replace(name, content)
-    else:
-        storage.replace_from(name, content)
-
-
-NO_FILE = "no file of its own but a link, a folder or a device"
-
-
 def fault(storage: Storage, name: str, file: WrittenFile, *, thorough: bool = True) -> str | None:
     """What is wrong with a file, None where it stands as it was written; without `thorough` only a
     local one is read whole.
     """
-    if storage.is_link(name):
-        return NO_FILE
-    size = storage.size(name)
-    if size is not None and not storage.is_plain(name):
-        return NO_FILE
+    size = None if storage.is_link(name) else storage.size(name)
+    if storage.is_link(name) or (size is not None and not storage.is_plain(name)):
+        return "no file of its own but a link, a folder or a device"
     if size is None:
         return "missing"
     if size != file.bytes:
