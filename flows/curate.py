@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from synth.engine.flow_warnings import dataset_warnings
-from synth.engine.measured import MEASURES
+from synth.engine.measure_cache import MEASURES
 from synth.engine.progress import Progress
 from synth.engine.unfinished import kind_of_stage, not_finished, unfinished
 from synth.envs.registry import ENVS

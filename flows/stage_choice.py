@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.measured import BoundFilter
+from synth.engine.measure_cache import BoundFilter
 from synth.engine.study.method import as_synthesizer
 from synth.envs.world import EnvEntry
 from synth.exporters.registry import TakenIn, require

@@ -1,7 +1,11 @@
-"""Work cut into pieces."""
+"""Work in pieces of about one size, and the trials of each task."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
+
+import polars as pl
+
+from synth.ledger.ledger import Ledger
 
 T = TypeVar("T")
 
@@ -18,3 +22,16 @@ def pieces(items: Iterable[T], size: Callable[[T], int], enough: int) -> Iterato
             piece, count = [], 0
     if piece:
         yield piece
+
+
+def trials_by_task(
+    ledger: Ledger, synthesizers: Iterable[str] | None = None
+) -> dict[str, list[str]]:
+    """Ids of the current flow's valid trajectories, of these synthesizers or of all, by task, in
+    the order of their first trial: neighbours lie in the same files.
+    """
+    rows = ledger.frame("trajectories").filter(pl.col("fault").is_null())
+    if synthesizers is not None:
+        rows = rows.filter(pl.col("synthesizer").is_in(list(synthesizers)))
+    found = rows.group_by("task_id", maintain_order=True).agg("trajectory_id").collect()
+    return dict(found.iter_rows())

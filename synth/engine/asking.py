@@ -11,7 +11,7 @@ import msgspec
 
 from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
-from synth.ledger.journal import Event, recorded_in
+from synth.ledger.journal import Event, recorded
 from synth.ledger.role_reply import RoleReply
 from synth.models.admission import AdmittedChat
 from synth.models.reply_health import CUT_OFF, mask_of
@@ -97,9 +97,7 @@ class RoleClient:
         self.role = role
         self._model = role.model
         self._journal = run.journals[shard]
-        self._events: Mapping[tuple[str, int], Sequence[Event]] = recorded_in([self._journal.path])[
-            0
-        ]
+        self._events: Mapping[tuple[str, int], Sequence[Event]] = recorded(self._journal.path)[0]
 
     async def ask(self, question: RoleRequest, read: Callable[[Completion], T]) -> Answer[T]:
         """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.

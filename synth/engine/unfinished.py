@@ -4,7 +4,7 @@ committed by then.
 
 from collections.abc import Sequence
 
-from synth.engine.measured import MEASURES
+from synth.engine.measure_cache import MEASURES
 from synth.ledger.ledger import Ledger
 
 RECHECK = "recheck"

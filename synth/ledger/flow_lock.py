@@ -2,8 +2,8 @@
 on that flow.
 
 A file beside the journals, locked (flock) by every process of the running flow, names that flow; a
-lock dies with its
-process. Taken alone to write the name, then shared: who gets it shared reads whose flow it is.
+lock dies with its process. It is taken alone to write the name, then shared: whoever gets it shared
+reads whose flow it is.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from synth.ledger.journal import try_lock
 from synth.ledger.storage_errors import access_error
 from synth.schemas.errors import ConfigError
 
@@ -25,9 +26,9 @@ PATIENCE_S = 1.0
 class _Running(msgspec.Struct, frozen=True):
     """Whose flow it is: its hash and name, and the process that wrote this."""
 
-    flow: str
-    name: str
-    pid: int
+    flow: str = ""
+    name: str = "unknown"
+    pid: int = 0
 
 
 @contextlib.contextmanager
@@ -47,8 +48,8 @@ def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
             if time.monotonic() > deadline:
                 raise ConfigError(
                     f"{url}: the flow {other.name!r} is running on it (process {other.pid}), and "
-                    "this one differs from it: "
-                    "wait until that one ends, or name another run directory"
+                    "this one differs from it: wait until that one ends, or name another run "
+                    "directory"
                 )
             time.sleep(random.uniform(0.01, 0.05))
         yield
@@ -58,31 +59,18 @@ def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
 
 def _other(file: int, mine: _Running, path: Path) -> _Running | None:
     """None with the lock held; else the flow that holds it, and the lock is not held."""
+    found = _Running()
     try:
-        if _locked(file, fcntl.LOCK_EX):
+        if try_lock(file, fcntl.LOCK_EX):
             os.ftruncate(file, 0)
             os.pwrite(file, msgspec.json.encode(mine), 0)
-        if not _locked(file, fcntl.LOCK_SH):
-            return _Running("", "unknown", 0)
-        found = _read(file)
-        if found is not None and found.flow == mine.flow:
+        if not try_lock(file, fcntl.LOCK_SH):
+            return found
+        with contextlib.suppress(msgspec.MsgspecError):
+            found = msgspec.json.decode(os.pread(file, 4096, 0), type=_Running)
+        if found.flow == mine.flow:
             return None
         fcntl.flock(file, fcntl.LOCK_UN)
     except OSError as error:
         raise access_error(str(path), error) from error
-    return found or _Running("", "unknown", 0)
-
-
-def _locked(file: int, kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _read(file: int) -> _Running | None:
-    try:
-        return msgspec.json.decode(os.pread(file, 4096, 0), type=_Running)
-    except msgspec.MsgspecError:
-        return None
+    return found

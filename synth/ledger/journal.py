@@ -1,17 +1,16 @@
 """The journal: what an episode has paid for, on disk before it is used.
 
-Local and append-only, one file per shard under work; a line is a CRC-32, a space, one JSON object,
-written by a single
-`write` to a file opened for appending: it survives the death of the process. A finished shard's
-journal is removed after
-its commit. The file is locked (flock) while its shard is worked on; the lock dies with the process.
+Local and append-only, one file per shard under work. A line is a CRC-32, a space, one JSON object,
+written by a single `write` to a file opened for appending: it survives the death of the process. A
+finished shard's journal is removed after its commit. The file is locked (flock) while its shard is
+worked on; the lock dies with the process.
 """
 
 import contextlib
 import fcntl
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 
@@ -22,36 +21,35 @@ from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 
 
-class JournaledReply(msgspec.Struct, frozen=True, tag="reply", omit_defaults=True):
+class _OfAttempt(msgspec.Struct, frozen=True, omit_defaults=True):
+    slot_id: str
+    attempt: int
+
+
+class JournaledReply(_OfAttempt, frozen=True, tag="reply"):
     """A model's reply: `ordinal` counts the calls of the attempt, `request` is the hash of what was
     asked.
     """
 
-    slot_id: str
-    attempt: int
     ordinal: int
     request: str
     completion: Completion
 
 
-class JournaledStep(msgspec.Struct, frozen=True, tag="step", omit_defaults=True):
+class JournaledStep(_OfAttempt, frozen=True, tag="step"):
     """What the world answered in one turn (-1 = the opening): digest of its observations and state
     key.
     """
 
-    slot_id: str
-    attempt: int
     turn: int
     observed: str
 
 
-class JournaledFault(msgspec.Struct, frozen=True, tag="fault", omit_defaults=True):
+class JournaledFault(_OfAttempt, frozen=True, tag="fault"):
     """The attempt ended by a fault in this turn and phase; a resumed slot goes on with its next
     attempt.
     """
 
-    slot_id: str
-    attempt: int
     turn: int
     phase: str
     fault: Fault
@@ -59,6 +57,8 @@ class JournaledFault(msgspec.Struct, frozen=True, tag="fault", omit_defaults=Tru
 
 
 Event = JournaledReply | JournaledStep | JournaledFault
+Events = dict[tuple[str, int], list[Event]]
+"""By slot and attempt, as they were written."""
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _encode = msgspec.json.Encoder().encode
 
@@ -93,9 +93,8 @@ class Journal:
         payload = _encode(event)
         line = b"%08x %s\n" % (zlib.crc32(payload), payload)
         try:
-            written = os.write(self._file, line)
-            while written < len(line):
-                written += os.write(self._file, line[written:])
+            while line:
+                line = line[os.write(self._file, line) :]
         except OSError as error:
             raise access_error(str(self.path), error) from error
 
@@ -139,50 +138,45 @@ def _locked(path: Path) -> int:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             raise access_error(str(path), error) from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not try_lock(file, fcntl.LOCK_EX):
             os.close(file)
-            raise BusyError(str(path)) from error
+            raise BusyError(str(path))
         if path.exists() and os.fstat(file).st_ino == path.stat().st_ino:
             return file
         os.close(file)
 
 
-def recorded(
-    folder: Path, slots: set[str] | None = None
-) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
-    """All events under a folder by (slot, attempt), of the given slots or of all; and one line per
-    damaged file.
-    """
-    return recorded_in(sorted(folder.glob("*.jsonl")), slots)
+def try_lock(file: int, kind: int) -> bool:
+    """Locks an open file (`fcntl.LOCK_EX`, `LOCK_SH`); False where another process holds it."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
-def recorded_in(
-    paths: Sequence[Path], slots: set[str] | None = None
-) -> tuple[dict[tuple[str, int], list[Event]], list[str]]:
-    """All events of some journals by (slot, attempt), of the given slots or of all; and one line
+def recorded(place: Path, slots: set[str] | None = None) -> tuple[Events, list[str]]:
+    """All events of a journal, or of those in a folder, of the given slots or of all; and one line
     per damaged file.
     """
-    events: dict[tuple[str, int], list[Event]] = {}
+    events: Events = {}
     damage: list[str] = []
-    for path in paths:
+    for path in [place] if place.is_file() else sorted(place.glob("*.jsonl")):
         try:
-            blob = path.read_bytes()
+            *lines, torn = path.read_bytes().split(b"\n")
         except FileNotFoundError:  # committed and removed by another process meanwhile
             continue
         except OSError as error:
             raise access_error(str(path), error) from error
-        lines = blob.split(b"\n")
         damaged = []
-        for number, line in enumerate(lines[:-1], start=1):
-            event = _event(line) if line else None
+        for number, line in enumerate(lines, start=1):
+            event = _event(line)
             if event is None and line:
                 damaged.append(number)
             elif event is not None and (slots is None or event.slot_id in slots):
                 events.setdefault((event.slot_id, event.attempt), []).append(event)
-        if damaged or lines[-1]:
-            damage.append(_damage(path, damaged, torn=bool(lines[-1])))
+        if damaged or torn:
+            damage.append(_damage(path, damaged, torn=bool(torn)))
     return events, damage
 
 
@@ -194,17 +188,13 @@ def _damage(path: Path, damaged: list[int], *, torn: bool) -> str:
         parts.append(f"line {damaged[0]}{more}")
     if torn:
         parts.append("ends in a half-written line")
-    calls = (
-        "the call that it held is made again"
-        if len(damaged) + torn == 1
-        else "the calls that they held are made again"
-    )
-    return f"{path}: {', and it '.join(parts)}; {calls}"
+    calls = "calls that they held are" if len(damaged) + torn > 1 else "call that it held is"
+    return f"{path}: {', and it '.join(parts)}; the {calls} made again"
 
 
 def _event(line: bytes) -> Event | None:
-    checksum, payload = line[:8], line[9:]
-    if line[8:9] != b" " or checksum != b"%08x" % zlib.crc32(payload):
+    checksum, _, payload = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(payload):
         return None
     try:
         return _DECODER.decode(payload)

@@ -46,9 +46,9 @@ class Worker:
     def dies(self) -> None:
         """As a process that is killed: its lock falls, nothing is cleared away."""
         self.leases._over.set()
-        if self.leases._holder is not None:
-            os.close(self.leases._holder._lock)
-            self.leases._holder = None
+        if self.leases._worker is not None:
+            os.close(self.leases._worker._lock)
+            self.leases._worker = None
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.decided import by_filter, decided, decision_order
+from synth.ledger.decisions import by_filter, decision_order, with_decisions
 from synth.ledger.ledger import Decision
 from synth.ledger.manifest import StageLine
 from synth.schemas.verdict import Verdict
@@ -38,7 +38,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def filters(ledger: Ledger) -> list[list[str]]:
-    return [list(verdicts) for _, verdicts in decided(ledger, SetAside())]
+    return [list(verdicts) for _, verdicts in with_decisions(ledger, SetAside())]
 
 
 def test_verdicts_stand_in_the_order_of_stages_and_of_the_filters_that_the_report_names(

@@ -1,13 +1,13 @@
 """Trajectories beside the verdicts that stand on them, a few hundred in memory at a time."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 import msgspec
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import of_chunk
 from synth.ledger.views import LedgerConnection, connect
+from synth.ledger.with_tasks import batches
 from synth.loss_turns import MASKS
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
@@ -15,10 +15,15 @@ from synth.set_aside import SetAside
 
 CHUNK = 500
 _MASKS = msgspec.json.Decoder(dict[int, str])
+_ON = f"""SELECT trajectory_id, stage, filter, keep, reason, score, json_extract_string(detail, '$.{MASKS}')
+    FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"""
+_SEEN = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
+    FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
+    LEFT JOIN (SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?) AS d USING (trajectory_id)"""
 Order = Callable[[str, str], tuple[int, int, str]]
 
 
-def decided(
+def with_decisions(
     ledger: Ledger, aside: SetAside, among: Collection[str] | None = None
 ) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
     """The current flow's valid trajectories in ledger order, redacted where a filter found secrets,
@@ -26,12 +31,12 @@ def decided(
 
     What cannot be redacted is noted in `aside`, and not given.
     """
-    valid = set(ledger.state.current_valid())
-    wanted = valid if among is None else valid.intersection(among)
+    wanted = set(ledger.state.current_valid())
+    if among is not None:
+        wanted.intersection_update(among)
     order = decision_order(ledger)
     with connect(ledger) as connection:
-        waiting = iter(ledger.trajectories(wanted))
-        while chunk := list(islice(waiting, CHUNK)):
+        for chunk in batches(ledger.trajectories(wanted), CHUNK):
             yield from with_verdicts(connection, chunk, order, aside)
 
 
@@ -42,15 +47,12 @@ def decision_order(ledger: Ledger) -> Order:
     A database gives rows without an order in another one each time, and the first filter that drops
     a trajectory is the one that counts.
     """
-    stages = {stage: at for at, stage in enumerate(ledger.state.stages)}
-    reports = {
-        stage: ledger.state.done.get((stage, line.stage_key), {})
-        for stage, line in ledger.state.stages.items()
-    }
+    state = ledger.state
+    stages = {stage: at for at, stage in enumerate(state.stages)}
     filters = {
         (stage, one["name"]): at
-        for stage, report in reports.items()
-        for at, one in enumerate(report.get("filters", ()))
+        for stage, line in state.stages.items()
+        for at, one in enumerate(state.done.get((stage, line.stage_key), {}).get("filters", ()))
     }
     return lambda stage, name: (
         stages.get(stage, len(stages)),
@@ -78,18 +80,12 @@ def verdicts_on(
     """The current flow's verdicts by trajectory or task, then by filter; none where there are
     none.
     """
-    found: dict[str, list[tuple[str, str, Verdict]]] = {}
-    masks = f"json_extract_string(detail, '$.{MASKS}')"
-    sql = (
-        f"SELECT trajectory_id, stage, filter, keep, reason, score, {masks} FROM decisions "
-        "WHERE trajectory_id IN (SELECT unnest(?))"
-    )
-    for identity, stage, name, keep, reason, score, masked in connection.execute(
-        sql, [list(identities)]
-    ).fetchall():
+    found: dict[str, list[tuple[str, str, Verdict]]] = {identity: [] for identity in identities}
+    rows = connection.execute(_ON, [list(identities)]).fetchall()
+    for identity, stage, name, keep, reason, score, masked in rows:
         verdict = Verdict(keep, reason, score, masks=_MASKS.decode(masked or "{}"))
-        found.setdefault(identity, []).append((stage, name, verdict))
-    return {identity: by_filter(found.get(identity, ()), order) for identity in identities}
+        found[identity].append((stage, name, verdict))
+    return {identity: by_filter(decisions, order) for identity, decisions in found.items()}
 
 
 def with_verdicts(
@@ -107,22 +103,10 @@ def has_decided(connection: LedgerConnection, name: str) -> bool:
     return connection.execute(sql, [name]).fetchone() != (0,)
 
 
-def faulted(ledger: Ledger, stage_key: str, filters: Sequence[str]) -> int:
-    """Trajectories of which a fault left one of these filters' decisions undefined."""
-    sql = """SELECT count(DISTINCT trajectory_id) FROM decisions_all
-        WHERE stage_key = ? AND filter IN (SELECT unnest(?)) AND keep IS NULL AND detail->>'$.fault' IS NOT NULL"""
-    with connect(ledger) as connection:
-        ((count,),) = connection.execute(sql, [stage_key, list(filters)]).fetchall()
-    return int(count)
-
-
 def seen_by(ledger: Ledger, name: str, reason: str) -> tuple[int, int, int]:
     """The current flow's valid trajectories, those of them that a filter has not decided on, and
     its decisions for one reason.
     """
-    sql = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
-      FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
-      LEFT JOIN (SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?) AS d USING (trajectory_id)"""
     with connect(ledger) as connection:
-        ((total, unseen, found),) = connection.execute(sql, [reason, name]).fetchall()
+        ((total, unseen, found),) = connection.execute(_SEEN, [reason, name]).fetchall()
     return total, unseen, found
