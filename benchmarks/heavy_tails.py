@@ -108,11 +108,11 @@ class Worker:
 
     async def one_by_one(self, plan: Plan) -> None:
         """As a run does."""
-        leases = Leases(self.run.ledger, term_s=86_400)
+        leases = self.run.leases = Leases(self.run.ledger, term_s=86_400)
         leases._over.set()  # no signs of life: nobody dies here
         stage: Any = _Rollout(self)
         try:
-            await slot_scheduler.do_by_slot(self.run, stage, REF, plan, leases, lambda line: None)
+            await slot_scheduler.do_by_slot(self.run, stage, REF, plan)
         finally:
             leases.close()
 

@@ -4,7 +4,7 @@ decisive (Who&When, arXiv 2505.00212).
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, object_in
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply
 from synth.filters.attribution.suspects import Attribution, agent_of, own_turns
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
@@ -106,7 +106,7 @@ def read_all(trajectory: Trajectory, completion: Completion) -> Attribution:
     """Raises `UnreadableError` for another form, a step that no agent took, another agent's name,
     an unknown mode.
     """
-    said = object_in(completion, _Whole)
+    said = json_reply(completion, _Whole)
     steps = {turn.index for turn in own_turns(trajectory)}
     if said.step not in steps:
         raise UnreadableError(f"step {said.step} is none that an agent took")
@@ -118,7 +118,7 @@ def read_all(trajectory: Trajectory, completion: Completion) -> Attribution:
 
 def read_step(trajectory: Trajectory, turn: int, completion: Completion) -> Attribution | bool:
     """The attribution to this step, or False where the judge says it is not the one."""
-    said = object_in(completion, _Step)
+    said = json_reply(completion, _Step)
     if not said.decisive:
         return False
     return Attribution(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, object_in
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply
 from synth.filters.rubric.rubric import Answer, Rubric, RubricVerdict
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.filter import Case
@@ -77,7 +77,7 @@ def read(rubric: Rubric, completion: Completion) -> RubricReading:
     """A reply's answers. Raises `UnreadableError` where one is missing, unknown or off its
     scale.
     """
-    found = object_in(completion, dict[str, Any])
+    found = json_reply(completion, dict[str, Any])
     reason = found.pop("reason", None)
     if not isinstance(reason, str):
         raise UnreadableError("reason: a text is missing")

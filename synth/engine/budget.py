@@ -98,34 +98,24 @@ class Budget:
         for room in self.room():
             if room.left <= 0:
                 return f"{room.ceiling} is reached"
-        counted = (
-            "max_tokens"
-            if self.max_tokens is not None
-            else "max_cost_usd"
-            if self.max_cost_usd is not None
-            else None
+        limited = self.max_tokens is not None or self.max_cost_usd is not None
+        if self._counted or self._silent < SILENT_REPLIES or not limited:
+            return None
+        return (
+            f"{'max_cost_usd' if self.max_tokens is None else 'max_tokens'} cannot be held, "
+            "because the server does not say how many tokens its replies took"
         )
-        if counted is not None and self._silent >= SILENT_REPLIES and not self._counted:
-            return (
-                f"{counted} cannot be held, because the server does not say how many tokens "
-                "its replies took"
-            )
-        return None
 
     def overrun(self) -> str | None:
         """How far over its ceilings a run ended, or None."""
-        if self.max_tokens is not None and self.tokens > self.max_tokens:
-            return (
-                f"{self.tokens:,} tokens used, {self.tokens - self.max_tokens:,} over "
-                "max_tokens: episodes under way were finished"
-            )
-        cost = self.spent.cost_usd or 0.0
-        if self.max_cost_usd is not None and cost > self.max_cost_usd:
-            return (
-                f"${cost:,.4g} spent, ${cost - self.max_cost_usd:,.4g} over max_cost_usd: "
-                "episodes under way were finished"
-            )
-        return None
+        over = {room.counts: -room.left for room in self.room() if room.left < 0}
+        if "tokens" in over:
+            how = f"{self.tokens:,} tokens used, {over['tokens']:,} over max_tokens"
+        elif "usd" in over:
+            how = f"${self.spent.cost_usd or 0.0:,.4g} spent, ${over['usd']:,.4g} over max_cost_usd"
+        else:
+            return None
+        return f"{how}: episodes under way were finished"
 
 
 def require_prices(flow: Flow) -> None:

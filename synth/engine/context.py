@@ -74,7 +74,7 @@ class Run:
     progress: Progress
     budget: Budget = field(default_factory=Budget)
     units: Units = field(default_factory=Units)
-    leases: Leases | None = None
+    leases: Leases = field(init=False)
     journals: dict[str, Journal] = field(default_factory=dict)
     hands: dict[str, ClaimedSlots] = field(default_factory=dict)
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +24,7 @@ from synth.schemas.outcome import Fault
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
+T = TypeVar("T")
 TIMEOUT_S = 300.0
 
 
@@ -37,66 +40,80 @@ class ReplayTally:
     unbound: str | None = None
 
 
+@dataclass(slots=True)
+class RecheckTally:
+    """Verdicts given again: how many stayed, which changed, how many have no facts to judge by."""
+
+    stayed: int = 0
+    changed: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    unbound: str | None = None
+
+
 async def replay_all(
     ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress
 ) -> ReplayTally:
     """Executes the named trajectories again, or all valid ones of the current flow, each in a fresh
-    world.
+    environment.
     """
     tally = ReplayTally()
     current = set(ledger.state.current_valid())
     named = [ledger.trajectory(identity) for identity in identities]
     progress.start("replay", len(named) or len(current), "trajectories")
-    try:
-        for trajectory, task in with_tasks(
-            ledger, named or ledger.trajectories(current), every=True
-        ):
-            await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
-            await _replay_one(trajectory, task, open_env, tally)
-            progress.step(1)
-    finally:
-        progress.stop()
+    trajectories = named or ledger.trajectories(current)
+    again = _in_envs("replay", ledger, trajectories, open_env, replay, progress, tally)
+    async for trajectory, replayed in again:
+        found = replayed.first_difference
+        if found is None:
+            tally.same += 1
+            continue
+        place = "opening" if found.turn is None else f"turn {found.turn}"
+        tally.differences.append(
+            f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now "
+            f"{found.found!r}"[:600]
+        )
     return tally
 
 
-async def _replay_one(
-    trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: ReplayTally
-) -> None:
-    env = _world(open_env, task, trajectory, tally)
-    if env is None or task is None:
-        return
+async def _in_envs(
+    what: str,
+    ledger: Ledger,
+    trajectories: Iterable[Trajectory],
+    open_env: OpenEnv,
+    call: Callable[[Env, Task, Trajectory], Awaitable[T]],
+    progress: Progress,
+    tally: ReplayTally | RecheckTally,
+) -> AsyncIterator[tuple[Trajectory, T]]:
+    """What `call` gives for each trajectory in a fresh environment of its task; those for which it
+    gives nothing are counted by reason.
+    """
     try:
-        replayed = await guard_async(
-            Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trajectory), TIMEOUT_S
-        )
-    except FaultError as error:
-        tally.left_out[str(error)] += 1
-        return
-    except (
-        ConfigError
-    ) as error:  # such as a start folder that is another one now: the others can still be replayed
-        tally.left_out[str(error)] += 1
-        return
+        for trajectory, task in with_tasks(ledger, trajectories, every=True):
+            await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
+            env = _fresh_env(open_env, task, trajectory, tally)
+            if env is not None and task is not None:
+                again = partial(call, env, task, trajectory)
+                try:
+                    found = await guard_async(Fault.ENVIRONMENT, what, again, TIMEOUT_S)
+                # such as a start folder that is another one now: the others can still be done
+                except (FaultError, ConfigError) as error:
+                    tally.left_out[str(error)] += 1
+                else:
+                    yield trajectory, found
+                finally:
+                    await guard_async(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
+            progress.step(1)
     finally:
-        await guard_async(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
-    found = replayed.first_difference
-    if found is None:
-        tally.same += 1
-        return
-    place = "opening" if found.turn is None else f"turn {found.turn}"
-    tally.differences.append(
-        f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now "
-        f"{found.found!r}"[:600]
-    )
+        progress.stop()
 
 
-def _world(
+def _fresh_env(
     open_env: OpenEnv,
     task: Task | None,
     trajectory: Trajectory,
-    tally: "ReplayTally | RecheckTally",
+    tally: ReplayTally | RecheckTally,
 ) -> Env | None:
-    """A fresh world of a task; None, and counted, where there is none to be asked, or where it is
+    """An environment of a task; None, and counted, where there is none to be asked, or where it is
     not bound here.
     """
     if task is None or (trajectory.synthesizer == IMPORT and task.check is None):
@@ -112,88 +129,48 @@ def _world(
     return None
 
 
-@dataclass(slots=True)
-class RecheckTally:
-    """Verdicts given again: how many stayed, which changed, how many have no facts to judge by."""
-
-    stayed: int = 0
-    changed: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    unbound: str | None = None
-
-
 async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
     """New verdicts from stored facts, as decisions and scores beside the old ones, which stay as
     they are.
     """
-    tally = RecheckTally()
+    tally, decisions, scores = RecheckTally(), list[Decision](), list[Score]()
     wanted = set(ledger.state.current_valid())
-    decisions: list[Decision] = []
-    scores: list[Score] = []
+
+    def with_facts() -> Iterator[Trajectory]:
+        for trajectory in ledger.trajectories(wanted):
+            if trajectory.check_result is not None:
+                yield trajectory
+            else:
+                tally.left_out["no stored facts"] += 1
+                progress.step(1)
+
     progress.start("recheck", len(wanted), "trajectories")
-    try:
-        for trajectory, task in with_tasks(ledger, ledger.trajectories(wanted), every=True):
-            await asyncio.sleep(0)
-            progress.step(1)
-            result = await _recheck_one(trajectory, task, open_env, tally)
-            if result is None:
-                continue
-            identity = trajectory.trajectory_id
-            detail = msgspec.to_builtins(result.parts)
-            decisions.append(
-                Decision(identity, "recheck", result.passed, "passes" if result.passed else "fails")
-            )
-            scores.append(
-                Score(
-                    identity,
-                    f"recheck:{result.version}",
-                    float(result.passed),
-                    detail={"parts": detail},
-                )
-            )
-    finally:
-        progress.stop()
+    again = _in_envs("recheck", ledger, with_facts(), open_env, _recheck, progress, tally)
+    async for trajectory, result in again:
+        identity, before = trajectory.trajectory_id, trajectory.check_result
+        assert before is not None
+        if result.passed == before.passed:
+            tally.stayed += 1
+        else:
+            tally.changed.append(f"{identity} {_verdict(before)} -> {_verdict(result)}")
+        passes = "passes" if result.passed else "fails"
+        decisions.append(Decision(identity, "recheck", result.passed, passes))
+        detail = {"parts": msgspec.to_builtins(result.parts)}
+        value = float(result.passed)
+        scores.append(Score(identity, f"recheck:{result.version}", value, detail=detail))
     if decisions:
-        _commit(ledger, decisions, scores)
+        ref = StageRef("recheck", content_hash([scores, decisions]))
+        if not any(shard.stage_key == ref.stage_key for shard in ledger.refresh().shards):
+            ledger.commit(ref, decisions=decisions, scores=scores)
+        ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {}))
     return tally
 
 
-def _commit(ledger: Ledger, decisions: list[Decision], scores: list[Score]) -> None:
-    ref = StageRef("recheck", content_hash([scores, decisions]))
-    if not any(shard.stage_key == ref.stage_key for shard in ledger.refresh().shards):
-        ledger.commit(ref, decisions=decisions, scores=scores)
-    ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {}))
-
-
-async def _recheck_one(
-    trajectory: Trajectory, task: Task | None, open_env: OpenEnv, tally: RecheckTally
-) -> CheckResult | None:
-    stored = trajectory.check_result
-    if stored is None:
-        tally.left_out["no stored facts"] += 1
-        return None
-    env = _world(open_env, task, trajectory, tally)
-    if env is None or task is None:
-        return None
+async def _recheck(env: Env, task: Task, trajectory: Trajectory) -> CheckResult:
     if "recheck" not in env.spec.capabilities:
-        tally.left_out[f"{env.spec.name} has no check from facts"] += 1
-        return None
-    try:
-        result = await guard_async(
-            Fault.ENVIRONMENT, "recheck", lambda: env.recheck(task, trajectory), TIMEOUT_S
-        )
-    except FaultError as error:
-        tally.left_out[str(error)] += 1
-        return None
-    if result.passed == stored.passed:
-        tally.stayed += 1
-    else:
-        tally.changed.append(
-            f"{trajectory.trajectory_id} {_word(stored.passed)} ({stored.version}) -> "
-            f"{_word(result.passed)} ({result.version})"
-        )
-    return result
+        raise ConfigError(f"{env.spec.name} has no check from facts")
+    return await env.recheck(task, trajectory)
 
 
-def _word(passed: bool) -> str:
-    return "passed" if passed else "failed"
+def _verdict(result: CheckResult) -> str:
+    return f"{'passed' if result.passed else 'failed'} ({result.version})"

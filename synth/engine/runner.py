@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import yaml
 
-from synth.claims.claims import Leases, clear_leases
+from synth.claims.claims import clear_leases
 from synth.engine.context import Run
 from synth.engine.event_loop import event_loop_watchdog, gc_paused
 from synth.engine.slot_scheduler import WAIT_S, do_by_slot, longer, some_open
@@ -22,9 +22,9 @@ from synth.ledger.atomic_write import write_named
 from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.journal import BusyError, Journal, discard_finished
-from synth.ledger.ledger import StageRef
+from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import StageLine
-from synth.ledger.state import IMPORT, LedgerState
+from synth.ledger.state import IMPORT
 from synth.ledger.tables import TABLES
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.errors import SynthError
@@ -34,9 +34,7 @@ from synth.side_by_side import run_workers
 
 
 async def run_stages(
-    run: Run,
-    stages: Sequence[Stage[Run]],
-    collected: Sequence[StageLine] = (),
+    run: Run, stages: Sequence[Stage[Run]], collected: Sequence[StageLine] = ()
 ) -> dict[str, Mapping[str, Any]]:
     """Runs all stages; their reports by stage name, after those of what the ledger holds already:
     imports, and stages that `collected`.
@@ -50,15 +48,14 @@ async def run_stages(
         # `flow` has its keys in one order, whoever begins it: the file of all workers is one
         text = yaml.safe_dump({name: flow[name] for name in Flow.model_fields}, sort_keys=False)
         write_named(ledger, "flow.yaml", text.encode)
-        for line in [*ledger.state.lost, *_half_written(run)]:
+        for line in [*ledger.state.lost, *_half_written(ledger)]:
             run.progress.say(line)
         reports: dict[str, Mapping[str, Any]] = {}
         if any(shard.stage == IMPORT for shard in ledger.state.shards):
             reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
         for begun in collected:
-            report = ledger.state.done.get((begun.stage, begun.stage_key)) or episodes_report(
-                ledger, begun.stage
-            )
+            done = ledger.state.done.get((begun.stage, begun.stage_key))
+            report = done or episodes_report(ledger, begun.stage)
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report
         for stage in stages:
@@ -69,15 +66,15 @@ async def run_stages(
         return reports
 
 
-def _half_written(run: Run) -> Iterator[str]:
+def _half_written(ledger: Ledger) -> Iterator[str]:
     """A line for each temporary file of a writer that died: it is part of nothing."""
-    storage = run.ledger.storage
-    for table in (manifest.FOLDER, manifest_checkpoints.FOLDER, *TABLES):
-        for name in storage.leftovers(table):
-            yield (
-                f"{storage.path(f'{table}/{name}')}: half-written by a process that died; it "
-                "is part of nothing and may be deleted"
-            )
+    folders = (manifest.FOLDER, manifest_checkpoints.FOLDER, *TABLES)
+    left = (f"{one}/{name}" for one in folders for name in ledger.storage.leftovers(one))
+    for path in left:
+        yield (
+            f"{ledger.storage.path(path)}: half-written by a process that died; it is part of "
+            "nothing and may be deleted"
+        )
 
 
 def key_of(name: str, settings: Mapping[str, Any], inputs: str) -> str:
@@ -91,17 +88,21 @@ def plain(value: Any) -> Any:
 
 
 async def _run_stage(run: Run, stage: Stage[Run]) -> Mapping[str, Any]:
+    """The report of one stage, which is run as far as it is not done."""
     ledger = run.ledger
     ledger.refresh()
     settings, inputs = plain(stage.settings), stage.inputs(run)
-    ref = StageRef(stage.name, key_of(stage.name, settings, inputs))
-    plan = stage.plan(run, ref.stage_key)
-    done = ledger.state.done.get((ref.stage, ref.stage_key))
+    key = key_of(stage.name, settings, inputs)
+    ref, plan = StageRef(stage.name, key), stage.plan(run, key)
+    done = ledger.state.done.get((stage.name, key))
     if done is not None and not plan.shards:
         run.progress.say(f"{stage.name}: nothing to do")
     else:
-        _say_why(run, stage.name, settings, inputs, plan, ledger.state)
-    ledger.begin_stage(StageLine(ref.stage, ref.stage_key, settings, inputs, plan.adopted))
+        _say_why(run, stage.name, settings, inputs, plan)
+    ledger.begin_stage(StageLine(stage.name, key, settings, inputs, plan.adopted))
+    if done is not None and not plan.shards:
+        discard_finished(ledger.journal_folder, key)
+        return done
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
@@ -109,45 +110,37 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Mapping[str, Any]:
         except asyncio.CancelledError:
             with contextlib.suppress(SynthError):  # the interruption is what is told
                 ledger.refresh()
-                run.progress.committed(plan.units - stage.plan(run, ref.stage_key).units)
+                run.progress.committed(plan.units - stage.plan(run, key).units)
             raise
         finally:
             run.progress.stop(whole=sys.exception() is None and run.stopped is None)
         if run.refused is not None:
             raise SynthError(run.refused)
-    elif done is not None:
-        discard_finished(ledger.journal_folder, ref.stage_key)
-        return done
     ledger.refresh()
-    report: Mapping[str, Any] = plain(
-        {**stage.report(run, ref.stage_key), **env_versions(run, ref, done)}
-    )
+    report: Mapping[str, Any] = plain({**stage.report(run, key), **env_versions(run, ref, done)})
     if run.stopped is None:
-        discard_finished(ledger.journal_folder, ref.stage_key)
+        discard_finished(ledger.journal_folder, key)
         ledger.finish_stage(ref, report)
-        clear_leases(ledger, ref.stage_key, plan)
+        clear_leases(ledger, key, plan)
     return report
 
 
-def _say_why(
-    run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan: Plan, state: LedgerState
-) -> None:
+def _say_why(run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan: Plan) -> None:
     """Says in one line what a stage will do that was run here before, and for which reason."""
+    state = run.ledger.state
     before = state.stages.get(name) or state.former_stages.get(name)
     if before is None:
         return
-    reasons = []
-    for key in sorted({*settings, *before.settings}):
-        old, new = before.settings.get(key), settings.get(key)
-        if old != new:
-            reasons.append(f"{key}: {_short(old)} -> {_short(new)}")
+    changed = [
+        (one, before.settings.get(one), settings.get(one))
+        for one in sorted({*settings, *before.settings})
+    ]
+    reasons = [f"{one}: {_short(old)} -> {_short(new)}" for one, old, new in changed if old != new]
     if before.inputs != inputs:
         reasons.append("its input changed")
     reused = f", {len(plan.adopted)} reused" if plan.adopted else ""
-    what = f"{plan.units} {plan.unit} to do{reused}"
-    run.progress.say(
-        f"{name}: {what} ({'; '.join(reasons) or 'unfinished, or its faults are tried again'})"
-    )
+    why = "; ".join(reasons) or "unfinished, or its faults are tried again"
+    run.progress.say(f"{name}: {plan.units} {plan.unit} to do{reused} ({why})")
 
 
 def _short(value: Any) -> str:
@@ -160,49 +153,29 @@ async def _do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> 
     until that one is through or silent.
 
     A shard that was taken over from this process, which must have slept, is dropped here, and
-    looked at again as well. Slots are taken
-    one by one (`synth.engine.slot_scheduler`).
+    looked at again as well. Slots are taken one by one (`synth.engine.slot_scheduler`).
     """
-    leases = run.leases or Leases(run.ledger, term_s=run.flow.lease_s, units=run.units)
-    waiting, said = deque(plan.shards), set[str]()
-
-    def say_once(line: str) -> None:
-        if line not in said:
-            said.add(line)
-            run.progress.say(line)
+    waiting = deque(plan.shards)
 
     async def worker() -> None:
         while waiting and run.stopped is None and run.units.left():
             shard, wait_s = waiting.popleft(), WAIT_S
-            while run.stopped is None and not await _done_here(
-                run, stage, ref, shard, leases, say_once
-            ):
+            while run.stopped is None and not await _done_here(run, stage, ref, shard):
                 if not run.units.left():
                     waiting.append(shard)
                     break
                 await asyncio.sleep(wait_s)
                 wait_s = longer(wait_s, run.ledger)
 
-    try:
-        if plan.by_slot:
-            await do_by_slot(run, stage, ref, plan, leases, say_once)
-        else:
-            await run_workers(min(plan.at_once, len(plan.shards)), worker)
-        if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
-            run.stopped = run.stopped or run.units.spent()
-    finally:
-        if leases is not run.leases:
-            leases.close()
+    if plan.by_slot:
+        await do_by_slot(run, stage, ref, plan)
+    else:
+        await run_workers(min(plan.at_once, len(plan.shards)), worker)
+    if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
+        run.stopped = run.stopped or run.units.spent()
 
 
-async def _done_here(
-    run: Run,
-    stage: Stage[Run],
-    ref: StageRef,
-    shard: Shard,
-    leases: Leases,
-    say: Callable[[str], None],
-) -> bool:
+async def _done_here(run: Run, stage: Stage[Run], ref: StageRef, shard: Shard) -> bool:
     """Whether a shard was worked on to its end; False where another worker has it, or has taken it
     over.
     """
@@ -210,25 +183,25 @@ async def _done_here(
     try:
         journal = Journal(run.ledger.journal_folder / f"{name}.jsonl")
     except BusyError:
-        say(f"{stage.name}: another process works on this run; waiting for its shards")
+        run.say_once(f"{stage.name}: another process works on this run; waiting for its shards")
         return False
     lease, committed = None, False
     try:
         if not run.units.left():
             return False
         run.units.claimed += 1
-        lease = leases.take(name)
+        lease = run.leases.take(name)
         if lease is None:
-            say(
+            run.say_once(
                 f"{stage.name}: another machine works on this run; waiting for its shards, or for "
                 f"a silence of {run.flow.lease_s:g} s"
             )
             return False
         run.journals[shard.name] = journal
         try:
-            await leases.under(lease, lambda: stage.work(run, ref.stage_key, shard))
+            await run.leases.under(lease, lambda: stage.work(run, ref.stage_key, shard))
         except FencedError:
-            say(
+            run.say_once(
                 f"{stage.name}: this process was silent for so long that another one took its "
                 "shard over; its own try is dropped"
             )
@@ -239,7 +212,7 @@ async def _done_here(
         return True
     finally:
         if lease is not None:
-            leases.give_back(lease)
+            run.leases.give_back(lease)
         else:
             run.units.claimed -= 1
         journal.close(discard=committed)

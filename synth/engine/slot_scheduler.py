@@ -5,9 +5,7 @@ through with what nobody else had begun.
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable
 
-from synth.claims.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
 from synth.engine.context import Run
 from synth.engine.cost import spent
@@ -24,22 +22,18 @@ def longer(wait_s: float, ledger: Ledger) -> float:
     return wait_s if ledger.storage.local else min(LONGEST_WAIT_S, 1.5 * wait_s)
 
 
-async def do_by_slot(
-    run: Run,
-    stage: Stage[Run],
-    ref: StageRef,
-    plan: Plan,
-    leases: Leases,
-    say: Callable[[str], None],
-) -> None:
+async def do_by_slot(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> None:
     """Does what no other worker has in hand, until all slots of the plan are tried.
 
     Shards are done in their order, those that others are at last. After one of these it goes on
-    with any of the rest, so that workers that
-    began together part.
+    with any of the rest, so that workers that began together part.
     """
+    leases = run.leases
     others, rng = PeerClaims(leases, term_s=run.flow.lease_s), random.Random(leases.holder())
     fresh, shared = deque(plan.shards), list[Shard]()
+
+    def say(line: str) -> None:
+        run.say_once(f"{stage.name}: {line}")
 
     async def visit(shard: Shard, hand: ClaimedSlots) -> None:
         try:
@@ -63,26 +57,23 @@ async def do_by_slot(
                 shard = fresh.popleft() if fresh else shared.pop(rng.randrange(len(shared)))
                 if not _open(run, shard):
                     continue
-                hand = ClaimedSlots(
-                    leases, others, shard.items, rng, lambda line: say(f"{stage.name}: {line}")
-                )
+                hand = ClaimedSlots(leases, others, shard.items, rng, say)
                 if await hand.begin(shared=not first):
                     visits.add(group.create_task(visit(shard, hand)))
-                    await (
-                        hand.tried.wait()
-                    )  # what is under way there keeps nobody from what is free elsewhere
+                    # what is under way there keeps nobody from what is free elsewhere
+                    await hand.tried.wait()
                     wait_s = WAIT_S
-                elif first:
-                    shared.append(shard)
+                    continue
+                shared.append(shard)
+                if first:
                     fresh.rotate(rng.randrange(1 + len(fresh)))
-                else:
-                    shared.append(shard)
-                    say(
-                        f"{stage.name}: others work on this run; waiting for their episodes, or "
-                        f"for a silence of {run.flow.lease_s:g} s"
-                    )
-                    await asyncio.sleep(wait_s)
-                    wait_s = longer(wait_s, run.ledger)
+                    continue
+                say(
+                    "others work on this run; waiting for their episodes, or for a silence of "
+                    f"{run.flow.lease_s:g} s"
+                )
+                await asyncio.sleep(wait_s)
+                wait_s = longer(wait_s, run.ledger)
 
     await run_workers(min(plan.at_once, len(plan.shards)), worker)
 

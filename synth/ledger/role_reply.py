@@ -2,6 +2,8 @@
 
 import msgspec
 
+from synth.schemas.trajectory import Usage
+
 
 class RoleReply(msgspec.Struct, frozen=True):
     """One reply of a role that plays no episode: what it was asked about, what it said, what that
@@ -22,8 +24,4 @@ class RoleReply(msgspec.Struct, frozen=True):
     content: str | None
     thought: str | None
     unreadable: str | None
-    model_calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    cost_usd: float | None
+    usage: Usage

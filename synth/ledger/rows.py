@@ -74,6 +74,10 @@ WRITERS: Mapping[str, Mapping[str, Column]] = {
     },
     "tasks": _as_json("check", "gold", "env_config", "script", "difficulty"),
     "decisions": _as_json("detail"),
+    "replies": {
+        "model_calls": attrgetter("usage.calls"),
+        **{name: attrgetter(f"usage.{name}") for name in _USED},
+    },
 }
 """The columns that are not simply a field of their name."""
 
