@@ -4,6 +4,7 @@ that makes them, and exports behind what they write about.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from synth.engine.context import Role, Run, Synthesizer
@@ -175,17 +176,22 @@ def _filter_stage(
     role that one needs.
     """
     asked: dict[str, Role] = {}
+    bound = []
     for named in filters:
         needed = tuple(named.filter.roles(named.config))
+        models: dict[str, Any] = {}
         for one in (*needed, *named.filter.optional_roles(named.config)):
             if one in roles and roles[one].model is not None:
                 asked[one] = roles[one]
+                policy = asked[one].policy
+                models[f"model of {one}"] = [policy.model, dict(policy.sampling)]
             elif one in needed:
                 raise ConfigError(
                     f"{where}.{named.name}: needs a model as {one!r}: add `{one}: {{model: ...}}` "
                     "to the flow's models"
                 )
-    return FilterStage(name, filters, asked)
+        bound.append(replace(named, models=models))
+    return FilterStage(name, bound, asked)
 
 
 def _export(settings: Any, where: str) -> ExportSettings:

@@ -4,8 +4,7 @@ the ledger, nothing is removed.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 from zlib import crc32
 
 from synth.engine.asking import SourceMeans
@@ -15,18 +14,19 @@ from synth.engine.runner import key_of, plain
 from synth.flows.stages.filter_report import NOTE, filter_report
 from synth.flows.stages.pieces import pieces, trials_by_task
 from synth.ledger.ledger import Decision, Score, StageRef
+from synth.ledger.manifest import Json
 from synth.ledger.with_tasks import batches, with_tasks
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import UnboundError
-from synth.schemas.filter import Case, Cases, FilterResult, Scope
+from synth.schemas.filter import Case, Cases, FilterResult
 from synth.schemas.measures import Text
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.verdict import Verdict
 
 TRIALS_PER_SHARD = 1000
 CHUNK = 500
-PREFIX: Mapping[Scope, str] = {"trajectory": "", "task": "task-", "corpus": "corpus-"}
-"""What the names of shards begin with, by the scope of the filters that judge them."""
+TASK, CORPUS = "task-", "corpus-"
+"""What the names of shards begin with that hold tasks, or the corpus."""
 
 
 class _Rows:
@@ -65,25 +65,24 @@ class FilterStage:
     roles: Mapping[str, Role] = field(default_factory=dict)
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Json:
         """Each filter's own, and the models that it asks."""
         return {
-            one.name: {**one.config.model_dump(mode="json"), **one.models} for one in self._bound()
+            one.name: {**one.config.model_dump(mode="json"), **one.models} for one in self.filters
         }
 
-    def _bound(self, scope: Scope | None = None) -> list[BoundFilter]:
-        """The filters, with the models that they ask; of one scope or all."""
-        found = []
-        for one in self.filters:
-            names = [*one.filter.roles(one.config), *one.filter.optional_roles(one.config)]
-            asked = {name: self.roles[name].policy for name in names if name in self.roles}
-            models = {
-                f"model of {name}": [policy.model, dict(policy.sampling)]
-                for name, policy in asked.items()
-            }
-            if scope in (None, one.filter.scope):
-                found.append(replace(one, models=models))
+    def _looks(self) -> dict[str, list[BoundFilter]]:
+        """The filters that look at a trajectory at the same time, by what the names of their shards
+        begin with: those of one trajectory, those of a task, each one of the corpus.
+        """
+        found: dict[str, list[BoundFilter]] = {}
+        for at, one in enumerate(self.filters):
+            names = {"trajectory": "", "task": TASK, "corpus": f"{CORPUS}{at}"}
+            found.setdefault(names[one.filter.scope], []).append(one)
         return found
+
+    def _look(self, shard: str) -> str:
+        return max((name for name in self._looks() if shard.startswith(name)), key=len)
 
     def inputs(self, run: Run) -> str:
         """The trajectories that the flow has collected so far, and which round over them it is."""
@@ -118,19 +117,19 @@ class FilterStage:
         """What has no decisions under this key: trajectories, cut as the ledger's shards are;
         tasks; the corpus as a whole.
         """
-        for one in self._bound():
+        for one in self.filters:
             if one.filter.measure is not None:
                 one.begin(run.ledger)
-        state = run.ledger.state
-        parts = state.valid_by_shard() if self._bound("trajectory") else []
+        state, looks = run.ledger.state, self._looks()
+        parts = state.valid_by_shard() if "" in looks else []
         shards = [Shard(content_hash(part), part) for part in parts]
-        trials = trials_by_task(run.ledger) if self._bound("task") else {}
+        trials = trials_by_task(run.ledger) if TASK in looks else {}
         shards += [
-            Shard(f"{PREFIX['task']}{content_hash(part)}", part)
+            Shard(f"{TASK}{content_hash(part)}", part)
             for part in pieces(trials, lambda task: len(trials[task]), TRIALS_PER_SHARD)
         ]
         if whole := state.current_valid():
-            shards += [Shard(name, whole) for name in self._corpora()]
+            shards += [Shard(name, whole) for name in looks if name.startswith(CORPUS)]
         left = [shard for shard in shards if (stage_key, shard.name) not in state.named]
         if left and (faults := self._round(run)[1]):
             run.progress.say(
@@ -140,21 +139,10 @@ class FilterStage:
         units = sum(self._counted(shard.name, _trajectories(shard, trials)) for shard in left)
         return Plan(left, (), units, "trajectories")
 
-    def _corpora(self) -> dict[str, BoundFilter]:
-        """The filters over the corpus, by the name of their shard."""
-        return {
-            f"{PREFIX['corpus']}{at}": one
-            for at, one in enumerate(self._bound())
-            if one.filter.scope == "corpus"
-        }
-
     def _counted(self, shard: str, identities: Iterable[str]) -> int:
-        """Units of progress: every filter of a corpus, those of a task and those of one trajectory
-        look at all; each counts a part.
-        """
-        alone = [PREFIX[scope] for scope in ("trajectory", "task") if self._bound(scope)]
-        looks = [*alone, *self._corpora()]
-        this = looks.index(max((one for one in looks if shard.startswith(one)), key=len))
+        """Units of progress: each look at a trajectory counts for a part of them."""
+        looks = list(self._looks())
+        this = looks.index(self._look(shard))
         return sum(crc32(identity.encode()) % len(looks) == this for identity in identities)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
@@ -163,27 +151,28 @@ class FilterStage:
         """
         if (stage_key, shard.name) in run.ledger.refresh().named:
             return
-        means, rows = SourceMeans(run, shard.name, self.roles), _Rows()
-        corpus = self._corpora().get(shard.name)
-        if corpus is not None:
-            await self._judge_corpus(run, means, shard, corpus, rows)
+        means, rows, look = (
+            SourceMeans(run, shard.name, self.roles),
+            _Rows(),
+            self._look(shard.name),
+        )
+        filters = self._looks()[look]
+        if look.startswith(CORPUS):
+            await self._judge_corpus(means, shard, filters[0], rows)
         else:
-            await self._judge_groups(run, means, shard, rows)
+            await self._judge_groups(means, shard, filters, rows)
         if run.stopped is None:
-            run.ledger.commit(
-                StageRef(self.name, stage_key),
-                decisions=rows.decisions,
-                scores=rows.scores,
-                name=shard.name,
-            )
+            ref = StageRef(self.name, stage_key)
+            run.ledger.commit(ref, decisions=rows.decisions, scores=rows.scores, name=shard.name)
 
-    async def _judge_groups(self, run: Run, means: SourceMeans, shard: Shard, rows: _Rows) -> None:
+    async def _judge_groups(
+        self, means: SourceMeans, shard: Shard, filters: Sequence[BoundFilter], rows: _Rows
+    ) -> None:
         """The filters that judge trajectories one by one, or the trials of each task together."""
-        by_task = shard.name.startswith(PREFIX["task"])
+        run, by_task = means.run, shard.name.startswith(TASK)
         wanted = set(_trajectories(shard, trials_by_task(run.ledger) if by_task else {}))
-        size = len(wanted) if by_task else CHUNK
-        for chunk in batches(_cases(run, wanted), size):
-            for one in self._bound("task" if by_task else "trajectory"):
+        for chunk in batches(_cases(run, wanted), len(wanted) if by_task else CHUNK):
+            for one in filters:
                 groups: dict[str, list[Case]] = {}
                 for case in await measured(one, chunk, means):
                     trial = case.trajectory
@@ -193,16 +182,15 @@ class FilterStage:
                     if run.stopped is not None:
                         return
                     await asyncio.sleep(0)  # worlds that never suspend would hold up an interrupt
-                    found = await _judged(one, groups[key])
-                    rows.add(one.name, [c.trajectory.trajectory_id for c in groups[key]], found)
-            identities = [case.trajectory.trajectory_id for case in chunk]
-            run.progress.step(self._counted(shard.name, identities))
+                    rows.add(one.name, _ids(groups[key]), await _judged(one, groups[key]))
+            run.progress.step(self._counted(shard.name, _ids(chunk)))
 
     async def _judge_corpus(
-        self, run: Run, means: SourceMeans, shard: Shard, one: BoundFilter, rows: _Rows
+        self, means: SourceMeans, shard: Shard, one: BoundFilter, rows: _Rows
     ) -> None:
         """A filter that judges all trajectories together; a few hundred are in memory at a time."""
-        wanted, not_kept, measures = set(shard.items), Measures(), one.filter.measure is not None
+        run, wanted, not_kept = means.run, set(shard.items), Measures()
+        measures = one.filter.measure is not None
         for chunk in batches(_cases(run, wanted), CHUNK) if measures else ():
             for case in await measured(one, chunk, means):
                 if faulty(case.measures):
@@ -212,14 +200,14 @@ class FilterStage:
 
         def begin() -> Iterator[Case]:
             for chunk in batches(_cases(run, wanted), CHUNK):
-                identities = [case.trajectory.trajectory_id for case in chunk]
-                taken = one.stored(run.ledger, identities) if measures else {}
-                yield from (with_measures(case, not_kept | taken) for case in chunk)
+                taken = one.stored(run.ledger, _ids(chunk)) if measures else {}
+                found = not_kept | taken
+                yield from (with_measures(case, found) for case in chunk)
 
         rows.add(one.name, sorted(wanted), await _judged(one, Cases(begin, len(wanted))))
         run.progress.step(self._counted(shard.name, wanted))
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def report(self, run: Run, stage_key: str) -> Json:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
         measured_by = [one.name for one in self.filters if one.filter.measure is not None]
         names = [one.name for one in self.filters]
@@ -234,9 +222,13 @@ def _bound(run: Run, name: str) -> bool:
     return True
 
 
+def _ids(cases: Iterable[Case]) -> list[str]:
+    return [case.trajectory.trajectory_id for case in cases]
+
+
 def _trajectories(shard: Shard, trials: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """The trajectories of a shard, whose items may be tasks."""
-    if not shard.name.startswith(PREFIX["task"]):
+    if not shard.name.startswith(TASK):
         return shard.items
     return [identity for task in shard.items for identity in trials[task]]
 

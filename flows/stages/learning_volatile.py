@@ -2,7 +2,7 @@
 what differs is volatile, or a fault.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from synth.boundary import FaultError, guard_async
 from synth.engine.context import Run
@@ -21,35 +21,41 @@ ASKING = 500
 
 
 async def learned_fields(
-    run: Run, trials: Iterable[str], count: int, *, every: bool
+    run: Run, trials: Mapping[str, Iterable[str]], count: int, *, every: bool
 ) -> dict[str, list[Field]]:
-    """World -> what differed, from `count` of its trials, drawn by their ids; worlds that are not
-    here teach nothing.
+    """Environment -> what differed, from `count` of its trials (by task), drawn by their ids; those
+    that are not here teach nothing.
 
-    Unless `every` world is meant, only those that call themselves deterministic are stepped: in
-    others, such as a server of somebody's
-    own, what is done again may have effects.
-    A trial is followed up to where its world goes another way: another state, another error,
-    another number of answers.
+    Unless `every` environment is meant, only those that call themselves deterministic are stepped:
+    in others, such as a server of somebody's own, what is done again may have effects. A trial is
+    followed up to where its environment goes another way: another state, another error, another
+    number of answers.
     """
-    tasks_of = run.ledger.task_ids()
-    chosen: dict[str, list[str]] = {}
-    drawn = sorted(trials, key=lambda identity: content_hash(["volatile", identity]))
-    by_id = {record["trajectory_id"]: record["task_id"] for record in run.ledger.records()}
-    for identity in drawn:
-        world = tasks_of.get(by_id.get(identity, ""), "")
-        if _may_be_stepped(run, world, every=every) and len(chosen.setdefault(world, [])) < count:
-            chosen[world].append(identity)
+    ledger, worlds = run.ledger, run.ledger.task_ids()
+    drawn: dict[str, list[str]] = {}
+    for task_id, identities in trials.items():
+        drawn.setdefault(worlds.get(task_id, ""), []).extend(identities)
     found: dict[str, list[Field]] = {}
-    for world, identities in chosen.items():
+    for world, identities in drawn.items():
+        if not _may_be_stepped(run, world, every=every):
+            continue
         pairs: list[Compared] = []
         tasks: list[Task] = []
-        for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(set(identities))):
+        chosen = set(_drawn("volatile", identities, count))
+        for trajectory, task in with_tasks(ledger, ledger.trajectories(chosen)):
             if task is not None:
                 tasks.append(task)
                 pairs += await _compared(run, trajectory, task)
-        found[world] = volatile_fields(pairs, Asked.by([*tasks, *_tasks_of(run, world, tasks_of)]))
+        # what some of its tasks ask for, the others ask for too
+        asked = _drawn("asked", (task for task, env in worlds.items() if env == world), ASKING)
+        tasks += ledger.tasks(asked).values()
+        found[world] = volatile_fields(pairs, Asked.by(tasks))
     return found
+
+
+def _drawn(what: str, identities: Iterable[str], count: int) -> list[str]:
+    """So many of them, drawn by their hashes: the same on every machine."""
+    return sorted(identities, key=lambda identity: content_hash([what, identity]))[:count]
 
 
 def _may_be_stepped(run: Run, world: str, *, every: bool) -> bool:
@@ -57,15 +63,6 @@ def _may_be_stepped(run: Run, world: str, *, every: bool) -> bool:
         return run.spec_of(world, {}).deterministic or every
     except ConfigError:  # a world that is not here
         return False
-
-
-def _tasks_of(run: Run, world: str, tasks_of: Mapping[str, str]) -> Sequence[Task]:
-    """Some tasks of a world, drawn by their ids: what they ask for, its other tasks ask for too."""
-    drawn = sorted(
-        (task for task, env in tasks_of.items() if env == world),
-        key=lambda task: content_hash(["asked", task]),
-    )
-    return list(run.ledger.tasks(drawn[:ASKING]).values())
 
 
 async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compared]:

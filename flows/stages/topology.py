@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from synth.engine.context import Run
 from synth.flows.stages.learning_volatile import learned_fields
-from synth.flows.stages.pieces import pieces
+from synth.flows.stages.pieces import pieces, trials_by_task
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, Score, StageRef
@@ -39,6 +39,9 @@ VOLATILE = "volatile_field"
 """Score of a world: 1 for a field that its answers are masked by, 0 for one that differed and is
 not masked, with the reason.
 """
+_GROUPS = """SELECT count(*) FILTER (metric = 'pass_rate'),
+    count(*) FILTER (metric = 'pass_rate' AND value > 0 AND value < 1),
+    avg(value) FILTER (metric = 'singletons') FROM scores_all WHERE stage_key = ?"""
 LEARNED = 4
 LEARNING = "volatile fields"
 """The piece of the stage's work that comes before all shards."""
@@ -88,6 +91,22 @@ class TopologySettings(BaseModel):
                 )
         return patterns
 
+    @property
+    def usual(self) -> Volatile:
+        """What is masked in the answers of environments that taught nothing."""
+        return Volatile({**DEFAULTS, **self.masked}, self.generated)
+
+    def masks(self, fields: Iterable[tuple[str, VolatileField]]) -> dict[str, Volatile]:
+        """Environment -> what its answers are masked by, for those that taught something."""
+        found: dict[str, list[VolatileField]] = {}
+        for world, one in fields:
+            found.setdefault(world, []).append(one)
+        masked = {**DEFAULTS, **self.masked}
+        return {
+            world: Volatile(masked, self.generated, *as_masks(kept))
+            for world, kept in found.items()
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class TopologyStage:
@@ -111,40 +130,26 @@ class TopologyStage:
         """Tasks in the order of their first trial, so many together as have a thousand trials:
         neighbours lie in the same files.
         """
-        by_task: dict[str, list[str]] = {}
-        for record in run.ledger.records():
-            if record["synthesizer"] in BASE and record["fault"] is None:
-                by_task.setdefault(record["task_id"], []).append(record["trajectory_id"])
+        by_task = trials_by_task(run.ledger, BASE)
         cut = pieces(by_task.items(), lambda one: len(one[1]), TRIALS_PER_SHARD)
         shards = [Shard(content_hash([task for task, _ in part]), part) for part in cut]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
-        return Plan(
-            left,
-            (),
-            sum(len(trials) for shard in left for _, trials in shard.items),
-            "trials",
-            at_once=1,
-        )
+        units = sum(len(trials) for shard in left for _, trials in shard.items)
+        return Plan(left, (), units, "trials", at_once=1)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """The rows of a shard's tasks."""
-        if (stage_key, shard.name) in run.ledger.refresh().named:
+        ledger, level = run.ledger, self.config.level
+        if (stage_key, shard.name) in ledger.refresh().named:
             return
         trials: dict[str, list[Trajectory]] = {task: [] for task, _ in shard.items}
-        for trajectory in run.ledger.trajectories(
-            {identity for _, identities in shard.items for identity in identities}
-        ):
+        wanted = {identity for _, identities in shard.items for identity in identities}
+        for trajectory in ledger.trajectories(wanted):
             trials[trajectory.task_id].append(trajectory)
-        volatile = await self._volatile(run, stage_key)
-        level, usual = (
-            self.config.level,
-            Volatile({**DEFAULTS, **self.config.masked}, self.config.generated),
-        )
-        merging = (
-            partial(merges, embed=_embed(), threshold=self.config.similarity)
-            if level == "semantic"
-            else None
-        )
+        volatile, usual = await self._volatile(run, stage_key), self.config.usual
+        merging = None
+        if level == "semantic":
+            merging = partial(merges, embed=_embed(), threshold=self.config.similarity)
         nodes: list[Node] = []
         edges: list[Edge] = []
         scores: list[Score] = []
@@ -163,50 +168,37 @@ class TopologyStage:
             edges += rows.edges
             scores += rows.scores
             run.progress.step(len(found))
-        run.ledger.commit(
-            StageRef(self.name, stage_key), nodes=nodes, edges=edges, scores=scores, name=shard.name
-        )
+        ref = StageRef(self.name, stage_key)
+        ledger.commit(ref, nodes=nodes, edges=edges, scores=scores, name=shard.name)
 
     async def _volatile(self, run: Run, stage_key: str) -> dict[str, Volatile]:
-        """World -> what its answers are masked by, learned once and kept in the ledger; worlds that
-        taught nothing are not in it.
+        """Environment -> what its answers are masked by, learned once and kept in the ledger; those
+        that taught nothing are not in it.
         """
         count = LEARNED if self.config.learn is None else self.config.learn
         if count and (stage_key, LEARNING) not in run.ledger.refresh().named:
-            trials = [
-                record["trajectory_id"]
-                for record in run.ledger.records()
-                if record["synthesizer"] in BASE and not record["fault"]
-            ]
-            learned = await learned_fields(run, trials, count, every=self.config.learn is not None)
+            by_task = trials_by_task(run.ledger, BASE)
+            every = self.config.learn is not None
             rows = [
                 Score(world, VOLATILE, float(one.refused is None), detail=one)
-                for world, fields in learned.items()
+                for world, fields in (
+                    await learned_fields(run, by_task, count, every=every)
+                ).items()
                 for one in fields
             ]
             run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
-        return _as_volatile(_learned(run.ledger, stage_key), self.config)
+        return self.config.masks(_learned(run.ledger, stage_key))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
         """Tasks, those with both outcomes, and how much the trials have in common."""
-        key = f"stage_key = '{stage_key}'"
         with connect(run.ledger) as connection:
-            (tasks, mixed, singletons) = connection.execute(
-                "SELECT count(*) FILTER (metric = 'pass_rate'), count(*) FILTER (metric = "
-                "'pass_rate' AND value > 0 AND value < 1), "
-                f"avg(value) FILTER (metric = 'singletons') FROM scores_all WHERE {key}"
-            ).fetchall()[0]
-        potentials = [
-            (row.value is not None, row.about.donors == 0)
-            for row in read(run.ledger, Potentials, ("potential",), stage_key=stage_key)
-        ]
-        trials, (known, alone) = len(potentials), map(sum, zip((0, 0), *potentials, strict=True))
+            ((tasks, mixed, singletons),) = connection.execute(_GROUPS, [stage_key]).fetchall()
+        potentials = list(read(run.ledger, Potentials, ("potential",), stage_key=stage_key))
+        known = sum(row.value is not None for row in potentials)
+        alone = sum(row.about.donors == 0 for row in potentials)
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]
-        also += (
-            [f"{singletons:.0%} of the nodes were visited by one trial alone"]
-            if singletons is not None
-            else []
-        )
+        if singletons is not None:
+            also.append(f"{singletons:.0%} of the nodes were visited by one trial alone")
         for _, one in _fields(run.ledger, stage_key):
             place = f"{one.tool or 'an answer'} {one.place}"
             also.append(
@@ -215,14 +207,14 @@ class TopologyStage:
                 else f"{place} differed in {one.differing} of {one.compared} replays, and is "
                 f"not masked: {one.refused}"
             )
-        unknown = {"alone in its task": alone, "too few turns in common": trials - known - alone}
-        rejected = {reason: count for reason, count in unknown.items() if count}
+        few = len(potentials) - known - alone
+        unknown = {"alone in its task": alone, "too few turns in common": few}
         return {
             "kind": "method",
             "unit": "trials",
-            "attempted": trials,
+            "attempted": len(potentials),
             "verified": known,
-            "rejected": rejected,
+            "rejected": {reason: count for reason, count in unknown.items() if count},
             "also": also,
         }
 
@@ -234,31 +226,16 @@ def _embed() -> Embed:
 
 
 def masking_of(ledger: Ledger, task_id: str) -> Volatile:
-    """What the current flow's stage masks in the answers of a task's world; the defaults where no
-    such stage ran.
+    """What the current flow's stage masks in the answers of a task's environment; the defaults
+    where no such stage ran.
     """
     for line in ledger.state.stages.values():
-        if line.settings.keys() == TopologySettings.model_fields.keys() - (
-            {"similarity"} - line.settings.keys()
-        ):
+        missing_keys = TopologySettings.model_fields.keys() ^ line.settings.keys()
+        if missing_keys <= {"similarity"}:
             config = TopologySettings.model_validate({**line.settings, "level": "exact"})
-            usual = Volatile({**DEFAULTS, **config.masked}, config.generated)
-            masks = _as_volatile(_fields(ledger, line.stage_key), config)
-            return masks.get(ledger.task_ids().get(task_id, ""), usual)
+            masks = config.masks(_fields(ledger, line.stage_key))
+            return masks.get(ledger.task_ids().get(task_id, ""), config.usual)
     return Volatile()
-
-
-def _as_volatile(
-    fields: Iterable[tuple[str, VolatileField]], config: TopologySettings
-) -> dict[str, Volatile]:
-    """World -> what its answers are masked by, for the worlds that taught something."""
-    found: dict[str, list[VolatileField]] = {}
-    for world, field in fields:
-        found.setdefault(world, []).append(field)
-    masked = {**DEFAULTS, **config.masked}
-    return {
-        world: Volatile(masked, config.generated, *as_masks(kept)) for world, kept in found.items()
-    }
 
 
 def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:

@@ -64,14 +64,16 @@ def _stages_done(run: Run) -> int:
 
 
 def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
-    if error is None:
-        why = run.stopped or unfinished_line(run.ledger, "kept")
-        return ("completed", "") if why is None else ("stopped", why)
-    if isinstance(error, Exception):
-        return "failed", str(error) if isinstance(
-            error, SynthError
-        ) else f"{type(error).__name__}: {error}"
-    return "interrupted", ""
+    match error:
+        case None:
+            why = run.stopped or unfinished_line(run.ledger, "kept")
+            return ("completed", "") if why is None else ("stopped", why)
+        case SynthError():
+            return "failed", str(error)
+        case Exception():
+            return "failed", f"{type(error).__name__}: {error}"
+        case _:
+            return "interrupted", ""
 
 
 def remember(url: str) -> None:
@@ -88,15 +90,13 @@ def remember(url: str) -> None:
         raise access_error(str(path), error) from error
 
 
-def remembered() -> Iterator[str]:
+def remembered() -> list[str]:
     """The runs that this machine has worked on, by name."""
     found = []
     for path in (state_folder() / "runs").glob("*.json"):
-        try:
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
             found.append(msgspec.json.decode(path.read_bytes(), type=str))
-        except (OSError, msgspec.MsgspecError):
-            continue
-    yield from sorted(found)
+    return sorted(found)
 
 
 class Underway(msgspec.Struct, frozen=True):

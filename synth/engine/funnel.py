@@ -1,14 +1,14 @@
 """The funnel: what went in at each stage, what came out, and why the rest did not."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
 from synth.engine.table import Table
+from synth.ledger.manifest import Json
 from synth.schemas.printable import in_markdown
 
-Report = Mapping[str, Any]
+Report = Json
 Reports = Mapping[str, Report]
 
 

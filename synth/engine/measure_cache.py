@@ -3,16 +3,15 @@ does not change.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 from pydantic import BaseModel
 
 from synth.engine.asking import SourceMeans
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.manifest import Json, StageLine
 from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.filter import Case, Filter, Measure
@@ -37,10 +36,10 @@ class BoundFilter:
     name: str
     filter: Filter
     config: BaseModel
-    models: Mapping[str, Any] = field(default_factory=dict)
+    models: Json = field(default_factory=dict)
 
     @property
-    def measured_by(self) -> Mapping[str, Any]:
+    def measured_by(self) -> Json:
         """What determines its measures: the settings that they depend on, and the version of the
         code.
         """

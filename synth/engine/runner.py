@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from synth.ledger.fencing import FencedError
 from synth.ledger.flow_lock import flow_lock
 from synth.ledger.journal import BusyError, Journal, discard_finished
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.manifest import Json, StageLine
 from synth.ledger.state import IMPORT
 from synth.ledger.tables import TABLES
 from synth.schemas.canonical import canonical_json, content_hash
@@ -35,7 +35,7 @@ from synth.side_by_side import run_workers
 
 async def run_stages(
     run: Run, stages: Sequence[Stage[Run]], collected: Sequence[StageLine] = ()
-) -> dict[str, Mapping[str, Any]]:
+) -> dict[str, Json]:
     """Runs all stages; their reports by stage name, after those of what the ledger holds already:
     imports, and stages that `collected`.
 
@@ -50,7 +50,7 @@ async def run_stages(
         write_named(ledger, "flow.yaml", text.encode)
         for line in [*ledger.state.lost, *_half_written(ledger)]:
             run.progress.say(line)
-        reports: dict[str, Mapping[str, Any]] = {}
+        reports: dict[str, Json] = {}
         if any(shard.stage == IMPORT for shard in ledger.state.shards):
             reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
         for begun in collected:
@@ -77,7 +77,7 @@ def _half_written(ledger: Ledger) -> Iterator[str]:
         )
 
 
-def key_of(name: str, settings: Mapping[str, Any], inputs: str) -> str:
+def key_of(name: str, settings: Json, inputs: str) -> str:
     """The key of a stage's rows; the settings as `plain` gives them."""
     return content_hash([name, settings, inputs])
 
@@ -87,7 +87,7 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(canonical_json(value))
 
 
-async def _run_stage(run: Run, stage: Stage[Run]) -> Mapping[str, Any]:
+async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
     """The report of one stage, which is run as far as it is not done."""
     ledger = run.ledger
     ledger.refresh()
@@ -117,7 +117,7 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Mapping[str, Any]:
         if run.refused is not None:
             raise SynthError(run.refused)
     ledger.refresh()
-    report: Mapping[str, Any] = plain({**stage.report(run, key), **env_versions(run, ref, done)})
+    report: Json = plain({**stage.report(run, key), **env_versions(run, ref, done)})
     if run.stopped is None:
         discard_finished(ledger.journal_folder, key)
         ledger.finish_stage(ref, report)
@@ -125,7 +125,7 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Mapping[str, Any]:
     return report
 
 
-def _say_why(run: Run, name: str, settings: Mapping[str, Any], inputs: str, plan: Plan) -> None:
+def _say_why(run: Run, name: str, settings: Json, inputs: str, plan: Plan) -> None:
     """Says in one line what a stage will do that was run here before, and for which reason."""
     state = run.ledger.state
     before = state.stages.get(name) or state.former_stages.get(name)

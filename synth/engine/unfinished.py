@@ -23,24 +23,21 @@ def unfinished(ledger: Ledger) -> list[str]:
     """The stages that were begun and are not through, in the flow's order; those that only write
     are none of them.
     """
-    begun = [
-        line
+    return [
+        line.stage
         for line in ledger.state.stages.values()
-        if not line.stage.startswith(MEASURES) and line.stage != RECHECK
+        if not line.stage.startswith(MEASURES)
+        and kind_of_stage(line.stage) not in (RECHECK, *WRITERS)
+        and (line.stage, line.stage_key) not in ledger.state.done
     ]
-    left = [line.stage for line in begun if (line.stage, line.stage_key) not in ledger.state.done]
-    return [stage for stage in left if kind_of_stage(stage) not in WRITERS]
 
 
 def not_begun(ledger: Ledger) -> list[str]:
     """The stages of the flow that were never begun, in its order; those that only write are none of
     them.
     """
-    return [
-        stage
-        for stage in _of_flow(ledger)
-        if stage not in ledger.state.stages and kind_of_stage(stage) not in WRITERS
-    ]
+    left = [stage for stage in _of_flow(ledger) if stage not in ledger.state.stages]
+    return [stage for stage in left if kind_of_stage(stage) not in WRITERS]
 
 
 def _of_flow(ledger: Ledger) -> list[str]:
@@ -65,11 +62,9 @@ def unfinished_line(ledger: Ledger, done: str, *, before: str | None = None) -> 
     where that is through.
     """
     order = _of_flow(ledger)
-    later = set(order[order.index(before) :] if before in order else ())
-    begun, other = (
-        [stage for stage in stages if stage not in later]
-        for stages in (unfinished(ledger), not_begun(ledger))
-    )
+    later = order[order.index(before) :] if before in order else []
+    begun = [stage for stage in unfinished(ledger) if stage not in later]
+    other = [stage for stage in not_begun(ledger) if stage not in later]
     said = [not_finished(begun, done)] if begun else []
     said += [f"{', '.join(other)}: not begun"] if other else []
     return "; ".join(said) or None

@@ -4,7 +4,7 @@ shard.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from synth.ledger.manifest import (
     FenceLine,
     FlowLine,
     ImportLine,
+    Json,
     RunLine,
     ShardLine,
     SlotRecord,
@@ -71,7 +72,7 @@ class Score(msgspec.Struct, frozen=True):
     metric: str
     value: float | None
     turn: int | None = None
-    detail: msgspec.Struct | Mapping[str, Any] | None = None
+    detail: msgspec.Struct | Json | None = None
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -82,7 +83,7 @@ class Decision(msgspec.Struct, frozen=True):
     keep: bool | None
     reason: str
     score: float | None = None
-    detail: Mapping[str, Any] | None = None
+    detail: Json | None = None
 
 
 class Ledger:
@@ -127,7 +128,7 @@ class Ledger:
                 self.state.fold(line, self.files.missing(paths))
         return self.state
 
-    def begin_flow(self, flow: Mapping[str, Any], stages: Sequence[StageLine] = ()) -> None:
+    def begin_flow(self, flow: Json, stages: Sequence[StageLine] = ()) -> None:
         """Makes a flow the current one, with the `stages` that it takes over; the others follow
         through `begin_stage`.
         """
@@ -137,7 +138,7 @@ class Ledger:
         """Makes a stage's key the current one."""
         self._append(line, lambda: self.state.stages.get(line.stage) != line)
 
-    def finish_stage(self, ref: StageRef, report: Mapping[str, Any]) -> None:
+    def finish_stage(self, ref: StageRef, report: Json) -> None:
         """Records that a stage ran to its end."""
         key = (ref.stage, ref.stage_key)
         self._append(DoneLine(*key, report), lambda: self.state.done.get(key) != report)
@@ -258,9 +259,9 @@ class Ledger:
         """A table's rows of the current flow, or of `every` flow that ran here, read when the frame
         is collected. Raises `ConfigError` for an unknown table, `DamagedError`.
         """
-        from synth.ledger.views import frame
+        from synth.ledger.views import connect
 
-        return frame(self, table, every=every)
+        return connect(self).frame(table, every=every)
 
     def trajectories(
         self, wanted: Collection[str] | None = None, *, every: bool = False

@@ -17,6 +17,8 @@ from synth.ledger.storage_names import IDENTIFIER
 from synth.schemas.canonical import canonical_json, digest
 from synth.schemas.errors import DamagedError
 
+Json = Mapping[str, Any]
+"""An object of JSON: the settings of a stage, its report."""
 FOLDER = "manifest"
 LOOK_AHEAD = 2
 """Names after a line that is not there which are looked at: if one of them is, the line is missing.
@@ -67,7 +69,7 @@ class StageLine(_Stored, frozen=True, tag="stage"):
 
     stage: str
     stage_key: Identifier
-    settings: Mapping[str, Any]
+    settings: Json
     inputs: str = ""
     adopted: tuple[str, ...] = ()
 
@@ -77,7 +79,7 @@ class FlowLine(_Stored, frozen=True, tag="flow"):
     they are, the lines of the others follow.
     """
 
-    flow: Mapping[str, Any]
+    flow: Json
     stages: tuple[StageLine, ...] = ()
 
 
@@ -120,7 +122,7 @@ class DoneLine(_Stored, frozen=True, tag="done"):
 
     stage: str
     stage_key: Identifier
-    report: Mapping[str, Any]
+    report: Json
 
 
 class FenceLine(_Stored, frozen=True, tag="fence"):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
@@ -13,6 +12,7 @@ from synth.ledger.manifest import (
     FlowLine,
     ImportedFile,
     ImportLine,
+    Json,
     Line,
     RunLine,
     ShardLine,
@@ -56,12 +56,12 @@ class LedgerState(msgspec.Struct):
 
     run_id: str = ""
     lines: int = 0
-    flow: Mapping[str, Any] | None = None
+    flow: Json | None = None
     stages: dict[str, StageLine] = {}
     former_stages: dict[str, StageLine] = {}
     shards: list[ShardLine] = []
     slots: dict[str, SlotState] = {}
-    done: dict[tuple[str, str], Mapping[str, Any]] = {}
+    done: dict[tuple[str, str], Json] = {}
     named: set[tuple[str, str]] = set()
     lost_shards: list[tuple[str, ShardLine]] = []
     imported: dict[str, ImportedFile] = {}

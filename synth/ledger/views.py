@@ -148,10 +148,18 @@ class LedgerConnection:
         self._views.make(named(sql))
         return self._cursor.execute(sql, parameters)
 
-    def frame(self, sql: str) -> "pl.LazyFrame":
-        """The rows of a question as a frame: computed as it is collected, each time anew."""
-        self._views.make(named(sql))
-        return self._cursor.sql(sql).pl(lazy=True)  # type: ignore[no-any-return]
+    def frame(self, table: str, *, every: bool) -> "pl.LazyFrame":
+        """The rows of a table, or those of `every` flow that ran here: read as the frame is
+        collected, each time anew. Raises `ConfigError` for an unknown table, `DamagedError`.
+        """
+        if table not in TABLES:
+            raise ConfigError(
+                f"frame: there is no table {table!r}; known: {', '.join(TABLES)} (every=True also "
+                "gives the rows of former flows; views such as spending are asked by sql)"
+            )
+        name = f"{table}_all" if every else table
+        self._views.make({name})
+        return self._cursor.table(name).pl(lazy=True)  # type: ignore[no-any-return]
 
     def cursor(self) -> "LedgerConnection":
         """Another connection to the same views, for a question while this one's rows are still
@@ -192,20 +200,6 @@ def connect(ledger: Ledger) -> LedgerConnection:
         if views is None or views.lines != ledger.state.lines:
             views = _KEPT[ledger] = Views(ledger)
         return LedgerConnection(views)
-
-
-def frame(ledger: Ledger, table: str, *, every: bool = False) -> "pl.LazyFrame":
-    """A table's rows of the current flow, or of `every` flow that ran here, as a polars frame.
-
-    Local files are compared with their digests first; DuckDB then reads of them what a query needs.
-    Raises `ConfigError` for an unknown table, `DamagedError`.
-    """
-    if table not in TABLES:
-        raise ConfigError(
-            f"frame: there is no table {table!r}; known: {', '.join(TABLES)} (every=True also "
-            "gives the rows of former flows; views such as spending are asked by sql)"
-        )
-    return connect(ledger).frame(f"FROM {table}{'_all' if every else ''}")
 
 
 def named(sql: str) -> frozenset[str]:
