@@ -19,7 +19,8 @@ from synth.flows.stages.export import ExportSettings, ExportStage
 from synth.flows.stages.filter import FilterStage
 from synth.flows.stages.report import ReportSettings, ReportStage
 from synth.flows.stages.select import SelectSettings, SelectStage
-from synth.flows.stages.topology import TopologySettings, TopologyStage
+from synth.flows.stages.topology import TopologyStage
+from synth.flows.stages.topology_settings import TopologySettings
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Filter
 from synth.schemas.flow import Flow, StageChoice

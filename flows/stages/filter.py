@@ -2,58 +2,27 @@
 the ledger, nothing is removed.
 """
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from zlib import crc32
 
 from synth.engine.asking import SourceMeans
 from synth.engine.context import Role, Run
-from synth.engine.measure_cache import BoundFilter, Measures, faulty, measured, with_measures
+from synth.engine.measure_cache import BoundFilter
 from synth.engine.runner import key_of, plain
-from synth.flows.stages.filter_report import NOTE, filter_report
+from synth.flows.stages.filter_judging import Judged, judge_corpus, judge_groups
+from synth.flows.stages.filter_report import filter_report
 from synth.flows.stages.pieces import pieces, trials_by_task
-from synth.ledger.ledger import Decision, Score, StageRef
+from synth.ledger.ledger import StageRef
 from synth.ledger.manifest import Json
-from synth.ledger.with_tasks import batches, with_tasks
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import UnboundError
-from synth.schemas.filter import Case, Cases, FilterResult
-from synth.schemas.measures import Text
 from synth.schemas.stage import Plan, Shard
-from synth.schemas.verdict import Verdict
 
 TRIALS_PER_SHARD = 1000
-CHUNK = 500
 TASK, CORPUS = "task-", "corpus-"
 """What the names of shards begin with that hold tasks, or the corpus."""
-
-
-class _Rows:
-    """What a shard's filters decided and found."""
-
-    def __init__(self) -> None:
-        self.decisions: list[Decision] = []
-        self.scores: list[Score] = []
-
-    def add(self, name: str, identities: Sequence[str], found: FilterResult) -> None:
-        """Takes in what a filter says of these trajectories, and what it found beside that; its
-        lines are scores of the filter itself (`note`).
-        """
-        for identity in identities:
-            said = found.verdicts.get(identity, Verdict(None, "not_judged"))
-            self.decisions.append(
-                Decision(identity, name, said.keep, said.reason, said.score, said.detail or None)
-            )
-        self.scores += [
-            Score(f"filter:{name}", NOTE, None, at, Text(line))
-            for at, line in enumerate(found.notes)
-        ]
-        self.scores += [
-            Score(subject, one.metric, one.value, one.turn, one.about)
-            for subject, measures in sorted(found.measures.items())
-            for one in measures
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +67,7 @@ class FilterStage:
         """
         valid, closed = run.ledger.state.current_valid(), self._not_bound(run)
         inputs = content_hash([valid, closed] if closed else valid)
+
         settings, found, faults, number = plain(self.settings), inputs, 0, 0
         done = run.ledger.state.done
         while report := done.get((self.name, key_of(self.name, settings, found))):
@@ -120,6 +90,7 @@ class FilterStage:
         for one in self.filters:
             if one.filter.measure is not None:
                 one.begin(run.ledger)
+
         state, looks = run.ledger.state, self._looks()
         parts = state.valid_by_shard() if "" in looks else []
         shards = [Shard(content_hash(part), part) for part in parts]
@@ -130,6 +101,7 @@ class FilterStage:
         ]
         if whole := state.current_valid():
             shards += [Shard(name, whole) for name in looks if name.startswith(CORPUS)]
+
         left = [shard for shard in shards if (stage_key, shard.name) not in state.named]
         if left and (faults := self._round(run)[1]):
             run.progress.say(
@@ -149,63 +121,26 @@ class FilterStage:
         """Judges a shard's trajectories and commits the decisions; none where a ceiling of the run
         kept one from being measured.
         """
-        if (stage_key, shard.name) in run.ledger.refresh().named:
+        ledger = run.ledger
+        if (stage_key, shard.name) in ledger.refresh().named:
             return
-        means, rows, look = (
-            SourceMeans(run, shard.name, self.roles),
-            _Rows(),
-            self._look(shard.name),
-        )
+
+        means, judged = SourceMeans(run, shard.name, self.roles), Judged()
+        look, done = self._look(shard.name), partial(self._step, run, shard.name)
         filters = self._looks()[look]
         if look.startswith(CORPUS):
-            await self._judge_corpus(means, shard, filters[0], rows)
+            await judge_corpus(means, set(shard.items), filters[0], judged, done)
         else:
-            await self._judge_groups(means, shard, filters, rows)
+            trials = trials_by_task(ledger) if look == TASK else {}
+            wanted = set(_trajectories(shard, trials))
+            await judge_groups(means, wanted, filters, judged, done, by_task=look == TASK)
+
         if run.stopped is None:
             ref = StageRef(self.name, stage_key)
-            run.ledger.commit(ref, decisions=rows.decisions, scores=rows.scores, name=shard.name)
+            ledger.commit(ref, decisions=judged.decisions, scores=judged.scores, name=shard.name)
 
-    async def _judge_groups(
-        self, means: SourceMeans, shard: Shard, filters: Sequence[BoundFilter], rows: _Rows
-    ) -> None:
-        """The filters that judge trajectories one by one, or the trials of each task together."""
-        run, by_task = means.run, shard.name.startswith(TASK)
-        wanted = set(_trajectories(shard, trials_by_task(run.ledger) if by_task else {}))
-        for chunk in batches(_cases(run, wanted), len(wanted) if by_task else CHUNK):
-            for one in filters:
-                groups: dict[str, list[Case]] = {}
-                for case in await measured(one, chunk, means):
-                    trial = case.trajectory
-                    key = trial.task_id if by_task else trial.trajectory_id
-                    groups.setdefault(key, []).append(case)
-                for key in sorted(groups) if by_task else groups:
-                    if run.stopped is not None:
-                        return
-                    await asyncio.sleep(0)  # worlds that never suspend would hold up an interrupt
-                    rows.add(one.name, _ids(groups[key]), await _judged(one, groups[key]))
-            run.progress.step(self._counted(shard.name, _ids(chunk)))
-
-    async def _judge_corpus(
-        self, means: SourceMeans, shard: Shard, one: BoundFilter, rows: _Rows
-    ) -> None:
-        """A filter that judges all trajectories together; a few hundred are in memory at a time."""
-        run, wanted, not_kept = means.run, set(shard.items), Measures()
-        measures = one.filter.measure is not None
-        for chunk in batches(_cases(run, wanted), CHUNK) if measures else ():
-            for case in await measured(one, chunk, means):
-                if faulty(case.measures):
-                    not_kept[case.trajectory.trajectory_id] = case.measures
-        if run.stopped is not None:
-            return
-
-        def begin() -> Iterator[Case]:
-            for chunk in batches(_cases(run, wanted), CHUNK):
-                taken = one.stored(run.ledger, _ids(chunk)) if measures else {}
-                found = not_kept | taken
-                yield from (with_measures(case, found) for case in chunk)
-
-        rows.add(one.name, sorted(wanted), await _judged(one, Cases(begin, len(wanted))))
-        run.progress.step(self._counted(shard.name, wanted))
+    def _step(self, run: Run, shard: str, identities: Iterable[str]) -> None:
+        run.progress.step(self._counted(shard, identities))
 
     def report(self, run: Run, stage_key: str) -> Json:
         """Kept, dropped and undefined by filter, with the reasons, and what all together keep."""
@@ -222,27 +157,8 @@ def _bound(run: Run, name: str) -> bool:
     return True
 
 
-def _ids(cases: Iterable[Case]) -> list[str]:
-    return [case.trajectory.trajectory_id for case in cases]
-
-
 def _trajectories(shard: Shard, trials: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """The trajectories of a shard, whose items may be tasks."""
     if not shard.name.startswith(TASK):
         return shard.items
     return [identity for task in shard.items for identity in trials[task]]
-
-
-def _cases(run: Run, wanted: set[str]) -> Iterator[Case]:
-    for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(wanted)):
-        yield Case(trajectory, task, run.world)
-
-
-async def _judged(one: BoundFilter, cases: Sequence[Case] | Cases) -> FilterResult:
-    """What a filter says of cases that it judges together, or of a single one."""
-    if isinstance(cases, Cases) or one.filter.scope != "trajectory":
-        found: FilterResult | Mapping[str, Verdict] = await one.filter.judge(cases, one.config)
-        return found if isinstance(found, FilterResult) else FilterResult(found)
-    (case,) = cases
-    verdict: Verdict = await one.filter.judge(case, one.config)
-    return FilterResult({case.trajectory.trajectory_id: verdict})

@@ -2,19 +2,18 @@
 and the task, as rows.
 """
 
-import re
 from asyncio import to_thread
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from synth.engine.context import Run
-from synth.flows.stages.learning_volatile import learned_fields
+from synth.flows.stages.nondeterminism import learned_fields
 from synth.flows.stages.pieces import pieces, trials_by_task
+from synth.flows.stages.topology_settings import TopologySettings
 from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, Score, StageRef
@@ -25,14 +24,12 @@ from synth.schemas.measures import Potentials
 from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.text.provenance.effect import effectful_by_name
-from synth.topology.embeddings import Embed, kept_sentence_encoder, missing
+from synth.topology.embeddings import Embed, kept_sentence_encoder
 from synth.topology.graph import BASE
-from synth.topology.keys import Level
 from synth.topology.of_task import task_rows
-from synth.topology.semantic import SIMILARITY, merges
-from synth.topology.volatile import DEFAULTS, Volatile
+from synth.topology.semantic import merges
+from synth.topology.volatile import Volatile
 from synth.topology.volatile_fields import Field as VolatileField
-from synth.topology.volatile_fields import as_masks
 
 TRIALS_PER_SHARD = 1000
 VOLATILE = "volatile_field"
@@ -45,67 +42,6 @@ _GROUPS = """SELECT count(*) FILTER (metric = 'pass_rate'),
 LEARNED = 4
 LEARNING = "volatile fields"
 """The piece of the stage's work that comes before all shards."""
-
-
-class TopologySettings(BaseModel):
-    """`level`: how turns are merged; `group`: trials per task in the RL that tasks are ranked for.
-
-    `similarity` is what texts must reach to be one at level semantic.
-    `learn` trials of each world are done again, to learn what it answers differently each time;
-    left out, four of each deterministic one.
-    `masked` and `generated` add to what observations differ in without meaning it: name -> regular
-    expression (docs/topology.md).
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    level: Level = "exact"
-    similarity: float = Field(default=SIMILARITY, gt=0, le=1)
-    group: int = Field(default=8, ge=2, le=1024)
-    learn: int | None = Field(default=None, ge=0, le=1000)
-    masked: dict[str, str] = {}
-    generated: dict[str, str] = {}
-
-    @field_validator("level")
-    @classmethod
-    def _installed(cls, level: Level) -> Level:
-        told = missing() if level == "semantic" else None
-        if told is not None:
-            raise ValueError(told)
-        return level
-
-    @field_validator("masked", "generated")
-    @classmethod
-    def _patterns_of_something(cls, patterns: dict[str, str]) -> dict[str, str]:
-        for name, pattern in patterns.items():
-            try:
-                found = re.compile(pattern).match("")
-            except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(
-                    f"{name}: {pattern!r} is no regular expression: {error}"
-                ) from error
-            if found is not None:
-                raise ValueError(
-                    f"{name}: {pattern!r} matches the empty text, and so stands between any two "
-                    "characters; ask for one at least"
-                )
-        return patterns
-
-    @property
-    def usual(self) -> Volatile:
-        """What is masked in the answers of environments that taught nothing."""
-        return Volatile({**DEFAULTS, **self.masked}, self.generated)
-
-    def masks(self, fields: Iterable[tuple[str, VolatileField]]) -> dict[str, Volatile]:
-        """Environment -> what its answers are masked by, for those that taught something."""
-        found: dict[str, list[VolatileField]] = {}
-        for world, one in fields:
-            found.setdefault(world, []).append(one)
-        masked = {**DEFAULTS, **self.masked}
-        return {
-            world: Volatile(masked, self.generated, *as_masks(kept))
-            for world, kept in found.items()
-        }
 
 
 @dataclass(frozen=True, slots=True)
