@@ -111,8 +111,8 @@ def worker(
     ledger = Ledger(url)
     counted(ledger, tally)
     leases = Leases(ledger, term_s=TERM_S)
-    leases._place = f"machine {number}"
-    leases.tell(place=leases._place)
+    leases._host_id = f"machine {number}"
+    leases.tell(place=leases._host_id)
     mortal = rng.random() < DIES
     at = rng.randrange(len(shards))
     try:

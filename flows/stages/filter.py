@@ -70,11 +70,13 @@ class FilterStage:
 
         settings, found, faults, number = plain(self.settings), inputs, 0, 0
         done = run.ledger.state.done
+
         while report := done.get((self.name, key_of(self.name, settings, found))):
             if not report.get("faults"):
                 break
             number, faults = number + 1, report["faults"]
             found = content_hash([inputs, number])
+
         return found, faults
 
     def _not_bound(self, run: Run) -> list[str]:
@@ -108,6 +110,7 @@ class FilterStage:
                 f"{self.name}: faults left {faults:,} undefined; their measures are taken again, "
                 "and all is decided anew"
             )
+
         units = sum(self._counted(shard.name, _trajectories(shard, trials)) for shard in left)
         return Plan(left, (), units, "trajectories")
 

@@ -87,10 +87,12 @@ async def judge_corpus(
     """A filter that judges all trajectories together; a few hundred are in memory at a time."""
     run, not_kept = means.run, Measures()
     measures = one.filter.measure is not None
+
     for chunk in batches(_cases(run, wanted), CHUNK) if measures else ():
         for case in await measured(one, chunk, means):
             if faulty(case.measures):
                 not_kept[case.trajectory.trajectory_id] = case.measures
+
     if run.stopped is not None:
         return
 

@@ -92,6 +92,7 @@ def compositions(connection: LedgerConnection, stage_key: str) -> Mapping[str, M
             sql = f"SELECT {trait}, count(*) FROM {rows} GROUP BY 1 ORDER BY 2 DESC, 1"
             counts = connection.execute(sql, [stage_key]).fetchall()
             found[when][trait] = {str(value): count for value, count in counts}
+
     return found
 
 
@@ -105,6 +106,7 @@ def overlap_lines(
     if only:
         named = ", ".join(f"{count:,} {name}" for name, count in only.items())
         lines.append(f"dropped by one filter and no other: {named}")
+
     alike = [pair for pair in pairs if pair.overlap >= LIKE]
     lines += [
         f"{pair.one} and {pair.other} drop the same in {pair.overlap:.0%} of their drops "
@@ -118,4 +120,5 @@ def overlap_lines(
             f"{before['mean_turns']:g} -> {after['mean_turns']:g}, "
             f"calls {before['mean_calls']:g} -> {after['mean_calls']:g}"
         )
+
     return lines

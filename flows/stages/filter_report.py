@@ -40,6 +40,7 @@ def filter_report(
         ((faults,),) = connection.execute(_FAULTS, [stage_key, list(measured)]).fetchall()
         only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
         composition = compositions(connection, stage_key)
+
     also = [
         f"{note.subject_id.removeprefix('filter:')}: {note.about.text}"
         for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
@@ -48,6 +49,7 @@ def filter_report(
         also.append(f"faults left {faults:,} undefined; a rerun of the flow measures those again")
     if len(names) > 1:
         also += overlap_lines(only, pairs, composition)
+
     return {
         "kind": "filter",
         "filters": list(filters.values()),

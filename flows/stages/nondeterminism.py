@@ -36,6 +36,7 @@ async def learned_fields(
     for task_id, identities in trials.items():
         drawn.setdefault(worlds.get(task_id, ""), []).extend(identities)
     found: dict[str, list[Field]] = {}
+
     for world, identities in drawn.items():
         if not _may_be_stepped(run, world, every=every):
             continue
@@ -50,6 +51,7 @@ async def learned_fields(
         asked = _drawn("asked", (task for task, env in worlds.items() if env == world), ASKING)
         tasks += ledger.tasks(asked).values()
         found[world] = volatile_fields(pairs, Asked.by(tasks))
+
     return found
 
 
@@ -69,6 +71,7 @@ async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compar
     """The answers of one trial beside those that came again; a fault of the world ends it."""
     env = run.world(task.env, task.env_config)
     pairs: list[Compared] = []
+
     try:
         await guard_async(
             Fault.ENVIRONMENT, "replay", lambda: _replay(env, trajectory, task, pairs), TIMEOUT_S
@@ -79,6 +82,7 @@ async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compar
         )
     finally:
         await guard_async(Fault.ENVIRONMENT, "close", env.close, TIMEOUT_S)
+
     return pairs
 
 
@@ -86,6 +90,7 @@ async def _replay(env: Env, trajectory: Trajectory, task: Task, pairs: list[Comp
     opening = await env.reset(task)
     if opening.state_key != trajectory.opening_state_key:
         return
+
     for turn in trajectory.turns:
         if turn.sampled_by is SampledBy.CANNED:
             continue

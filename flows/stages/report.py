@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from synth.engine.context import Run
-from synth.ledger.atomic_write import fault
 from synth.ledger.ledger import StageRef
+from synth.ledger.verify_written import fault
 from synth.report.build import pieces
 from synth.report.registry import SECTIONS
 from synth.report.written import PAGE, write_page

@@ -89,6 +89,7 @@ class TopologyStage:
         nodes: list[Node] = []
         edges: list[Edge] = []
         scores: list[Score] = []
+
         for task, found in trials.items():
             rows = await to_thread(
                 task_rows,
@@ -104,6 +105,7 @@ class TopologyStage:
             edges += rows.edges
             scores += rows.scores
             run.progress.step(len(found))
+
         ref = StageRef(self.name, stage_key)
         ledger.commit(ref, nodes=nodes, edges=edges, scores=scores, name=shard.name)
 
@@ -123,6 +125,7 @@ class TopologyStage:
                 for one in fields
             ]
             run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
+
         return self.config.masks(_learned(run.ledger, stage_key))
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
@@ -135,6 +138,7 @@ class TopologyStage:
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]
         if singletons is not None:
             also.append(f"{singletons:.0%} of the nodes were visited by one trial alone")
+
         for _, one in _fields(run.ledger, stage_key):
             place = f"{one.tool or 'an answer'} {one.place}"
             also.append(
@@ -143,8 +147,10 @@ class TopologyStage:
                 else f"{place} differed in {one.differing} of {one.compared} replays, and is "
                 f"not masked: {one.refused}"
             )
+
         few = len(potentials) - known - alone
         unknown = {"alone in its task": alone, "too few turns in common": few}
+
         return {
             "kind": "method",
             "unit": "trials",

@@ -115,9 +115,9 @@ class Leases:
         """Called, from any thread, when this process was declared dead."""
         self._told, self._term_s, self._clock = told, term_s, clock
         self._storage, self._journals = ledger.storage, ledger.journal_folder
-        self._place = place(self._journals)
+        self._host_id = host_id(self._journals)
         self._beat = workers.of_this_process(
-            flow, ledger.storage, flow_run=flow_run, api=api, place=self._place, term_s=term_s
+            flow, ledger.storage, flow_run=flow_run, api=api, place=self._host_id, term_s=term_s
         )
         self._telling = threading.Lock()
         self._worker: Worker | None = None
@@ -135,12 +135,15 @@ class Leases:
         if worker is not None and worker.id in self.ledger.state.fences:
             self._lose(worker)
             worker = None
+
         if worker is None:
             beat = self.tell(id=uuid.uuid4().hex)
             worker = self._worker = Worker(self._storage, self._journals, beat)
+
         if self._thread is None:
-            self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
+            self._thread = threading.Thread(target=self._beat_on, name="leases", daemon=True)
             self._thread.start()
+
         return worker.id
 
     def tell(self, **changes: object) -> Heartbeat:
@@ -160,12 +163,14 @@ class Leases:
         """
         holder = self.holder()
         found, number = self.claim(work, holder), 0
+
         while isinstance(found, Claim):
-            here = found.record is not None and found.record.place == self._place
+            here = found.record is not None and found.record.place == self._host_id
             if not here and not self.void(found):
                 return None
             number += 1
             found = self.claim(work, holder, number)
+
         if found is None or holder in self.ledger.refresh().fences:
             return None
         self._held.add(found)
@@ -175,16 +180,18 @@ class Leases:
         """The claim of that number on a piece of work, or the one that another has made; None where
         it is being cleared away just now. Asks the storage only: may be called from any thread.
         """
-        name, record = f"{FOLDER}/{work}.{number}", WorkerRecord(holder, self._place)
+        name, record = f"{FOLDER}/{work}.{number}", WorkerRecord(holder, self._host_id)
         made = self._storage.link(name, workers.name_of(holder))
         if made is None:
             made = self._storage.create(name, msgspec.json.encode(record), durable=False)
         if made:
             return Lease(work, number, holder)
+
         try:
             found = _decoded(self._storage.read(name))
         except FileNotFoundError:
             return None
+
         return Lease(work, number, holder) if found == record else Claim(work, number, found)
 
     def void(self, claim: Claim) -> bool:
@@ -195,12 +202,12 @@ class Leases:
             return self._silent(f"{claim.work}.{claim.number}", b"", self._term_s)
         if not claim.record.released and not self._gone(claim.record):
             return False
-        if claim.record.place == self._place:
+        if claim.record.place == self._host_id:
             self.gone_here.add(claim.record.holder)
         return True
 
     def _gone(self, record: WorkerRecord) -> bool:
-        holder, here = record.holder, record.place == self._place
+        holder, here = record.holder, record.place == self._host_id
         if holder in self.ledger.state.fences:
             return True
         beat = workers.read(self._storage, holder)
@@ -210,6 +217,7 @@ class Leases:
             alive = here and lives_here(self._journals, holder)
             if alive or not (here or self._silent(holder, msgspec.json.encode(beat), beat.term_s)):
                 return False
+
         self.ledger.fence(holder, 1, self.holder())
         guard("lease", lambda: _close_dead(self._storage, holder))
         if here:
@@ -231,6 +239,7 @@ class Leases:
         lease.on_loss = lambda: soon(loop, task.cancel)
         if lease.lost:
             task.cancel()
+
         try:
             await task
         except asyncio.CancelledError:
@@ -245,7 +254,7 @@ class Leases:
         """
         self._held.discard(lease)
         if not lease.lost:
-            released = msgspec.json.encode(WorkerRecord(lease.holder, self._place, True))
+            released = msgspec.json.encode(WorkerRecord(lease.holder, self._host_id, True))
             # else it ends with this process
             _if_it_can(self._storage.replace, _name(lease), released)
 
@@ -284,14 +293,16 @@ class Leases:
             if self._worker is not worker:
                 return
             self._worker = None
+
         _if_it_can(worker.close, None)
         for lease in [lease for lease in list(self._held) if lease.holder == worker.id]:
             lease.lost = True
             lease.on_loss()
+
         for watcher in list(self.watchers):
             watcher()
 
-    def _give_signs(self) -> None:
+    def _beat_on(self) -> None:
         while not self._over.wait(self._beat.every_s):
             _if_it_can(self.renew)  # else tried again at the next renewal
 
@@ -311,10 +322,12 @@ def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
     storage, journals = ledger.storage, ledger.journal_folder
     claims = storage.names(FOLDER)
     dead = dead_here(journals)
+
     for name in claims:
         work = name.rpartition(".")[0]
         if work in planned or work.startswith(f"{stage_key}-") or ledger.state.settled(work):
             _if_it_can(storage.discard, f"{FOLDER}/{name}")  # one may not be allowed to delete
+
     for worker in dead:
         _if_it_can(_close_dead, storage, worker)
         forget(journals, worker)
@@ -353,12 +366,13 @@ def _close_dead(storage: Storage, worker: str) -> None:
 
 
 @lru_cache(maxsize=64)
-def place(journals: Path) -> str:
+def host_id(journals: Path) -> str:
     """An id of a run's journals on this machine, drawn by the first process that asks. Raises
     `SynthError`.
     """
     path = journals / "place"
     drawn = journals / f".place-{uuid.uuid4().hex}"
+
     try:
         journals.mkdir(parents=True, exist_ok=True)
         if not path.exists():

@@ -62,6 +62,7 @@ class PeerClaims:
         found: Lease | Claim | None = self._claims.get(slot_id)
         if found is None:
             found = await self.asked(partial(self._leases.claim, slot_id, holder))
+
         while isinstance(found, Claim):
             self._claims[slot_id] = found
             if not self._void(found):
@@ -69,6 +70,7 @@ class PeerClaims:
             del self._claims[slot_id]
             following = partial(self._leases.claim, slot_id, holder, found.number + 1)
             found = await self.asked(following)
+
         return found
 
     async def asked(self, request: Callable[[], T]) -> T:
@@ -125,9 +127,11 @@ class ClaimedSlots:
             # from behind, where who began it comes last, and not where the next one does
             at = self._rng.randrange(len(self._order))
             self._order = [*self._order[at::-1], *self._order[:at:-1]]
+
         for slot in self._order[: LOOKS if shared else 1]:
             if await self._take(slot.slot_id):
                 return True
+
         return False
 
     def in_order(self) -> list[PlannedSlot]:
@@ -153,6 +157,7 @@ class ClaimedSlots:
 
         task = asyncio.ensure_future(alone())
         self._playing[slot_id] = task
+
         try:
             return await task
         except asyncio.CancelledError:

@@ -128,6 +128,7 @@ def read(
     name = name_of(identity)
     if not storage.is_plain(name):
         return None
+
     try:
         found = msgspec.json.decode(storage.read(name), type=Heartbeat)
         problem = "" if found.id == identity else "its id is not its name"
@@ -135,6 +136,7 @@ def read(
         return None
     except (msgspec.MsgspecError, RecursionError) as error:
         problem = str(error)
+
     if not problem:
         return found
     if say is not None:
@@ -142,6 +144,7 @@ def read(
             f"{storage.url}/{name}: cannot be read as a heartbeat ({problem}); skipped, remove it "
             "if the run is yours"
         )
+
     return None
 
 
@@ -182,6 +185,7 @@ def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> l
     if silent and patient:
         time.sleep(2.5 * max(beat.every_s for beat in silent))
         gone += [beat for beat in silent if read(storage, beat.id) == beat]
+
     return gone
 
 
@@ -269,6 +273,7 @@ def lives_here(journals: Path, worker: str) -> bool:
         return False
     except OSError as error:
         raise access_error(str(path), error) from error
+
     try:
         return not try_lock(lock, fcntl.LOCK_SH)
     finally:

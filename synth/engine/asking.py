@@ -111,6 +111,7 @@ class RoleClient:
             model = model.for_episode(self._run.may_start)
         journaled = JournaledModel(model, resumption)
         messages, replies, problem = list(question.messages), list[RoleReply](), ""
+
         for ordinal in range(TRIES):
             call = partial(journaled.complete, tuple(messages), question.tools, drawn)
             try:
@@ -132,6 +133,7 @@ class RoleClient:
                 {"role": "assistant", "content": completion.content or "(nothing)"},
                 {"role": "user", "content": f"{again}nothing else."},
             ]
+
         return Answer(None, tuple(replies), unreadable=problem)
 
     def _reply(

@@ -51,6 +51,7 @@ def beating(run: Run) -> Iterator[None]:
     with contextlib.suppress(SynthError):
         remember(leases.tell().url)
     leases.holder()
+
     try:
         yield
     finally:

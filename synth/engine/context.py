@@ -12,8 +12,7 @@ from pydantic import BaseModel
 from synth.boundary import FaultError
 from synth.claims import Leases, Units
 from synth.claims.slots import ClaimedSlots
-from synth.engine.breaker import Breaker
-from synth.engine.budget import Budget
+from synth.engine.budget import Breaker, Budget
 from synth.engine.progress import Progress
 from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
@@ -191,4 +190,5 @@ def most_live(flow: Flow, spec: EnvSpec) -> int | None:
                 f"takes {need:.3g} GiB; allow for one at least"
             )
         bounds.append(fit)
+
     return min(bounds, default=None)

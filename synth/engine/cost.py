@@ -69,12 +69,14 @@ def cost_in_words(found: Json) -> str:
         return ""
     tokens, calls = total["prompt_tokens"] + total["completion_tokens"], total["model_calls"]
     parts = [f"{short_count(tokens)} tokens in {counted_noun(calls, 'call')}{_money(total)}"]
+
     for one in found["datasets"]:
         if rows := one["rows"]:
             usd = one["cost_usd_per_row"]
             dollars = "" if usd is None else f", ${usd:.3g}"
             each = f"{short_count(round(tokens / rows))} tokens{dollars}"
             parts.append(f"{each} per row of {one['name']}")
+
     return "; ".join(parts)
 
 
@@ -149,6 +151,7 @@ def _unfinished(ledger: Ledger) -> Row:
     used = [reply.completion.usage for reply in replies]
     usage, unpriced = sum(used, Usage()), sum(one.unpriced for one in used)
     known = None if usage.cost_usd is None else round(usage.cost_usd, 9)
+
     return {
         "attempts": len(left),
         "model_calls": usage.calls,

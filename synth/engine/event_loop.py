@@ -42,6 +42,7 @@ def event_loop_watchdog(say: Callable[[str], None], stall_s: float = STALL_S) ->
     watched = (threading.get_ident(), task, beat, over, say, stall_s)
     thread = threading.Thread(target=_watch, args=watched, daemon=True, name="stalls")
     thread.start()
+
     try:
         yield
     finally:

@@ -73,6 +73,7 @@ class Forecast(msgspec.Struct, frozen=True):
                 f"at this rate {self.meeting.ceiling} may be reached, after about "
                 f"{_roughly(self.meeting.episodes[0])} {of} at the earliest"
             )
+
         return (
             f"at this rate {self.meeting.ceiling} is reached after about "
             f"{_range(self.meeting.episodes, _roughly)} {of}"
@@ -96,6 +97,7 @@ def forecast(tally: RunCounts, total: int, took_s: float, room: Sequence[Room]) 
         or not spent
     ):
         return None
+
     if tally.tokens.mean * done < LEAST_FINISHED * spent:
         return None
     known = tally.usage.cost_usd if not tally.unpriced else None

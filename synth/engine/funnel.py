@@ -49,6 +49,7 @@ def _filter(name: str, report: Report) -> Iterator[FunnelRow]:
     """
     notes = _notes(report)
     several = len(report["filters"]) > 1
+
     for one in report["filters"]:
         dropped, undefined = one["dropped"], one["undefined"]
         went_on = sum(one["kept"].values()) + sum(undefined.values())
@@ -60,6 +61,7 @@ def _filter(name: str, report: Report) -> Iterator[FunnelRow]:
             _reasons(("dropped: ", dropped), ("undefined: ", undefined)),
             () if several else notes,
         )
+
     if several:
         stage, total = f"{name}, all together", report["total"]
         yield FunnelRow(stage, "trajectories", total, report["kept"], "", notes)
@@ -87,6 +89,7 @@ def _calibration(name: str, report: Report) -> Iterator[FunnelRow]:
         )
     else:
         reasons += "not finished"
+
     played, faults = report["episodes"], report["faults"]
     reasons += f"; {faults:,} ended in faults" if faults else ""
     yield FunnelRow(name, "episodes", played + faults, played, reasons)

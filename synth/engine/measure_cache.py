@@ -126,6 +126,7 @@ async def measured(bound: BoundFilter, cases: Sequence[Case], means: SourceMeans
         if not means.replies:
             keep()
         raise
+
     keep()
     return [with_measures(case, found) for case in cases]
 

@@ -62,6 +62,7 @@ async def replay_all(
     progress.start("replay", len(named) or len(current), "trajectories")
     trajectories = named or ledger.trajectories(current)
     again = _in_envs("replay", ledger, trajectories, open_env, replay, progress, tally)
+
     async for trajectory, replayed in again:
         found = replayed.first_difference
         if found is None:
@@ -72,6 +73,7 @@ async def replay_all(
             f"{trajectory.trajectory_id} {place}: {found.what}: recorded {found.expected!r}, now "
             f"{found.found!r}"[:600]
         )
+
     return tally
 
 
@@ -119,6 +121,7 @@ def _fresh_env(
     if task is None or (trajectory.synthesizer == IMPORT and task.check is None):
         tally.left_out["imported, its world is not here"] += 1
         return None
+
     try:
         return open_env(task.env, task.env_config)
     except UnboundError as error:
@@ -126,6 +129,7 @@ def _fresh_env(
         tally.unbound = tally.unbound or str(error)
     except ConfigError as error:
         tally.left_out[f"its environment was not opened: {error}"[:300]] += 1
+
     return None
 
 
@@ -146,6 +150,7 @@ async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> 
 
     progress.start("recheck", len(wanted), "trajectories")
     again = _in_envs("recheck", ledger, with_facts(), open_env, _recheck, progress, tally)
+
     async for trajectory, result in again:
         identity, before = trajectory.trajectory_id, trajectory.check_result
         assert before is not None
@@ -158,11 +163,13 @@ async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> 
         detail = {"parts": msgspec.to_builtins(result.parts)}
         value = float(result.passed)
         scores.append(Score(identity, f"recheck:{result.version}", value, detail=detail))
+
     if decisions:
         ref = StageRef("recheck", content_hash([scores, decisions]))
         if not any(shard.stage_key == ref.stage_key for shard in ledger.refresh().shards):
             ledger.commit(ref, decisions=decisions, scores=scores)
         ledger.begin_stage(StageLine(ref.stage, ref.stage_key, {}))
+
     return tally
 
 

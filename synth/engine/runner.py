@@ -43,6 +43,7 @@ async def run_stages(
     """
     ledger, flow = run.ledger, plain(run.flow.model_dump(mode="json"))
     lock = flow_lock(ledger.journal_folder, content_hash(flow), run.flow.name, ledger.storage.url)
+
     with lock, event_loop_watchdog(run.progress.say), gc_paused():
         ledger.begin_flow(flow, collected)
         # `flow` has its keys in one order, whoever begins it: the file of all workers is one
@@ -99,10 +100,12 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
         run.progress.say(f"{stage.name}: nothing to do")
     else:
         _say_why(run, stage.name, settings, inputs, plan)
+
     ledger.begin_stage(StageLine(stage.name, key, settings, inputs, plan.adopted))
     if done is not None and not plan.shards:
         discard_finished(ledger.journal_folder, key)
         return done
+
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
@@ -116,12 +119,14 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
             run.progress.stop(whole=sys.exception() is None and run.stopped is None)
         if run.refused is not None:
             raise SynthError(run.refused)
+
     ledger.refresh()
     report: Json = plain({**stage.report(run, key), **env_versions(run, ref, done)})
     if run.stopped is None:
         discard_finished(ledger.journal_folder, key)
         ledger.finish_stage(ref, report)
         clear_leases(ledger, key, plan)
+
     return report
 
 
@@ -171,6 +176,7 @@ async def _do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> 
         await do_by_slot(run, stage, ref, plan)
     else:
         await run_workers(min(plan.at_once, len(plan.shards)), worker)
+
     if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
         run.stopped = run.stopped or run.units.spent()
 
@@ -185,7 +191,9 @@ async def _done_here(run: Run, stage: Stage[Run], ref: StageRef, shard: Shard) -
     except BusyError:
         run.say_once(f"{stage.name}: another process works on this run; waiting for its shards")
         return False
+
     lease, committed = None, False
+
     try:
         if not run.units.left():
             return False

@@ -87,6 +87,7 @@ async def _visit(
     journal = free_journal(run.ledger.journal_folder, f"{ref.stage_key}-{shard.name}")
     run.journals[shard.name], run.hands[shard.name] = journal, hand
     over = False
+
     try:
         await stage.work(run, ref.stage_key, shard)
         over = not _open(run, shard)

@@ -51,6 +51,7 @@ def failure(reports: Reports) -> str | None:
     for report in _episodes(reports):
         made.update(report["outcomes"])
         details.update(report.get("details", {}))
+
     if not made[Outcome.INVALID] or made.total() > made[Outcome.INVALID]:
         return None
     why = f"; the commonest: {max(details, key=lambda detail: details[detail])}" if details else ""
@@ -64,6 +65,7 @@ def summary_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
     for report in _episodes(reports):
         for detail, count in report.get("details", {}).items():
             yield "fault", f"{count:,} x {detail}"
+
     broken = sum(report["faults"].get(Fault.ENVIRONMENT, 0) for report in _episodes(reports))
     if broken and run.flow.env is not None:
         yield (
@@ -73,6 +75,7 @@ def summary_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
             f"them out; after a fix raise `version` in the EnvSpec of {run.flow.env.name} to run "
             "its episodes again",
         )
+
     for line in _unanswered_roles(run):
         yield "role", line
     yield from _of_turns(run)
@@ -146,10 +149,12 @@ def _of_turns(run: Run) -> Iterator[tuple[str, str]]:
     user = next((role.user for role in run.roles.values() if role.user is not None), None)
     if all(role.model is None for role in run.roles.values()):
         return
+
     with connect(run.ledger) as connection:
         ((lines, fell_back, deviations),) = connection.execute(_USER_LINES).fetchall()
         kinds = connection.execute(_REPAIRS).fetchall()
         ((turns,),) = connection.execute(_REPAIRED).fetchall()
+
     if user is not None and lines:
         left = f"; for {fell_back:,} no wording would do, and the scripted words were said"
         yield (
@@ -157,6 +162,7 @@ def _of_turns(run: Run) -> Iterator[tuple[str, str]]:
             f"{lines - fell_back:,} of {lines:,} lines worded by {user.name}, {deviations:,} "
             f"deviations turned down{left if fell_back else ''}",
         )
+
     if kinds:
         more = f", {counted_noun(len(kinds) - SHOWN, 'kind')} more" if len(kinds) > SHOWN else ""
         named = ", ".join(f"{kind} {count:,}" for kind, count in kinds[:SHOWN])

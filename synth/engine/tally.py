@@ -90,11 +90,13 @@ class RunCounts:
         """Counts all attempts at one slot."""
         slot = Usage()
         self.unplayed += not played(attempts)
+
         for trajectory in attempts:
             self.outcomes[trajectory.outcome] += 1
             for used in (trajectory.totals, trajectory.user_totals or Usage()):
                 slot = slot + used
                 self.unpriced += used.unpriced > 0
+
         self.tokens.add(tokens_of(slot))
         self.usd.add(slot.cost_usd or 0.0)
         self._of_finished = self._of_finished + slot
@@ -126,6 +128,7 @@ class RunCounts:
                 *([f"{short_count(self.user_tokens)} by the user"] if self.user_tokens else []),
             ]
             parts.append(f"{short_count(tokens)} tokens" + (f" ({', '.join(of)})" if of else ""))
+
         if self.usage.cost_usd is not None:
             parts.append(f"${self.usage.cost_usd:.2f}")
         return ", ".join(parts)

@@ -11,11 +11,9 @@ from pathlib import Path
 
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import WrittenFile, WrittenLine
-from synth.ledger.storage import Storage
+from synth.ledger.verify_written import CARD, fault
 from synth.schemas.errors import SynthError
 
-DATASETS = "datasets"
-CARD = "README.md"
 ROUNDS = 20
 """Tries of processes that write the same file at the same moment: each has the last word over what
 it saw.
@@ -54,22 +52,6 @@ def write_named(
         f"{ledger.storage.path(name)}: is written by several processes without end; stop all but "
         "one and run it again"
     )
-
-
-def fault(storage: Storage, name: str, file: WrittenFile, *, thorough: bool = True) -> str | None:
-    """What is wrong with a file, None where it stands as it was written; without `thorough` only a
-    local one is read whole.
-    """
-    size = None if storage.is_link(name) else storage.size(name)
-    if storage.is_link(name) or (size is not None and not storage.is_plain(name)):
-        return "no file of its own but a link, a folder or a device"
-    if size is None:
-        return "missing"
-    if size != file.bytes:
-        return f"damaged ({size:,} bytes instead of {file.bytes:,})"
-    if (thorough or storage.local) and storage.sha256(name) != file.sha256:
-        return "damaged (its bytes are not those that were written)"
-    return None
 
 
 def dataset_fault(ledger: Ledger, folder: str, *, card: bool) -> str | None:

@@ -70,6 +70,7 @@ class Cursor:
         """
         taken: list[tuple[str, list[bytes]]] = []
         number, history, held = self.number, self._history, 0
+
         while held < manifest_checkpoints.LARGEST:
             found = self._checkpoint(number, history)
             if found is None:
@@ -78,10 +79,12 @@ class Cursor:
             number += len(found[1])
             history = reduce(history_after, found[1], history)
             held += sum(map(len, found[1]))
+
         while taken and manifest.read_stored(self._storage, number - 1) != taken[-1][1][-1]:
             name, lines = taken.pop()
             self._lacking.add(name)
             number -= len(lines)
+
         return [line for _, lines in taken for line in lines]
 
     def _checkpoint(self, number: int, history: str) -> tuple[str, list[bytes]] | None:
@@ -89,6 +92,7 @@ class Cursor:
         sizes: Sequence[int] = manifest_checkpoints.SIZES
         if not self._far_behind:
             sizes = sizes[-1:] if self.opened and self._alone >= ALONE else ()
+
         for size in sizes:
             name = manifest_checkpoints.name_of(number, size)
             if name in self._lacking or size - number % size < FEW:
@@ -99,6 +103,7 @@ class Cursor:
                 self._far_behind = True
                 return name, lines
             self._lacking.add(name)
+
         return None
 
     def _from_line(self) -> list[bytes]:
@@ -111,10 +116,12 @@ class Cursor:
             blob = manifest.read_stored(self._storage, self.number)
             if blob is None:
                 raise manifest.missing_error(self._storage, self.number)
+
         if blob is None:
             self._alone, self._far_behind, self.opened = 0, False, True
             self._lacking.clear()
             return []
+
         self._alone += 1
         return [blob]
 
@@ -150,5 +157,6 @@ class Cursor:
             name = manifest_checkpoints.name_of(number, size)
             if self._storage.size(name) is None:
                 manifest_checkpoints.write(self._storage, number, self._block, self._history)
+
         if full or self._block_bytes > manifest_checkpoints.LARGEST:
             self._block, self._block_bytes = [], 0

@@ -95,6 +95,7 @@ def evidence_tables(scores: Iterable[Any], stage: str, stage_key: str) -> dict[s
                 if value is not None:
                     where = {"trajectory_id": score.subject_id, "turn": turn, "metric": metric}
                     put("step_measures", **where, value=value)
+
     return found
 
 
@@ -103,9 +104,11 @@ def _label(metric: str, ask: Ask) -> Row:
     for name, fields in _LABEL.items():
         is_text = pa.types.is_string(TABLES["labels"].field(name).type)
         row[name] = _string(ask(*fields)) if is_text else ask(*fields)
+
     for name, (share, n) in _TESTED.items():
         rate, count = ask(share), ask(n)
         row[name] = None if rate is None or count is None else round(rate * count)
+
     if row["treated_successes"] is None:
         row["treated_successes"] = ask("successes")
     row["kind"], row["tier"] = KINDS[metric], "E1" if row["method"] is not None else None
@@ -115,6 +118,7 @@ def _label(metric: str, ask: Ask) -> Row:
         row["evidence_class"] = "tested"
     elif row["treated_n"]:
         row["evidence_class"] = "counted"
+
     return row
 
 

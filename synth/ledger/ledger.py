@@ -126,6 +126,7 @@ class Ledger:
             for line in lines:
                 paths = () if opened else manifest.shard_paths(line)
                 self.state.fold(line, self.files.missing(paths))
+
         return self.state
 
     def begin_flow(self, flow: Json, stages: Sequence[StageLine] = ()) -> None:
@@ -301,6 +302,7 @@ class Ledger:
                 f"{identity!r} {problem} in {self.storage.url}; list them with: synth sql RUN "
                 "'SELECT trajectory_id FROM trajectories'"
             )
+
         ((whole_id, shard),) = found.items()
         return next(self._read_shard(shard, [whole_id]))
 
@@ -326,6 +328,7 @@ class Ledger:
             ids = pa.array(sorted(held.intersection(wanted)), pa.string())
             for row in table.filter(pc.is_in(table["task_id"], value_set=ids)).to_pylist():
                 found[row["task_id"]] = rows.task_of(row)
+
         return found
 
     def _task_files(self, *, every: bool) -> list[StoredFile]:
@@ -383,4 +386,5 @@ class Ledger:
                 identity = trajectory_id(one.slot_id, attempt)
                 one = msgspec.structs.replace(one, attempt=attempt, trajectory_id=identity)
             result.append(one)
+
         return result

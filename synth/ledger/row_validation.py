@@ -62,13 +62,16 @@ def storable_shard(
         return given, _readable_tables(stage, stage_key, records), []
     except UNSTORABLE:
         kept = [with_storable_values(trajectory) for trajectory in given]
+
     records = {**records, "trajectories": kept}
+
     for table, record in ((table, one) for table, found in records.items() for one in found):
         try:
             _readable_tables("", "", {table: [record]})
         except UNSTORABLE as error:
             said = f"a row of {table} cannot be stored ({_line(error)}): {record!r}"
             raise SynthError(f"stage {stage}: {said}"[:600]) from error
+
     ended = [(old, new) for old, new in zip(given, kept, strict=True) if new is not old]
     return kept, _readable_tables(stage, stage_key, records), ended
 
@@ -96,11 +99,13 @@ def with_storable_values(trajectory: Trajectory) -> Trajectory:
     """
     of_all, of_turn = _unstorable("trajectories", trajectory), dict[str, str]()
     cut = len(trajectory.turns)
+
     for index, turn in enumerate(trajectory.turns):
         of_turn = _unstorable("turns", turn)
         if of_turn:
             cut = index
             break
+
     if not of_all and not of_turn:
         return trajectory
     lines = [f"turn {cut}: {name}: {why}" for name, why in of_turn.items()]
@@ -111,6 +116,7 @@ def with_storable_values(trajectory: Trajectory) -> Trajectory:
     if "totals" in of_all:
         usages = (turn.usage for turn in trajectory.turns[:cut] if turn.usage is not None)
         blank["totals"] = sum(usages, Usage())
+
     boundary = _BOUNDARY.get(next(iter([*of_turn, *of_all])), Fault.INFRASTRUCTURE)
     changes = blank | {
         "outcome": Outcome.INVALID,
@@ -137,6 +143,7 @@ def _unstorable(table: str, record: msgspec.Struct) -> dict[str, str]:
             READERS[table].get(column.name, lambda value: value)(value)
         except UNSTORABLE as error:
             found.setdefault(field, _line(error))
+
     return found
 
 

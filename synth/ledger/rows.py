@@ -153,11 +153,13 @@ def shard_tables(stage: str, stage_key: str, records: Records) -> dict[str, pa.T
             }
         elif found:
             tables[name] = table_of(name, found, stage, stage_key)
+
     trajectories: Sequence[Any] = records.get("trajectories", ())
     if trajectories:
         turns = [turn for one in trajectories for turn in one.turns]
         of = [one.trajectory_id for one in trajectories for _ in one.turns]
         tables["turns"] = table_of("turns", turns, stage, stage_key, trajectory_id=of)
+
     return tables
 
 

@@ -121,9 +121,11 @@ class LedgerState(msgspec.Struct):
         if gone:
             self._lose(line, gone[0])
             return
+
         self.shards.append(line)
         self._last[line.stage_key] = line
         self.named.add((line.stage_key, line.name))
+
         for record in line.slots:
             slot = self.slots.setdefault(record.slot_id, SlotState())
             slot.attempts = max(slot.attempts, record.attempt + 1)
@@ -287,6 +289,7 @@ def _lost_line(path: str, line: ShardLine, *, settled: bool) -> str:
             f"{head} are gone, from the costs too: what was found by them stands, and no run makes "
             "them again; put the file back from a backup to have them"
         )
+
     again = "import the same sources again" if line.stage == IMPORT else "run the flow again"
     mend = "to fill their slots again" if line.slots else "to make them again"
     return f"{head} count as never made: {again} {mend}, or put the file back from a backup"

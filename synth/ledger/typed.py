@@ -64,6 +64,7 @@ def read(
     where = "".join(f" AND {column} IN (SELECT unnest(?))" for column in wanted)
     order = "subject_id, metric, turn, value, detail, stage_key"
     decode = msgspec.json.Decoder(kind).decode
+
     with connect(ledger) if isinstance(ledger, Ledger) else ledger.cursor() as connection:
         if places is not None:
             names, at = pa.array(places, pa.string()), pa.array(places.values(), pa.int64())

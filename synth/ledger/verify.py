@@ -107,6 +107,7 @@ class _Lines:
             self._sure, self._chained = before == self._history, True
             blamed = None if self._history is None or self._sure else number - 1
             self._history = before
+
         if self._history is not None:
             self._history = manifest.history_after(self._history, blob)
         return blamed
@@ -158,6 +159,7 @@ class _Lines:
                     f"{self._storage.path(where)}: is no manifest line by its name, and is not "
                     "read; was it renamed? give it its number back, else move it away"
                 )
+
         for name in sorted(self._checkpoints):
             if name.startswith(TEMPORARY):
                 continue
@@ -200,6 +202,7 @@ def problems(storage: Storage, verified: Verified) -> Iterator[str]:
         raise ConfigError(f"{storage.url}: holds no run, and no dataset of one")
     yield from lines.read(last)
     yield from lines.strays(last)
+
     for file in (file for shard in lines.state.shards for file in shard.files.values()):
         verified.files += 1
         verified.bytes += file.bytes
@@ -207,6 +210,7 @@ def problems(storage: Storage, verified: Verified) -> Iterator[str]:
             files.verify(file)
         except DamagedError as error:
             yield str(error)
+
     while True:
         found = [*written_problems(storage, lines.state, verified, lines.unread)]
         if not found or not manifest.goes_on(storage, last):
@@ -214,6 +218,7 @@ def problems(storage: Storage, verified: Verified) -> Iterator[str]:
         # of a run that goes on meanwhile, files are newer than the lines that were read
         last = max(manifest.listed(storage))
         yield from lines.read(last)
+
     yield from found
     yield from lines.state.lost
     lines.note_left()

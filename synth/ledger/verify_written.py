@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synth.ledger.atomic_write import CARD, DATASETS, fault
-from synth.ledger.manifest import WrittenLine
+from synth.ledger.manifest import WrittenFile, WrittenLine
 from synth.ledger.state import LedgerState
 from synth.ledger.storage import TEMPORARY, Storage
 
 if TYPE_CHECKING:
     from synth.ledger.verify import Verified
 
+DATASETS = "datasets"
+CARD = "README.md"
 SINGLE = ("flow.yaml", "cost.json", "report.html")
 LIVE = (
     "workers, claims (who is at work, replaced every few seconds), logs, and what lies "
@@ -148,6 +149,22 @@ class _Written:
         """Where a name lies, for people to read; nothing is opened there."""
         place = f"{self._storage.root}/{name}"
         return place if self._storage.local else str(self._storage.fs.unstrip_protocol(place))
+
+
+def fault(storage: Storage, name: str, file: WrittenFile, *, thorough: bool = True) -> str | None:
+    """What is wrong with a file, None where it stands as it was written; without `thorough` only a
+    local one is read whole.
+    """
+    size = None if storage.is_link(name) else storage.size(name)
+    if storage.is_link(name) or (size is not None and not storage.is_plain(name)):
+        return "no file of its own but a link, a folder or a device"
+    if size is None:
+        return "missing"
+    if size != file.bytes:
+        return f"damaged ({size:,} bytes instead of {file.bytes:,})"
+    if (thorough or storage.local) and storage.sha256(name) != file.sha256:
+        return "damaged (its bytes are not those that were written)"
+    return None
 
 
 def mend(line: WrittenLine, path: str) -> str:

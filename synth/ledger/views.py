@@ -99,11 +99,13 @@ class Views:
             parts += self._scan(table, whole, hidden) + self._scan(table, self._partly, adopted)
         else:
             parts += self._scan(table, [*whole, *self._partly] if table == "tasks" else whole)
+
         former = [shard.files["scores"] for shard in whole if "scores" in shard.files]
         if former and table in TYPED:
             kept = (former_rows(self._files.table(file), table) for file in former)
             self._keep(name, TABLES[table], kept)
             parts.append(f"FROM lineage.{name}")
+
         rows = " UNION ALL BY NAME ".join(parts)
         return rows if name != "tasks" else _FIRST_OF_TASK.format(rows=rows)
 

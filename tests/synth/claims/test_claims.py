@@ -337,7 +337,7 @@ def test_a_claim_is_made_where_no_link_to_its_holder_can_be(url: str, tmp_path: 
     worker.leases.claim("x", holder)
     seen = [other.leases.claim(work, other.leases.holder()) for work in "wx"]
     assert [claim.record for claim in seen if isinstance(claim, Claim)] == [
-        WorkerRecord(holder, worker.leases._place)
+        WorkerRecord(holder, worker.leases._host_id)
     ] * 2
     for one in (worker, other):
         one.leases.close()

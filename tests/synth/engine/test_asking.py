@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
-from synth.engine.breaker import IN_A_ROW
+from synth.engine.budget import IN_A_ROW
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost
 from synth.engine.progress import PlainProgress, progress_for
