@@ -27,8 +27,8 @@ from synth.claims import Leases
 from synth.claims.claims import FOLDER
 from synth.claims.workers import FOLDER as WORKERS
 from synth.ledger import Ledger, StageRef
-from synth.ledger.fencing import FENCE, FencedError
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.identity import trajectory_id
 from synth.schemas.stage import Shard
 from synth.schemas.trajectory import Trajectory

@@ -22,7 +22,8 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from synth.ledger import Ledger, StageRef, rows
+from synth.ledger import Ledger, StageRef
+from synth.ledger.tables import rows
 from synth.schemas.trajectory import Trajectory
 
 SHARD = 200

@@ -14,9 +14,10 @@ from time import perf_counter
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from synth.ledger import Ledger, manifest_checkpoints
-from synth.ledger.cursor import Cursor
-from synth.ledger.manifest import RunLine, ShardLine, SlotRecord, StoredFile
+from synth.ledger import Ledger
+from synth.ledger.log import manifest_checkpoints
+from synth.ledger.log.cursor import Cursor
+from synth.ledger.log.manifest import RunLine, ShardLine, SlotRecord, StoredFile
 from synth.ledger.storage import Storage
 
 LINES = (2_000, 4_000)

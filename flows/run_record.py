@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 
 from synth.flows.bindings import SaidByUser
-from synth.ledger import manifest
-from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
+from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
-from synth.ledger.storage_errors import access_error
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash, digest
 from synth.schemas.errors import SynthError
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.measure_cache import BoundFilter
+from synth.engine.runs.measure_cache import BoundFilter
 from synth.engine.study.method import as_synthesizer
 from synth.envs.world import EnvEntry
 from synth.exporters.registry import TakenIn, require

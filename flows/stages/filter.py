@@ -9,13 +9,13 @@ from zlib import crc32
 
 from synth.engine.asking import SourceMeans
 from synth.engine.context import Role, Run
-from synth.engine.measure_cache import BoundFilter
-from synth.engine.runner import key_of, plain
+from synth.engine.runs.measure_cache import BoundFilter
+from synth.engine.runs.runner import key_of, plain
 from synth.flows.stages.filter_judging import Judged, judge_corpus, judge_groups
 from synth.flows.stages.filter_report import filter_report
 from synth.flows.stages.pieces import pieces, trials_by_task
 from synth.ledger.ledger import StageRef
-from synth.ledger.manifest import Json
+from synth.ledger.log.manifest import Json
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import UnboundError
 from synth.schemas.stage import Plan, Shard
@@ -45,12 +45,15 @@ class FilterStage:
         begin with: those of one trajectory, those of a task, each one of the corpus.
         """
         found: dict[str, list[BoundFilter]] = {}
+
         for at, one in enumerate(self.filters):
             names = {"trajectory": "", "task": TASK, "corpus": f"{CORPUS}{at}"}
             found.setdefault(names[one.filter.scope], []).append(one)
+
         return found
 
     def _look(self, shard: str) -> str:
+        """Which look the shard of that name belongs to: the longest name that its own begins with."""
         return max((name for name in self._looks() if shard.startswith(name)), key=len)
 
     def inputs(self, run: Run) -> str:
@@ -101,10 +104,12 @@ class FilterStage:
             Shard(f"{TASK}{content_hash(part)}", part)
             for part in pieces(trials, lambda task: len(trials[task]), TRIALS_PER_SHARD)
         ]
+
         if whole := state.current_valid():
             shards += [Shard(name, whole) for name in looks if name.startswith(CORPUS)]
 
         left = [shard for shard in shards if (stage_key, shard.name) not in state.named]
+
         if left and (faults := self._round(run)[1]):
             run.progress.say(
                 f"{self.name}: faults left {faults:,} undefined; their measures are taken again, "
@@ -112,6 +117,7 @@ class FilterStage:
             )
 
         units = sum(self._counted(shard.name, _trajectories(shard, trials)) for shard in left)
+
         return Plan(left, (), units, "trajectories")
 
     def _counted(self, shard: str, identities: Iterable[str]) -> int:
@@ -131,6 +137,7 @@ class FilterStage:
         means, judged = SourceMeans(run, shard.name, self.roles), Judged()
         look, done = self._look(shard.name), partial(self._step, run, shard.name)
         filters = self._looks()[look]
+
         if look.startswith(CORPUS):
             await judge_corpus(means, set(shard.items), filters[0], judged, done)
         else:
@@ -143,6 +150,7 @@ class FilterStage:
             ledger.commit(ref, decisions=judged.decisions, scores=judged.scores, name=shard.name)
 
     def _step(self, run: Run, shard: str, identities: Iterable[str]) -> None:
+        """Tells the progress what was judged."""
         run.progress.step(self._counted(shard, identities))
 
     def report(self, run: Run, stage_key: str) -> Json:
@@ -153,10 +161,12 @@ class FilterStage:
 
 
 def _bound(run: Run, name: str) -> bool:
+    """Whether the user has bound an environment, so that it can be opened."""
     try:
         run.spec_of(name, {})
     except UnboundError:
         return False
+
     return True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from synth.engine.asking import SourceMeans
 from synth.engine.context import Run
-from synth.engine.measure_cache import BoundFilter, Measures, faulty, measured, with_measures
+from synth.engine.runs.measure_cache import BoundFilter, Measures, faulty, measured, with_measures
 from synth.flows.stages.filter_report import NOTE
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.with_tasks import batches, with_tasks
@@ -60,6 +60,7 @@ async def judge_groups(
     told the trajectories that all of them have judged.
     """
     run = means.run
+
     for chunk in batches(_cases(run, wanted), len(wanted) if by_task else CHUNK):
         for one in filters:
             groups: dict[str, list[Case]] = {}
@@ -107,11 +108,13 @@ async def judge_corpus(
 
 
 def _cases(run: Run, wanted: set[str]) -> Iterator[Case]:
+    """Trajectories beside their tasks, as filters are given them."""
     for trajectory, task in with_tasks(run.ledger, run.ledger.trajectories(wanted)):
         yield Case(trajectory, task, run.world)
 
 
 def _ids(cases: Iterable[Case]) -> list[str]:
+    """The trajectories of some cases."""
     return [case.trajectory.trajectory_id for case in cases]
 
 
@@ -123,4 +126,5 @@ async def _said(one: BoundFilter, cases: Sequence[Case] | Cases) -> FilterResult
 
     (case,) = cases
     verdict: Verdict = await one.filter.judge(case, one.config)
+
     return FilterResult({case.trajectory.trajectory_id: verdict})

@@ -63,16 +63,21 @@ def agreements(
     rows = connection.execute(_BOTH, {"key": stage_key}).fetchall()
     found = {(one, other): counts for one, other, *counts in rows}
     pairs = (pair for pair in combinations(names, 2) if pair in found)
+
     return [_overlap(one, other, *found[one, other]) for one, other in pairs]
 
 
 def _overlap(one: str, other: str, *counts: int) -> FilterOverlap:
+    """Of two filters, from the counts in the order of the query."""
     decided, by_one, by_other, by_both = counts
     kappa = _kappa(decided, by_one, by_other, by_both)
     return FilterOverlap(one, other, decided, by_one, by_other, by_both, kappa)
 
 
 def _kappa(decided: int, one: int, other: int, both: int) -> float | None:
+    """Cohen's kappa: agreement beyond what chance gives, over what there is beyond chance; None
+    where chance alone agrees always.
+    """
     agreed = (both + decided - one - other + both) / decided
     chance = (one * other + (decided - one) * (decided - other)) / decided**2
     return None if chance >= 1 else (agreed - chance) / (1 - chance)
@@ -83,6 +88,7 @@ def compositions(connection: LedgerConnection, stage_key: str) -> Mapping[str, M
     long, and by trait.
     """
     found: dict[str, dict[str, Any]] = {}
+
     for when, which in (("before", "true"), ("after", "kept")):
         rows = f"trajectories_all JOIN ({_KEPT}) USING (trajectory_id) WHERE {which}"
         sizes = connection.execute(f"SELECT {_SIZES} FROM {rows}", [stage_key])
@@ -114,6 +120,7 @@ def overlap_lines(
         for pair in sorted(alike, key=lambda pair: -pair.overlap)[:3]
     ]
     before, after = before_after["before"], before_after["after"]
+
     if 0 < after["trajectories"] < before["trajectories"]:
         lines.append(
             f"tasks {before['tasks']:,} -> {after['tasks']:,}, turns per trajectory "

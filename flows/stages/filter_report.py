@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.flows.stages.filter_overlap import agreements, compositions, only_by, overlap_lines
+from synth.ledger.decisions import faulted
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
 from synth.ledger.views import connect
@@ -21,9 +22,6 @@ _COUNTS = """SELECT filter, keep, reason, count(*) FROM decisions_all WHERE stag
 _KEPT = """SELECT count(*) FILTER (kept), count(*) FROM (
     SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = ?
     GROUP BY trajectory_id)"""
-_FAULTS = """SELECT count(DISTINCT trajectory_id) FROM decisions_all
-    WHERE stage_key = ? AND filter IN (SELECT unnest(?)) AND keep IS NULL
-    AND detail->>'$.fault' IS NOT NULL"""
 
 
 def filter_report(
@@ -33,11 +31,12 @@ def filter_report(
     filters: dict[str, dict[str, Any]] = {
         name: {"name": name, **{verdict: {} for verdict in _VERDICTS.values()}} for name in names
     }
+
     with connect(ledger) as connection:
         for name, keep, reason, count in connection.execute(_COUNTS, [stage_key]).fetchall():
             filters[name][_VERDICTS[keep]][reason] = count
         ((kept, total),) = connection.execute(_KEPT, [stage_key]).fetchall()
-        ((faults,),) = connection.execute(_FAULTS, [stage_key, list(measured)]).fetchall()
+        faults = faulted(connection, stage_key, measured)
         only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
         composition = compositions(connection, stage_key)
 
@@ -45,6 +44,7 @@ def filter_report(
         f"{note.subject_id.removeprefix('filter:')}: {note.about.text}"
         for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
     ]
+
     if faults:
         also.append(f"faults left {faults:,} undefined; a rerun of the flow measures those again")
     if len(names) > 1:

@@ -61,6 +61,7 @@ def _drawn(what: str, identities: Iterable[str], count: int) -> list[str]:
 
 
 def _may_be_stepped(run: Run, world: str, *, every: bool) -> bool:
+    """Whether an environment is here, and its author says that stepping it again does no harm."""
     try:
         return run.spec_of(world, {}).deterministic or every
     except ConfigError:  # a world that is not here
@@ -87,6 +88,9 @@ async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compar
 
 
 async def _replay(env: Env, trajectory: Trajectory, task: Task, pairs: list[Compared]) -> None:
+    """Steps one environment through the acts of a trial, and pairs what it said then and now, up to
+    the first turn where it went another way.
+    """
     opening = await env.reset(task)
     if opening.state_key != trajectory.opening_state_key:
         return

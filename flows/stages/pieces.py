@@ -14,12 +14,14 @@ def pieces(items: Iterable[T], size: Callable[[T], int], enough: int) -> Iterato
     """The items in their order, cut where a piece has enough of what `size` counts."""
     piece: list[T] = []
     count = 0
+
     for item in items:
         piece.append(item)
         count += size(item)
         if count >= enough:
             yield piece
             piece, count = [], 0
+
     if piece:
         yield piece
 
@@ -34,4 +36,5 @@ def trials_by_task(
     if synthesizers is not None:
         rows = rows.filter(pl.col("synthesizer").is_in(list(synthesizers)))
     found = rows.group_by("task_id", maintain_order=True).agg("trajectory_id").collect()
+
     return dict(found.iter_rows())

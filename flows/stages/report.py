@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from synth.engine.context import Run
 from synth.ledger.ledger import StageRef
-from synth.ledger.verify_written import fault
+from synth.ledger.log.verify_written import fault
 from synth.report.build import pieces
 from synth.report.registry import SECTIONS
 from synth.report.written import PAGE, write_page
@@ -53,6 +53,7 @@ class ReportStage:
             )
             for name in before
         ]
+
         return content_hash([state.current_valid(), stages])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
@@ -63,7 +64,9 @@ class ReportStage:
         return Plan((Shard("page", (PAGE,)),), (), len(SECTIONS), "sections")
 
     def _stands(self, run: Run) -> bool:
+        """Whether the page lies there as the manifest names it."""
         named = run.ledger.state.written.get(PAGE)
+
         return (
             named is not None
             and fault(run.ledger.storage, PAGE, named.files[PAGE], thorough=False) is None

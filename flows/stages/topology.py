@@ -14,9 +14,9 @@ from synth.engine.context import Run
 from synth.flows.stages.nondeterminism import learned_fields
 from synth.flows.stages.pieces import pieces, trials_by_task
 from synth.flows.stages.topology_settings import TopologySettings
-from synth.ledger.graph_rows import Edge, Node
-from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.storage.journal import state_folder
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
@@ -71,6 +71,7 @@ class TopologyStage:
         shards = [Shard(content_hash([task for task, _ in part]), part) for part in cut]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
         units = sum(len(trials) for shard in left for _, trials in shard.items)
+
         return Plan(left, (), units, "trials", at_once=1)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
@@ -78,12 +79,14 @@ class TopologyStage:
         ledger, level = run.ledger, self.config.level
         if (stage_key, shard.name) in ledger.refresh().named:
             return
+
         trials: dict[str, list[Trajectory]] = {task: [] for task, _ in shard.items}
         wanted = {identity for _, identities in shard.items for identity in identities}
         for trajectory in ledger.trajectories(wanted):
             trials[trajectory.task_id].append(trajectory)
         volatile, usual = await self._volatile(run, stage_key), self.config.usual
         merging = None
+
         if level == "semantic":
             merging = partial(merges, embed=_embed(), threshold=self.config.similarity)
         nodes: list[Node] = []
@@ -136,6 +139,7 @@ class TopologyStage:
         known = sum(row.value is not None for row in potentials)
         alone = sum(row.about.donors == 0 for row in potentials)
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]
+
         if singletons is not None:
             also.append(f"{singletons:.0%} of the nodes were visited by one trial alone")
 
@@ -177,11 +181,14 @@ def masking_of(ledger: Ledger, task_id: str) -> Volatile:
             config = TopologySettings.model_validate({**line.settings, "level": "exact"})
             masks = config.masks(_fields(ledger, line.stage_key))
             return masks.get(ledger.task_ids().get(task_id, ""), config.usual)
+
     return Volatile()
 
 
 def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, VolatileField]]:
+    """The fields that a stage has learned, each with its environment, in one order."""
     found = read(ledger, VolatileField, (VOLATILE,), stage_key=stage_key)
+
     return sorted(
         {(row.subject_id, row.about) for row in found},
         key=lambda one: (one[0], msgspec.json.encode(one[1])),

@@ -35,6 +35,7 @@ class TopologySettings(BaseModel):
     @field_validator("level")
     @classmethod
     def _installed(cls, level: Level) -> Level:
+        """Level `semantic` needs an encoder that is not always installed."""
         told = missing() if level == "semantic" else None
         if told is not None:
             raise ValueError(told)
@@ -43,6 +44,7 @@ class TopologySettings(BaseModel):
     @field_validator("masked", "generated")
     @classmethod
     def _patterns_of_something(cls, patterns: dict[str, str]) -> dict[str, str]:
+        """Refuses what is no regular expression, and what matches between any two characters."""
         for name, pattern in patterns.items():
             try:
                 found = re.compile(pattern).match("")
@@ -55,6 +57,7 @@ class TopologySettings(BaseModel):
                     f"{name}: {pattern!r} matches the empty text, and so stands between any two "
                     "characters; ask for one at least"
                 )
+
         return patterns
 
     @property
@@ -68,6 +71,7 @@ class TopologySettings(BaseModel):
         for world, one in fields:
             found.setdefault(world, []).append(one)
         masked = {**DEFAULTS, **self.masked}
+
         return {
             world: Volatile(masked, self.generated, *as_masks(kept))
             for world, kept in found.items()

@@ -4,7 +4,7 @@ silent for a whole term.
 `RUN/claims/<work>.<number>` names the worker and is created if absent; it is never renewed. Signs of
 life are given by worker, not by claim (`synth.claims.workers`), and hold no time: each watcher counts
 the term on its own clock, from when it saw the last change, so clocks that differ or jump mean
-nothing. A worker is declared dead by a line of the manifest (`synth.ledger.fencing`), which from then
+nothing. A worker is declared dead by a line of the manifest (`synth.ledger.log.fencing`), which from then
 on refuses whatever it commits when it wakes, and makes all its claims void. A void claim is followed
 by the one with the next number, which again belongs to whose create succeeds. A lease only saves
 work; the fence keeps the truth.
@@ -26,11 +26,11 @@ import msgspec
 from synth.boundary import guard
 from synth.claims import workers
 from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, lives_here
-from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.ledger import Ledger
+from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
-from synth.ledger.storage_errors import access_error
-from synth.ledger.storage_names import plain
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.names import plain
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, PlannedSlot
 

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from synth.claims.claims import Claim, Lease, Leases, soon
-from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import LedgerState
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.state import LedgerState
 from synth.schemas.stage import PlannedSlot
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import stops_alone

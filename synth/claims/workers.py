@@ -15,9 +15,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from synth.ledger.journal import try_lock
 from synth.ledger.storage import Storage
-from synth.ledger.storage_errors import access_error
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.journal import try_lock
 
 FOLDER = "workers"
 LOCK = "holder-"

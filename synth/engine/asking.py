@@ -11,8 +11,8 @@ import msgspec
 
 from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
-from synth.ledger.journal import recorded
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.storage.journal import recorded
+from synth.ledger.tables.role_reply import RoleReply
 from synth.models.admission import AdmittedChat
 from synth.models.reply_health import CUT_OFF, mask_of
 from synth.rollout.resumption import JournaledModel, Resumption

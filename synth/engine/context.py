@@ -14,8 +14,8 @@ from synth.claims import Leases, Units
 from synth.claims.slots import ClaimedSlots
 from synth.engine.budget import Breaker, Budget
 from synth.engine.progress import Progress
-from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage.journal import Journal
 from synth.rollout.parking import LiveWorlds, ParkedEnv
 from synth.rollout.threads import ThreadedEnv, Threads
 from synth.rollout.user_lines import BOUNDARY

@@ -11,9 +11,9 @@ import json
 from typing import Any
 
 from synth.engine.numbers import counted_noun, short_count
-from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
-from synth.ledger.manifest import Json
+from synth.ledger.log.manifest import Json
+from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas.trajectory import Usage
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from synth.engine.table import Table
-from synth.ledger.manifest import Json
+from synth.ledger.log.manifest import Json
 from synth.schemas.printable import in_markdown
 
 Report = Json

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synth.exporters.kind import Form
-from synth.ledger.storage_errors import access_error
-from synth.ledger.storage_names import plain
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.names import plain
 from synth.schemas.canonical import content_hash, digest
 from synth.schemas.errors import ConfigError, SynthError
 

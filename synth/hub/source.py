@@ -15,7 +15,7 @@ from synth.exporters.skills import SKILLS
 from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
-from synth.ledger.storage_names import plain
+from synth.ledger.storage.names import plain
 from synth.report.funnel_section import reports
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError

@@ -22,10 +22,10 @@ from synth.importers.records import (
 from synth.importers.synth_run import StoredRun
 from synth.importers.tally import FileTally, ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import ImportedFile, ImportLine, ShardLine
-from synth.ledger.row_validation import ended_line
-from synth.ledger.rows import Records
-from synth.ledger.state import IMPORT
+from synth.ledger.log.manifest import ImportedFile, ImportLine, ShardLine
+from synth.ledger.log.state import IMPORT
+from synth.ledger.tables.row_validation import ended_line
+from synth.ledger.tables.rows import Records
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import WrittenFile, WrittenLine
-from synth.ledger.verify_written import CARD, fault
+from synth.ledger.log.manifest import WrittenFile, WrittenLine
+from synth.ledger.log.verify_written import CARD, fault
 from synth.schemas.errors import SynthError
 
 ROUNDS = 20

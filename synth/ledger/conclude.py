@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.state import conclusion
+from synth.ledger.log.state import conclusion
 from synth.schemas.canonical import content_hash
 
 

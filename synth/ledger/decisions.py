@@ -17,6 +17,9 @@ CHUNK = 500
 _MASKS = msgspec.json.Decoder(dict[int, str])
 _ON = f"""SELECT trajectory_id, stage, filter, keep, reason, score, json_extract_string(detail, '$.{MASKS}')
     FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"""
+_FAULTED = """SELECT count(DISTINCT trajectory_id) FROM decisions_all
+    WHERE stage_key = ? AND filter IN (SELECT unnest(?)) AND keep IS NULL
+    AND detail->>'$.fault' IS NOT NULL"""
 _SEEN = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
     FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
     LEFT JOIN (SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?) AS d USING (trajectory_id)"""
@@ -101,6 +104,12 @@ def has_decided(connection: LedgerConnection, name: str) -> bool:
     """Whether a filter has decided on anything in the current flow."""
     sql = "SELECT count(*) FROM decisions WHERE filter = ?"
     return connection.execute(sql, [name]).fetchone() != (0,)
+
+
+def faulted(connection: LedgerConnection, stage_key: str, filters: Sequence[str]) -> int:
+    """Trajectories of which a fault left one of these filters' decisions undefined."""
+    ((count,),) = connection.execute(_FAULTED, [stage_key, list(filters)]).fetchall()
+    return int(count)
 
 
 def seen_by(ledger: Ledger, name: str, reason: str) -> tuple[int, int, int]:

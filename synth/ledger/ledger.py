@@ -12,12 +12,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from synth.ledger import manifest, rows
-from synth.ledger.cursor import Cursor
-from synth.ledger.fencing import FENCE, refuse_fenced
-from synth.ledger.graph_rows import Edge, Node
-from synth.ledger.journal import state_folder
-from synth.ledger.manifest import (
+from synth.ledger.log import manifest
+from synth.ledger.log.cursor import Cursor
+from synth.ledger.log.fencing import FENCE, refuse_fenced
+from synth.ledger.log.manifest import (
     DoneLine,
     FenceLine,
     FlowLine,
@@ -30,12 +28,15 @@ from synth.ledger.manifest import (
     StoredFile,
     WrittenLine,
 )
-from synth.ledger.role_reply import RoleReply
-from synth.ledger.row_validation import storable_shard
-from synth.ledger.rows import Records
-from synth.ledger.shard_files import ShardFiles
-from synth.ledger.state import LedgerState
+from synth.ledger.log.shard_files import ShardFiles
+from synth.ledger.log.state import LedgerState
 from synth.ledger.storage import Storage
+from synth.ledger.storage.journal import state_folder
+from synth.ledger.tables import rows
+from synth.ledger.tables.graph_rows import Edge, Node
+from synth.ledger.tables.role_reply import RoleReply
+from synth.ledger.tables.row_validation import storable_shard
+from synth.ledger.tables.rows import Records
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome
@@ -176,7 +177,7 @@ class Ledger:
         A trajectory with a value that cannot be held is committed as an invalid attempt; those are
         returned (see `ended_line`). `name` marks the piece of work as done in `state.named`. Raises
         `SynthError` for any other record that cannot be held, and `FencedError` where the worker of
-        the current task (`synth.ledger.fencing`) was declared dead.
+        the current task (`synth.ledger.log.fencing`) was declared dead.
         """
         records: Records = {
             **{"trajectories": trajectories, "tasks": tasks, "decisions": decisions},

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import pyarrow as pa
 
-from synth.ledger.evidence import HELD_BY
 from synth.ledger.ledger import Ledger
+from synth.ledger.tables.evidence import HELD_BY
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas.labels import METRICS
 from synth.set_aside import SetAside

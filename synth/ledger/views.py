@@ -16,10 +16,10 @@ import duckdb
 import pyarrow as pa
 
 from synth.ledger.derived_views import DERIVED
-from synth.ledger.evidence import HELD_BY, TYPED, former_rows
 from synth.ledger.ledger import Ledger
-from synth.ledger.manifest import ShardLine
+from synth.ledger.log.manifest import ShardLine
 from synth.ledger.tables import TABLES
+from synth.ledger.tables.evidence import HELD_BY, TYPED, former_rows
 from synth.schemas.errors import ConfigError
 
 if TYPE_CHECKING:

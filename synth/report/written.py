@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 
 from synth.ledger.atomic_write import NO_STAGE, write_named
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.storage_errors import access_error
+from synth.ledger.storage.errors import access_error
 
 PAGE = "report.html"
 

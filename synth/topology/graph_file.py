@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.graph_rows import Edge, Node
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.schemas.printable import SPACING, ascii_json, printable
 from synth.topology.graph import Count, TaskGraph, as_networkx
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Score
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import TaskGraph, is_donor, population, task_graph
 from synth.topology.keys import CANON_VERSION, Level, TurnKeys, trajectory_keys

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Trajectory, Usage
 

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from synth.api.bound import bindings_for
 from synth.engine.progress import progress_for
-from synth.engine.replaying import ReplayTally, recheck_all, replay_all
+from synth.engine.runs.replaying import ReplayTally, recheck_all, replay_all
 from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
 from synth.flows.environments import bound_envs, said_by_files, users_environments
 from synth.importers.commit import import_into
-from synth.ledger import manifest
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import RunLine, StageLine
+from synth.ledger.log import manifest
+from synth.ledger.log.manifest import RunLine, StageLine
 from synth.ledger.storage import Storage
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, UnboundError

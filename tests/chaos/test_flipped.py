@@ -10,9 +10,10 @@ from random import Random
 
 import pytest
 
-from synth.ledger import Ledger, manifest_checkpoints
+from synth.ledger import Ledger
+from synth.ledger.log import manifest_checkpoints
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from synth.schemas.errors import DamagedError
 from tests.chaos.faults_table import FaultsTable
 from tests.chaos.ground import ROOT, Ground, asked, echoed, every_stage, kill

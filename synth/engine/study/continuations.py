@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.engine.context import Run
-from synth.ledger.journal import Event, JournaledReply, recorded
+from synth.ledger.storage.journal import Event, JournaledReply, recorded
 from synth.models.admission import ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN, run_slots

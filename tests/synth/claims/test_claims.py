@@ -13,7 +13,7 @@ from synth.claims import Lease, Leases
 from synth.claims.claims import Claim, WorkerRecord, clear_leases
 from synth.claims.workers import heartbeats
 from synth.ledger import Ledger, StageRef
-from synth.ledger.fencing import FENCE, FencedError
+from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
 from synth.schemas.stage import Plan
 from tests.trajectories import make_trajectory

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef, manifest_checkpoints
-from synth.ledger.fencing import FENCE, FencedError
+from synth.ledger import Ledger, StageRef
+from synth.ledger.log import manifest_checkpoints
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from synth.rollout.episode import canonical_content
 from synth.schemas.errors import DamagedError
 from synth.schemas.flow import Flow

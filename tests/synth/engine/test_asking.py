@@ -17,8 +17,8 @@ from synth.engine.context import Role, Run
 from synth.engine.cost import cost
 from synth.engine.progress import PlainProgress, progress_for
 from synth.envs.echo import SPEC
-from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.storage.journal import Journal
 from synth.ledger.views import connect
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.models.scripted import ScriptedChat

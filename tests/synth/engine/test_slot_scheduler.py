@@ -11,7 +11,7 @@ from synth.claims import Lease, Leases
 from synth.claims import slots as claimed_slots
 from synth.engine.context import Run
 from synth.ledger import Ledger
-from synth.ledger.journal import Journal, JournaledStep
+from synth.ledger.storage.journal import Journal, JournaledStep
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers import episodes

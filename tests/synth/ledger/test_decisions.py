@@ -7,7 +7,7 @@ import pytest
 from synth.ledger import Ledger, StageRef
 from synth.ledger.decisions import by_filter, decision_order, with_decisions
 from synth.ledger.ledger import Decision
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.verdict import Verdict
 from synth.set_aside import SetAside
 from tests.trajectories import make_trajectory

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.typed import committed, labels, read
 from synth.ledger.views import connect
 from synth.schemas.labels import AttributionLabel, RetryLabel, StepLabel, StepValue

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Trajectory, Usage

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.ledger import Ledger, StageRef, manifest, manifest_checkpoints
-from synth.ledger.manifest import (
+from synth.ledger import Ledger, StageRef
+from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.manifest import (
     DoneLine,
     FenceLine,
     Line,
@@ -21,7 +22,7 @@ from synth.ledger.manifest import (
     SlotRecord,
     StageLine,
 )
-from synth.ledger.state import LedgerState
+from synth.ledger.log.state import LedgerState
 from synth.ledger.storage import Storage
 from synth.schemas.canonical import digest
 from synth.schemas.errors import DamagedError
@@ -191,7 +192,7 @@ def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(
     lines = [RunLine("r"), *drawn]
     url, seen = f"memory://{uuid.uuid4().hex}", data.draw(st.integers(1, len(lines)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("synth.ledger.manifest_checkpoints.SIZES", (12, 4))
+        patch.setattr("synth.ledger.log.manifest_checkpoints.SIZES", (12, 4))
         written(url, lines[:seen])
         early = Ledger(url)
         storage = written(url, lines[seen:], first=seen)
@@ -296,7 +297,7 @@ def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_w
 def test_lines_too_long_for_a_pack_are_read_one_by_one(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synth.ledger.manifest_checkpoints.LARGEST", 500)
+    monkeypatch.setattr("synth.ledger.log.manifest_checkpoints.LARGEST", 500)
     ledger = Ledger(url, create=True)
     for number in range(1, 40):
         ledger.fence("w", number, "h")

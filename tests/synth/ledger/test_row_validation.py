@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from synth.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.row_validation import UNSTORABLE, ended_line, with_storable_values
-from synth.ledger.rows import check_readable, shard_tables, trajectories_of
 from synth.ledger.tables import TABLES
+from synth.ledger.tables.row_validation import UNSTORABLE, ended_line, with_storable_values
+from synth.ledger.tables.rows import check_readable, shard_tables, trajectories_of
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import SynthError
 from synth.schemas.outcome import Fault, Outcome

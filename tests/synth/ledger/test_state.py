@@ -5,9 +5,9 @@ attempt to another.
 from pathlib import Path
 
 from synth.ledger import Decision, Ledger, StageRef
-from synth.ledger.manifest import ShardLine, SlotRecord, StageLine, StoredFile
+from synth.ledger.log.manifest import ShardLine, SlotRecord, StageLine, StoredFile
+from synth.ledger.log.state import LedgerState
 from synth.ledger.sql import query
-from synth.ledger.state import LedgerState
 from tests.trajectories import make_fault, make_task, make_trajectory
 
 REF = StageRef("rollout", "key1")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
 from synth.ledger.tables import TABLES
 from synth.schemas.errors import ConfigError

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from synth.envs.echo import WORLD
-from synth.ledger.journal import Journal
-from synth.ledger.rows import shard_tables
+from synth.ledger.storage.journal import Journal
+from synth.ledger.tables.rows import shard_tables
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from synth.branching import replay
 from synth.envs.echo import WORLD
-from synth.ledger.journal import Journal
+from synth.ledger.storage.journal import Journal
 from synth.models.scripted import ScriptedChat
 from synth.policies.chat import chat_policy
 from synth.policies.expert import expert_policy

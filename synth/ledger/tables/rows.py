@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from synth.ledger.evidence import evidence_tables
 from synth.ledger.tables import TABLES
+from synth.ledger.tables.evidence import evidence_tables
 from synth.schemas.check import Check, CheckResult
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Origin, Task
@@ -36,17 +36,22 @@ def user_notes(turn: Turn) -> list[str]:
     after the kinds of its deviations.
     """
     notes: list[str] = []
+
     for wording in (one.wording for one in turn.observations if one.wording is not None):
         notes += [one.kind for refused in wording.turned_down for one in refused.deviations]
         notes.append("fell_back" if wording.fell_back else "worded")
+
     return notes
 
 
 def _json(value: Any) -> str | None:
+    """A value as JSON text; None is no text."""
     return None if value is None else _encoder.encode(value).decode()
 
 
 def _as_json(*names: str) -> dict[str, Column]:
+    """Writes these fields as JSON."""
+
     def column(name: str) -> Column:
         return lambda record: _json(getattr(record, name))
 
@@ -83,10 +88,12 @@ WRITERS: Mapping[str, Mapping[str, Column]] = {
 
 
 def _optional(read: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    """Reads a column in which None stands for nothing."""
     return lambda value: None if value is None else read(value)
 
 
 def _decoded(kind: Any) -> Column:
+    """Reads JSON of a type; raises `msgspec.MsgspecError` for any other text."""
     return msgspec.json.Decoder(kind).decode
 
 
@@ -135,6 +142,7 @@ def table_of(
         )
         for field in schema
     ]
+
     return pa.table(arrays, schema=schema)
 
 
@@ -145,6 +153,7 @@ def shard_tables(stage: str, stage_key: str, records: Records) -> dict[str, pa.T
     tables of evidence.
     """
     tables: dict[str, pa.Table] = {}
+
     for name, found in records.items():
         if name == "scores":
             evidence = evidence_tables(found, stage, stage_key)
@@ -155,6 +164,7 @@ def shard_tables(stage: str, stage_key: str, records: Records) -> dict[str, pa.T
             tables[name] = table_of(name, found, stage, stage_key)
 
     trajectories: Sequence[Any] = records.get("trajectories", ())
+
     if trajectories:
         turns = [turn for one in trajectories for turn in one.turns]
         of = [one.trajectory_id for one in trajectories for _ in one.turns]
@@ -174,6 +184,7 @@ def trajectory_of(row: Mapping[str, Any], turns: Sequence[Turn]) -> Trajectory:
     user = _usage(row, "user_", row["user_calls"]) if row.get("user_calls") else Usage()
     totals = _usage(row, "", row["model_calls"])
     given = {"turns": tuple(turns), "totals": totals, "user_totals": user}
+
     return _record(Trajectory, "trajectories", {**row, **given})
 
 
@@ -214,8 +225,10 @@ def check_readable(tables: Mapping[str, pa.Table]) -> None:
     """
     if "trajectories" not in tables:
         return
+
     for name in _UNREADABLE:
         for value in tables["turns"][name].to_pylist():
             READERS["turns"][name](value)
+
     for row in tables["trajectories"].to_pylist():
         trajectory_of(row, ())

@@ -14,17 +14,17 @@ import yaml
 
 from synth.claims.claims import clear_leases
 from synth.engine.context import Run
-from synth.engine.event_loop import event_loop_watchdog, gc_paused
-from synth.engine.slot_scheduler import WAIT_S, do_by_slot, longer, some_open
-from synth.engine.stage_reports import env_versions, episodes_report
-from synth.ledger import manifest, manifest_checkpoints
+from synth.engine.runs.event_loop import event_loop_watchdog, gc_paused
+from synth.engine.runs.slot_scheduler import WAIT_S, do_by_slot, longer, some_open
+from synth.engine.runs.stage_reports import env_versions, episodes_report
 from synth.ledger.atomic_write import write_named
-from synth.ledger.fencing import FencedError
-from synth.ledger.flow_lock import flow_lock
-from synth.ledger.journal import BusyError, Journal, discard_finished
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import Json, StageLine
-from synth.ledger.state import IMPORT
+from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.fencing import FencedError
+from synth.ledger.log.manifest import Json, StageLine
+from synth.ledger.log.state import IMPORT
+from synth.ledger.storage.flow_lock import flow_lock
+from synth.ledger.storage.journal import BusyError, Journal, discard_finished
 from synth.ledger.tables import TABLES
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.errors import SynthError
@@ -71,6 +71,7 @@ def _half_written(ledger: Ledger) -> Iterator[str]:
     """A line for each temporary file of a writer that died: it is part of nothing."""
     folders = (manifest.FOLDER, manifest_checkpoints.FOLDER, *TABLES)
     left = (f"{one}/{name}" for one in folders for name in ledger.storage.leftovers(one))
+
     for path in left:
         yield (
             f"{ledger.storage.path(path)}: half-written by a process that died; it is part of "
@@ -96,12 +97,14 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
     key = key_of(stage.name, settings, inputs)
     ref, plan = StageRef(stage.name, key), stage.plan(run, key)
     done = ledger.state.done.get((stage.name, key))
+
     if done is not None and not plan.shards:
         run.progress.say(f"{stage.name}: nothing to do")
     else:
         _say_why(run, stage.name, settings, inputs, plan)
 
     ledger.begin_stage(StageLine(stage.name, key, settings, inputs, plan.adopted))
+
     if done is not None and not plan.shards:
         discard_finished(ledger.journal_folder, key)
         return done
@@ -122,6 +125,7 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
 
     ledger.refresh()
     report: Json = plain({**stage.report(run, key), **env_versions(run, ref, done)})
+
     if run.stopped is None:
         discard_finished(ledger.journal_folder, key)
         ledger.finish_stage(ref, report)
@@ -136,11 +140,13 @@ def _say_why(run: Run, name: str, settings: Json, inputs: str, plan: Plan) -> No
     before = state.stages.get(name) or state.former_stages.get(name)
     if before is None:
         return
+
     changed = [
         (one, before.settings.get(one), settings.get(one))
         for one in sorted({*settings, *before.settings})
     ]
     reasons = [f"{one}: {_short(old)} -> {_short(new)}" for one, old, new in changed if old != new]
+
     if before.inputs != inputs:
         reasons.append("its input changed")
     reused = f", {len(plan.adopted)} reused" if plan.adopted else ""
@@ -149,6 +155,7 @@ def _say_why(run: Run, name: str, settings: Json, inputs: str, plan: Plan) -> No
 
 
 def _short(value: Any) -> str:
+    """A value of a setting, cut where it is longer than a line can hold."""
     text = canonical_json(value).decode()
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -158,7 +165,7 @@ async def _do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> 
     until that one is through or silent.
 
     A shard that was taken over from this process, which must have slept, is dropped here, and
-    looked at again as well. Slots are taken one by one (`synth.engine.slot_scheduler`).
+    looked at again as well. Slots are taken one by one (`synth.engine.runs.slot_scheduler`).
     """
     waiting = deque(plan.shards)
 
@@ -186,6 +193,7 @@ async def _done_here(run: Run, stage: Stage[Run], ref: StageRef, shard: Shard) -
     over.
     """
     name = f"{ref.stage_key}-{shard.name}"
+
     try:
         journal = Journal(run.ledger.journal_folder / f"{name}.jsonl")
     except BusyError:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.ledger.storage_errors import access_error
+from synth.ledger.storage.errors import access_error
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 

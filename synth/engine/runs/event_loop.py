@@ -57,7 +57,11 @@ def _watch(
     say: Callable[[str], None],
     stall_s: float,
 ) -> None:
+    """The thread's work: looks at the loop's last tick, four times within `stall_s`, and names each
+    place once.
+    """
     named: set[str] = set()
+
     while not over.wait(stall_s / 4):
         late = time.monotonic() - beat[0]
         if (
@@ -80,9 +84,11 @@ def _watch(
 def _foreign_place(frame: FrameType | None) -> str | None:
     """Where in a world (or a user's policy) the thread is; None where it is in none."""
     frames: list[tuple[FrameType, int]] = []
+
     while frame is not None and frame.f_code is not guard_async.__code__:
         frames.append((frame, frame.f_lineno))
         frame = frame.f_back
+
     return place_in(frames[::-1]) if frame is not None else None
 
 
@@ -94,6 +100,7 @@ def gc_paused() -> Iterator[None]:
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+
     try:
         yield
     finally:

@@ -60,11 +60,13 @@ Ask = Callable[..., Any]
 def former_rows(scores: pa.Table, table: str) -> pa.Table:
     """The rows of a typed table that a shard of an earlier version holds in its scores."""
     found: list[Row] = []
+
     for row in scores.to_pylist():
         if row["detail"] is not None:  # kept to the byte
             row["detail"] = msgspec.Raw(row["detail"].encode())
         score = SimpleNamespace(**row)
         found += evidence_tables([score], score.stage, score.stage_key).get(table, [])
+
     return pa.Table.from_pylist(found, TABLES[table])
 
 
@@ -100,7 +102,14 @@ def evidence_tables(scores: Iterable[Any], stage: str, stage_key: str) -> dict[s
 
 
 def _label(metric: str, ask: Ask) -> Row:
+    """The columns of a label beside those that every score has.
+
+    Successes are counted: shares of continuations times their number, each arm for itself. The
+    evidence class says what the label rests on: the flip of a deterministic policy, an accepted
+    test, or continuations without one.
+    """
     row: Row = {}
+
     for name, fields in _LABEL.items():
         is_text = pa.types.is_string(TABLES["labels"].field(name).type)
         row[name] = _string(ask(*fields)) if is_text else ask(*fields)
@@ -112,6 +121,7 @@ def _label(metric: str, ask: Ask) -> Row:
     if row["treated_successes"] is None:
         row["treated_successes"] = ask("successes")
     row["kind"], row["tier"] = KINDS[metric], "E1" if row["method"] is not None else None
+
     if row["method"] == "flip_deterministic":
         row["evidence_class"] = "exact"
     elif row["accepted"]:
@@ -123,8 +133,10 @@ def _label(metric: str, ask: Ask) -> Row:
 
 
 def _unit(score: Any, ask: Ask) -> Row:
+    """The columns of a unit of work; one that is open is tried again by a rerun of the flow."""
     parts = (score.metric, ask("task_id") or score.subject_id, ask("kind"), ask("key"))
     is_open = ask("open") or ask("settled") is False or ask("fault") is not None
+
     return {
         "unit_id": "/".join(part for part in parts if part is not None),
         "state": "open" if is_open else "done",
@@ -133,6 +145,9 @@ def _unit(score: Any, ask: Ask) -> Row:
 
 
 def _asking(detail: Any) -> Ask:
+    """Asks a detail for its fields: a struct, a mapping, or the JSON that an earlier version
+    stored.
+    """
     if isinstance(detail, msgspec.Raw):
         detail = msgspec.json.decode(detail)
     is_mapping = isinstance(detail, Mapping)
@@ -148,14 +163,17 @@ def _asking(detail: Any) -> Ask:
 
 
 def _text(detail: Any) -> str | None:
+    """A detail as people read it."""
     return None if detail is None else msgspec.json.encode(detail).decode()
 
 
 def _string(value: Any) -> str | None:
+    """A value in a column of text."""
     return value if value is None or isinstance(value, str) else _text(value)
 
 
 def _label_id(stage_key: str, score: Any, text: str | None) -> str:
+    """The same on every machine for the same label; the rows of its continuations name it."""
     parts = (stage_key, score.metric, score.subject_id, score.turn, text)
     whole = "|".join(str(part) for part in parts if part is not None)
     return hashlib.md5(whole.encode(), usedforsecurity=False).hexdigest()

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from synth.ledger import manifest, manifest_checkpoints
-from synth.ledger.shard_files import ShardFiles
-from synth.ledger.state import LedgerState
+from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.shard_files import ShardFiles
+from synth.ledger.log.state import LedgerState
+from synth.ledger.log.verify_written import written_problems
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
-from synth.ledger.verify_written import written_problems
 from synth.schemas.errors import ConfigError, DamagedError
 
 CHAINED = 2

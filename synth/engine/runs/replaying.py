@@ -13,8 +13,8 @@ from synth.boundary import FaultError, guard_async
 from synth.branching import replay
 from synth.engine.progress import Progress
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
-from synth.ledger.state import IMPORT
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.log.state import IMPORT
 from synth.ledger.with_tasks import with_tasks
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import CheckResult
@@ -174,10 +174,12 @@ async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> 
 
 
 async def _recheck(env: Env, task: Task, trajectory: Trajectory) -> CheckResult:
+    """Raises `ConfigError` where an environment has no check from facts."""
     if "recheck" not in env.spec.capabilities:
         raise ConfigError(f"{env.spec.name} has no check from facts")
     return await env.recheck(task, trajectory)
 
 
 def _verdict(result: CheckResult) -> str:
+    """A verdict and the version of the check that gave it."""
     return f"{'passed' if result.passed else 'failed'} ({result.version})"

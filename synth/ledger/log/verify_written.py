@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synth.ledger.manifest import WrittenFile, WrittenLine
-from synth.ledger.state import LedgerState
+from synth.ledger.log.manifest import WrittenFile, WrittenLine
+from synth.ledger.log.state import LedgerState
 from synth.ledger.storage import TEMPORARY, Storage
 
 if TYPE_CHECKING:
-    from synth.ledger.verify import Verified
+    from synth.ledger.log.verify import Verified
 
 DATASETS = "datasets"
 CARD = "README.md"
@@ -38,7 +38,7 @@ def written_problems(
     """
     verified.written = verified.written_bytes = 0
     verified.notes.clear()
-    files = _Written(storage, state, verified)
+    files = _WrittenFiles(storage, state, verified)
     found = [*files.differing(), *files.unnamed()]
     if unread and found:
         verified.notes.append(
@@ -49,7 +49,7 @@ def written_problems(
         yield from found
 
 
-class _Written:
+class _WrittenFiles:
     """The files beside the tables, as the manifest names them last; `_belongs`: digest -> path."""
 
     def __init__(self, storage: Storage, state: LedgerState, verified: "Verified") -> None:

@@ -5,13 +5,13 @@ lines behind; never the truth.
 In front stand the digest of all that follows and the history: a hash over every line from the very
 first to the last one here. It is made of the lines alone, so whoever writes it writes the same
 bytes. A checkpoint that is not there, not intact, or of another history is as good as none: the
-lines are read. `synth.ledger.verify` compares each one with the lines themselves.
+lines are read. `synth.ledger.log.verify` compares each one with the lines themselves.
 """
 
 import contextlib
 from collections.abc import Sequence
 
-from synth.ledger import manifest
+from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
 from synth.schemas.canonical import digest
 from synth.schemas.errors import SynthError

@@ -18,8 +18,8 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from synth.keys.looks import has_user
-from synth.ledger.storage_errors import access_error, first_file
-from synth.ledger.storage_names import CREDENTIALS, how_to_install, inside, unusable
+from synth.ledger.storage.errors import access_error, first_file
+from synth.ledger.storage.names import CREDENTIALS, how_to_install, inside, unusable
 from synth.schemas.errors import ConfigError
 
 TEMPORARY = ".tmp-"

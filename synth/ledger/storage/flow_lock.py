@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from synth.ledger.journal import try_lock
-from synth.ledger.storage_errors import access_error
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.journal import try_lock
 from synth.schemas.errors import ConfigError
 
 PATIENCE_S = 1.0

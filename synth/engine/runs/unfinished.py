@@ -4,7 +4,7 @@ committed by then.
 
 from collections.abc import Sequence
 
-from synth.engine.measure_cache import MEASURES
+from synth.engine.runs.measure_cache import MEASURES
 from synth.ledger.ledger import Ledger
 
 RECHECK = "recheck"
@@ -43,6 +43,7 @@ def not_begun(ledger: Ledger) -> list[str]:
 def _of_flow(ledger: Ledger) -> list[str]:
     """The names of the flow's stages, as they are numbered where one stands in it several times."""
     named = [str(choice["name"]) for choice in (ledger.state.flow or {}).get("stages", ())]
+
     return [
         name if (nth := named[: at + 1].count(name)) == 1 else f"{name}_{nth}"
         for at, name in enumerate(named)
@@ -67,4 +68,5 @@ def unfinished_line(ledger: Ledger, done: str, *, before: str | None = None) -> 
     other = [stage for stage in not_begun(ledger) if stage not in later]
     said = [not_finished(begun, done)] if begun else []
     said += [f"{', '.join(other)}: not begun"] if other else []
+
     return "; ".join(said) or None

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from synth.ledger.storage import Storage
-from synth.ledger.storage_names import IDENTIFIER
+from synth.ledger.storage.names import IDENTIFIER
 from synth.schemas.canonical import canonical_json, digest
 from synth.schemas.errors import DamagedError
 

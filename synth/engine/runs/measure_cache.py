@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from synth.engine.asking import SourceMeans
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import Json, StageLine
+from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.filter import Case, Filter, Measure
@@ -66,6 +66,7 @@ class BoundFilter:
             for row in read(ledger, self.filter.about, stage_key=key, subjects=list(identities)):
                 measure = Measure(row.metric, row.value, row.turn, row.about)
                 found.setdefault(row.subject_id, []).append(measure)
+
         return dict(found)
 
 
@@ -86,6 +87,7 @@ async def measured(bound: BoundFilter, cases: Sequence[Case], means: SourceMeans
     measure, ledger = bound.filter.measure, means.run.ledger
     if measure is None:
         return list(cases)
+
     found = bound.stored(ledger, (case.trajectory.trajectory_id for case in cases))
     waiting = iter([case for case in cases if case.trajectory.trajectory_id not in found])
     fresh: Measures = {}
@@ -100,6 +102,7 @@ async def measured(bound: BoundFilter, cases: Sequence[Case], means: SourceMeans
         if rows or means.replies:
             ledger.commit(bound.measures_ref, scores=rows, replies=tuple(means.replies))
             means.replies.clear()
+
         found.update(fresh)
         fresh.clear()
 
@@ -128,6 +131,7 @@ async def measured(bound: BoundFilter, cases: Sequence[Case], means: SourceMeans
         raise
 
     keep()
+
     return [with_measures(case, found) for case in cases]
 
 

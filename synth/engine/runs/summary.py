@@ -48,13 +48,16 @@ def failure(reports: Reports) -> str | None:
     """
     made: Counter[str] = Counter()
     details: Counter[str] = Counter()
+
     for report in _episodes(reports):
         made.update(report["outcomes"])
         details.update(report.get("details", {}))
 
     if not made[Outcome.INVALID] or made.total() > made[Outcome.INVALID]:
         return None
+
     why = f"; the commonest: {max(details, key=lambda detail: details[detail])}" if details else ""
+
     return f"none of the {counted_noun(made.total(), 'attempt')} is valid, all ended in faults{why}"
 
 
@@ -80,6 +83,7 @@ def summary_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
         yield "role", line
     yield from _of_turns(run)
     shown = _worth_a_look(run)
+
     if shown is not None and not run.ledger.storage.url.startswith("memory:"):
         yield "look", _shortest(run.ledger, shown)
     if run.stopped is not None:
@@ -90,7 +94,9 @@ def summary_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
 
 
 def _shortest(ledger: Ledger, identity: str) -> str:
+    """The shortest beginning of an id that names one trajectory of the run, of 8 letters at least."""
     every = {record.trajectory_id for shard in ledger.state.shards for record in shard.slots}
+
     return next(
         identity[:n]
         for n in range(8, len(identity) + 1)
@@ -102,6 +108,7 @@ def _advice(stopped: str) -> str:
     """How to go on after a ceiling."""
     if stopped.startswith("max_hours"):
         return "run again to go on, its clock begins anew"
+
     return (
         "raise it and run again to go on"
         if stopped.endswith("is reached")
@@ -110,6 +117,7 @@ def _advice(stopped: str) -> str:
 
 
 def _episodes(reports: Reports) -> list[Mapping[str, Any]]:
+    """The reports of stages that play episodes."""
     return [report for report in reports.values() if report["kind"] == "episodes"]
 
 
@@ -119,7 +127,9 @@ def _worth_a_look(run: Run) -> str | None:
     valid = state.current_valid()
     if valid:
         return valid[0]
+
     whole, _ = state.visible()
+
     return next((record.trajectory_id for shard in whole for record in shard.slots), None)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from synth.ledger.rows import READERS, WRITERS, Records, check_readable, shard_tables
 from synth.ledger.tables import TABLES
+from synth.ledger.tables.rows import READERS, WRITERS, Records, check_readable, shard_tables
 from synth.schemas.errors import SynthError
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.trajectory import Trajectory, Usage
@@ -58,6 +58,7 @@ def storable_shard(
     Raises `SynthError` for any other record that cannot be held.
     """
     given: Sequence[Any] = records.get("trajectories", ())
+
     try:
         return given, _readable_tables(stage, stage_key, records), []
     except UNSTORABLE:
@@ -73,6 +74,7 @@ def storable_shard(
             raise SynthError(f"stage {stage}: {said}"[:600]) from error
 
     ended = [(old, new) for old, new in zip(given, kept, strict=True) if new is not old]
+
     return kept, _readable_tables(stage, stage_key, records), ended
 
 
@@ -108,11 +110,14 @@ def with_storable_values(trajectory: Trajectory) -> Trajectory:
 
     if not of_all and not of_turn:
         return trajectory
+
     lines = [f"turn {cut}: {name}: {why}" for name, why in of_turn.items()]
     lines += [f"{name}: {why}" for name, why in of_all.items()]
+
     if trajectory.fault_detail is not None and "fault_detail" not in of_all:
         lines.insert(0, trajectory.fault_detail)
     blank = {name: value for name, value in _blank(trajectory).items() if name in of_all}
+
     if "totals" in of_all:
         usages = (turn.usage for turn in trajectory.turns[:cut] if turn.usage is not None)
         blank["totals"] = sum(usages, Usage())
@@ -127,12 +132,14 @@ def with_storable_values(trajectory: Trajectory) -> Trajectory:
         "check_result": None,
         "turns": trajectory.turns[:cut],
     }
+
     return msgspec.structs.replace(trajectory, **changes)
 
 
 def _unstorable(table: str, record: msgspec.Struct) -> dict[str, str]:
     """The fields of a turn or trajectory that no column can hold, each with the reason."""
     found: dict[str, str] = {}
+
     for column in TABLES[table]:
         field = _FIELDS.get(column.name, column.name)
         if not hasattr(record, field):  # the stage, and of a turn its trajectory
@@ -159,4 +166,5 @@ def _blank(record: msgspec.Struct) -> Mapping[str, Any]:
 
 
 def _line(error: BaseException) -> str:
+    """An error in one line, no longer than a person reads."""
     return " ".join(str(error).split())[:200]

@@ -14,10 +14,10 @@ import msgspec
 from synth.claims.claims import Leases
 from synth.claims.workers import State, heartbeats
 from synth.engine.context import Run
-from synth.engine.unfinished import unfinished_line
-from synth.ledger.journal import state_folder
+from synth.engine.runs.unfinished import unfinished_line
 from synth.ledger.storage import Storage
-from synth.ledger.storage_errors import access_error
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 
@@ -65,6 +65,7 @@ def _stages_done(run: Run) -> int:
 
 
 def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
+    """What a worker's record says last: how it ended, and why."""
     match error:
         case None:
             why = run.stopped or unfinished_line(run.ledger, "kept")
@@ -82,7 +83,9 @@ def remember(url: str) -> None:
     path = state_folder() / "runs" / f"{content_hash(url)[:32]}.json"
     if path.exists():
         return
+
     temporary = path.with_suffix(f".{os.getpid()}")
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(msgspec.json.encode(url))
@@ -94,9 +97,11 @@ def remember(url: str) -> None:
 def remembered() -> list[str]:
     """The runs that this machine has worked on, by name."""
     found = []
+
     for path in (state_folder() / "runs").glob("*.json"):
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             found.append(msgspec.json.decode(path.read_bytes(), type=str))
+
     return sorted(found)
 
 
@@ -122,8 +127,10 @@ def under_way(storage: Storage, since: float) -> Underway | None:
     last = max(late, key=lambda beat: beat.moved, default=None)
     if last is None:
         return None
+
     at_it = [beat for beat in late if beat.stage == last.stage]
     total = max(beat.total for beat in at_it)
     done, faults = sum(beat.done for beat in at_it), sum(beat.faults for beat in at_it)
     alive = sum(beat.state == "running" for beat in at_it)
+
     return Underway(last.stage, alive, min(done, total), total, last.unit, faults)

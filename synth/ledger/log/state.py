@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from synth.ledger.manifest import (
+from synth.ledger.log.manifest import (
     DoneLine,
     FenceLine,
     FlowLine,

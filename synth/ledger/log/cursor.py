@@ -5,8 +5,8 @@ and writes where the log ends.
 from collections.abc import Sequence
 from functools import reduce
 
-from synth.ledger import manifest, manifest_checkpoints
-from synth.ledger.manifest import Line, history_after
+from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.manifest import Line, history_after
 from synth.ledger.storage import Storage
 
 ALONE = 2

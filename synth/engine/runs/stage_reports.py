@@ -28,6 +28,7 @@ def episodes_report(ledger: Ledger, stage: str) -> Mapping[str, Any]:
     detail = pl.col("fault_detail").replace("", None).fill_null("unknown")
     found = attempts.select("outcome", "fault", detail).collect()
     faulted = found.drop_nulls("fault")
+
     return {
         "kind": "episodes",
         "outcomes": _counts(found["outcome"]),
@@ -37,6 +38,7 @@ def episodes_report(ledger: Ledger, stage: str) -> Mapping[str, Any]:
 
 
 def _counts(values: pl.Series) -> dict[str, int]:
+    """How often each value occurs."""
     return dict(values.value_counts(sort=True).iter_rows())
 
 
@@ -50,7 +52,9 @@ def env_versions(run: Run, ref: StageRef, before: Mapping[str, Any] | None) -> M
     shards = (shard for shard in run.ledger.state.shards if shard.stage_key == ref.stage_key)
     if env is None or not any("trajectories" in shard.files for shard in shards):
         return {}
+
     spec = run.spec_of(env.name, env.settings())
     earlier = [*(before or {}).get("worlds", ())]
     now = {"env": env.name, "version": spec.version, "licence": spec.licence}
+
     return {"worlds": earlier if now in earlier else [*earlier, now]}

@@ -9,8 +9,8 @@ from collections import deque
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
 from synth.engine.context import Run
 from synth.engine.cost import spent
-from synth.ledger.journal import free_journal
 from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.storage.journal import free_journal
 from synth.schemas.stage import Plan, Shard, Stage
 from synth.side_by_side import run_workers
 
@@ -40,11 +40,13 @@ async def do_by_slot(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> 
             await _visit(run, stage, ref, shard, hand)
         finally:
             hand.tried.set()
+
         if _open(run, shard):
             shared.append(shard)
 
     async def worker() -> None:
         visits, wait_s = set[asyncio.Task[None]](), WAIT_S
+
         async with asyncio.TaskGroup() as group:
             while run.may_start() and leases.units.left():
                 visits = {task for task in visits if not task.done()}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synth.ledger.manifest import StoredFile
+from synth.ledger.log.manifest import StoredFile
 from synth.ledger.storage import Storage
 from synth.ledger.tables import COMMIT_ORDER
 from synth.schemas.canonical import digest
