@@ -21,6 +21,8 @@ from synth.schemas.errors import UnboundError
 from synth.schemas.stage import Plan, Shard
 
 TRIALS_PER_SHARD = 1000
+"""Of tasks: so many of them together as have a thousand trials."""
+
 TASK, CORPUS = "task-", "corpus-"
 """What the names of shards begin with that hold tasks, or the corpus."""
 
@@ -45,7 +47,6 @@ class FilterStage:
         begin with: those of one trajectory, those of a task, each one of the corpus.
         """
         found: dict[str, list[BoundFilter]] = {}
-
         for at, one in enumerate(self.filters):
             names = {"trajectory": "", "task": TASK, "corpus": f"{CORPUS}{at}"}
             found.setdefault(names[one.filter.scope], []).append(one)
@@ -74,6 +75,7 @@ class FilterStage:
         settings, found, faults, number = plain(self.settings), inputs, 0, 0
         done = run.ledger.state.done
 
+        # a round that ended without faults, or has not ended, is the one to be done
         while report := done.get((self.name, key_of(self.name, settings, found))):
             if not report.get("faults"):
                 break
@@ -109,7 +111,6 @@ class FilterStage:
             shards += [Shard(name, whole) for name in looks if name.startswith(CORPUS)]
 
         left = [shard for shard in shards if (stage_key, shard.name) not in state.named]
-
         if left and (faults := self._round(run)[1]):
             run.progress.say(
                 f"{self.name}: faults left {faults:,} undefined; their measures are taken again, "
@@ -124,6 +125,8 @@ class FilterStage:
         """Units of progress: each look at a trajectory counts for a part of them."""
         looks = list(self._looks())
         this = looks.index(self._look(shard))
+
+        # by a hash of the id, so that each trajectory is one unit however many looks there are
         return sum(crc32(identity.encode()) % len(looks) == this for identity in identities)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:

@@ -61,6 +61,7 @@ async def judge_groups(
     """
     run = means.run
 
+    # the trials of a task must not be torn apart, and a shard of tasks is small enough as a whole
     for chunk in batches(_cases(run, wanted), len(wanted) if by_task else CHUNK):
         for one in filters:
             groups: dict[str, list[Case]] = {}
@@ -87,6 +88,9 @@ async def judge_corpus(
 ) -> None:
     """A filter that judges all trajectories together; a few hundred are in memory at a time."""
     run, not_kept = means.run, Measures()
+
+    # measured first, and read again as the filter goes over the corpus, so that the measures of all
+    # are never in memory; those that a fault spoiled are kept nowhere else
     measures = one.filter.measure is not None
 
     for chunk in batches(_cases(run, wanted), CHUNK) if measures else ():

@@ -12,23 +12,52 @@ from synth.ledger.views import LedgerConnection
 
 LIKE = 0.5
 """Share of common drops from which two filters are told in the funnel to drop the same."""
+
 TRAITS = ("synthesizer", "outcome", "env")
-_ONLY_BY = """SELECT filter, count(*) FROM (
-    SELECT trajectory_id, any_value(filter) AS filter FROM decisions_all
-    WHERE stage_key = ? AND keep = false GROUP BY trajectory_id HAVING count(*) = 1)
-    GROUP BY 1 ORDER BY 1"""
-_BOTH = """SELECT a.filter, b.filter, count(*), count(*) FILTER (NOT a.keep),
-    count(*) FILTER (NOT b.keep), count(*) FILTER (NOT a.keep AND NOT b.keep)
-    FROM decisions_all AS a JOIN decisions_all AS b USING (trajectory_id)
-    WHERE a.stage_key = $key AND b.stage_key = $key AND a.keep IS NOT NULL AND b.keep IS NOT NULL
+"""What the composition is told by."""
+
+_ONLY_BY = """
+SELECT filter, count(*)
+FROM (
+    SELECT trajectory_id, any_value(filter) AS filter
+    FROM decisions_all
+    WHERE stage_key = ? AND keep = false
+    GROUP BY trajectory_id
+    HAVING count(*) = 1
+)
+GROUP BY 1
+ORDER BY 1
+"""
+
+# both orders of each pair; the pair itself is taken in the order of the stage's filters
+_BOTH = """
+SELECT a.filter, b.filter,
+    count(*),
+    count(*) FILTER (NOT a.keep),
+    count(*) FILTER (NOT b.keep),
+    count(*) FILTER (NOT a.keep AND NOT b.keep)
+FROM decisions_all AS a JOIN decisions_all AS b USING (trajectory_id)
+WHERE a.stage_key = $key AND b.stage_key = $key
+    AND a.keep IS NOT NULL AND b.keep IS NOT NULL
     AND a.filter <> b.filter
-    GROUP BY 1, 2"""
-_KEPT = """SELECT trajectory_id, bool_and(coalesce(keep, true)) AS kept FROM decisions_all
-    WHERE stage_key = ? GROUP BY 1"""
-_SIZES = """count(*) AS trajectories, count(DISTINCT task_id) AS tasks,
-    round(coalesce(avg(n_turns), 0), 2) AS mean_turns,
-    round(coalesce(avg(n_tool_calls), 0), 2) AS mean_calls,
-    coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens"""
+GROUP BY 1, 2
+"""
+
+# undefined keeps: a filter that cannot tell is no reason to drop
+_KEPT = """
+SELECT trajectory_id, bool_and(coalesce(keep, true)) AS kept
+FROM decisions_all
+WHERE stage_key = ?
+GROUP BY 1
+"""
+
+_SIZES = """
+count(*) AS trajectories,
+count(DISTINCT task_id) AS tasks,
+round(coalesce(avg(n_turns), 0), 2) AS mean_turns,
+round(coalesce(avg(n_tool_calls), 0), 2) AS mean_calls,
+coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens
+"""
 
 
 class FilterOverlap(msgspec.Struct, frozen=True):

@@ -16,12 +16,28 @@ from synth.schemas.measures import Text
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""
+
+# the names that the funnel and the report page read
 _VERDICTS = {True: "kept", False: "dropped", None: "undefined"}
-_COUNTS = """SELECT filter, keep, reason, count(*) FROM decisions_all WHERE stage_key = ?
-    GROUP BY ALL ORDER BY ALL"""
-_KEPT = """SELECT count(*) FILTER (kept), count(*) FROM (
-    SELECT bool_and(coalesce(keep, true)) AS kept FROM decisions_all WHERE stage_key = ?
-    GROUP BY trajectory_id)"""
+
+_COUNTS = """
+SELECT filter, keep, reason, count(*)
+FROM decisions_all
+WHERE stage_key = ?
+GROUP BY ALL
+ORDER BY ALL
+"""
+
+# undefined keeps: a filter that cannot tell is no reason to drop
+_KEPT = """
+SELECT count(*) FILTER (kept), count(*)
+FROM (
+    SELECT bool_and(coalesce(keep, true)) AS kept
+    FROM decisions_all
+    WHERE stage_key = ?
+    GROUP BY trajectory_id
+)
+"""
 
 
 def filter_report(

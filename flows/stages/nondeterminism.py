@@ -16,6 +16,8 @@ from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.topology.volatile_fields import Asked, Compared, Field, tool_of, volatile_fields
 
 TIMEOUT_S = 300.0
+"""For all of one trial: an environment that hangs teaches nothing."""
+
 ASKING = 500
 """Tasks beside those of the chosen trials that are asked what they ask for."""
 
@@ -35,11 +37,12 @@ async def learned_fields(
     drawn: dict[str, list[str]] = {}
     for task_id, identities in trials.items():
         drawn.setdefault(worlds.get(task_id, ""), []).extend(identities)
-    found: dict[str, list[Field]] = {}
 
+    found: dict[str, list[Field]] = {}
     for world, identities in drawn.items():
         if not _may_be_stepped(run, world, every=every):
             continue
+
         pairs: list[Compared] = []
         tasks: list[Task] = []
         chosen = set(_drawn("volatile", identities, count))
@@ -47,7 +50,9 @@ async def learned_fields(
             if task is not None:
                 tasks.append(task)
                 pairs += await _compared(run, trajectory, task)
-        # what some of its tasks ask for, the others ask for too
+
+        # what some of its tasks ask for, the others ask for too: a field with such a value may
+        # differ, and must not be masked
         asked = _drawn("asked", (task for task, env in worlds.items() if env == world), ASKING)
         tasks += ledger.tasks(asked).values()
         found[world] = volatile_fields(pairs, Asked.by(tasks))
@@ -96,14 +101,19 @@ async def _replay(env: Env, trajectory: Trajectory, task: Task, pairs: list[Comp
         return
 
     for turn in trajectory.turns:
+        # a canned turn is the environment's own: it says it again by itself
         if turn.sampled_by is SampledBy.CANNED:
             continue
+
         response = await env.step(AgentTurn(turn.content, turn.tool_calls, turn.thought))
+
+        # as they were before a fault was planted, or a model has worded them
         given = [o.as_given() for o in turn.observations]
         came = [o.as_given() for o in response.observations]
         alike = [(o.source, o.error) for o in given] == [(o.source, o.error) for o in came]
         if not alike or turn.state_key != response.state_key:
             return
+
         called = {call.call_id: call.name for call in turn.tool_calls}
         pairs += [
             Compared(tool_of(before, called), before.content, valid_text(after.content))

@@ -44,6 +44,8 @@ class ReportStage:
         """The keys and reports of the stages before it, and the trajectories so far."""
         state = run.ledger.state
         names = list(state.stages)
+
+        # stages after it may be of an earlier run of the same flow: what they say is not on the page
         before = names[: names.index(self.name)] if self.name in names else names
         stages = [
             (
@@ -66,7 +68,6 @@ class ReportStage:
     def _stands(self, run: Run) -> bool:
         """Whether the page lies there as the manifest names it."""
         named = run.ledger.state.written.get(PAGE)
-
         return (
             named is not None
             and fault(run.ledger.storage, PAGE, named.files[PAGE], thorough=False) is None
@@ -74,7 +75,9 @@ class ReportStage:
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Writes the page."""
+        # an interrupt is heard here: the page itself is made in one go
         await asyncio.sleep(0)
+
         command = shlex.join(["synth", "report", run.ledger.storage.url])
         page = pieces(run.ledger, command, lambda name: run.progress.step(1))
         write_page(run.ledger, page, StageRef(self.name, stage_key))

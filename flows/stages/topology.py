@@ -32,14 +32,27 @@ from synth.topology.volatile import Volatile
 from synth.topology.volatile_fields import Field as VolatileField
 
 TRIALS_PER_SHARD = 1000
+"""As many as one process holds in memory with all their turns; the graphs of a shard are built one
+after the other.
+"""
+
 VOLATILE = "volatile_field"
 """Score of a world: 1 for a field that its answers are masked by, 0 for one that differed and is
 not masked, with the reason.
 """
-_GROUPS = """SELECT count(*) FILTER (metric = 'pass_rate'),
+
+# two metrics of a task: its pass rate, and the share of nodes that one trial alone has visited
+_GROUPS = """
+SELECT
+    count(*) FILTER (metric = 'pass_rate'),
     count(*) FILTER (metric = 'pass_rate' AND value > 0 AND value < 1),
-    avg(value) FILTER (metric = 'singletons') FROM scores_all WHERE stage_key = ?"""
+    avg(value) FILTER (metric = 'singletons')
+FROM scores_all
+WHERE stage_key = ?
+"""
+
 LEARNED = 4
+"""Trials of each environment that are done again where the flow does not say how many."""
 LEARNING = "volatile fields"
 """The piece of the stage's work that comes before all shards."""
 
@@ -72,6 +85,7 @@ class TopologyStage:
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
         units = sum(len(trials) for shard in left for _, trials in shard.items)
 
+        # one at a time: building a graph keeps a core busy, and holds a shard's trials
         return Plan(left, (), units, "trials", at_once=1)
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
@@ -84,16 +98,17 @@ class TopologyStage:
         wanted = {identity for _, identities in shard.items for identity in identities}
         for trajectory in ledger.trajectories(wanted):
             trials[trajectory.task_id].append(trajectory)
+
         volatile, usual = await self._volatile(run, stage_key), self.config.usual
         merging = None
-
         if level == "semantic":
             merging = partial(merges, embed=_embed(), threshold=self.config.similarity)
+
         nodes: list[Node] = []
         edges: list[Edge] = []
         scores: list[Score] = []
-
         for task, found in trials.items():
+            # on a thread, so that the loop can give signs of life meanwhile
             rows = await to_thread(
                 task_rows,
                 task,
@@ -104,6 +119,7 @@ class TopologyStage:
                 group=self.config.group,
                 merging=merging,
             )
+
             nodes += rows.nodes
             edges += rows.edges
             scores += rows.scores
@@ -136,8 +152,11 @@ class TopologyStage:
         with connect(run.ledger) as connection:
             ((tasks, mixed, singletons),) = connection.execute(_GROUPS, [stage_key]).fetchall()
         potentials = list(read(run.ledger, Potentials, ("potential",), stage_key=stage_key))
+
+        # a donor is another trial of the same task that came by the same state
         known = sum(row.value is not None for row in potentials)
         alone = sum(row.about.donors == 0 for row in potentials)
+
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]
 
         if singletons is not None:
@@ -176,8 +195,10 @@ def masking_of(ledger: Ledger, task_id: str) -> Volatile:
     where no such stage ran.
     """
     for line in ledger.state.stages.values():
-        missing_keys = TopologySettings.model_fields.keys() ^ line.settings.keys()
-        if missing_keys <= {"similarity"}:
+        # a stage is known by its settings, whatever it is called; one level alone has a similarity
+        differing = TopologySettings.model_fields.keys() ^ line.settings.keys()
+        if differing <= {"similarity"}:
+            # the level is of no matter here, and `semantic` would ask for its encoder
             config = TopologySettings.model_validate({**line.settings, "level": "exact"})
             masks = config.masks(_fields(ledger, line.stage_key))
             return masks.get(ledger.task_ids().get(task_id, ""), config.usual)

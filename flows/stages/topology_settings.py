@@ -52,6 +52,7 @@ class TopologySettings(BaseModel):
                 raise ValueError(
                     f"{name}: {pattern!r} is no regular expression: {error}"
                 ) from error
+
             if found is not None:
                 raise ValueError(
                     f"{name}: {pattern!r} matches the empty text, and so stands between any two "
@@ -70,8 +71,8 @@ class TopologySettings(BaseModel):
         found: dict[str, list[VolatileField]] = {}
         for world, one in fields:
             found.setdefault(world, []).append(one)
-        masked = {**DEFAULTS, **self.masked}
 
+        masked = {**DEFAULTS, **self.masked}
         return {
             world: Volatile(masked, self.generated, *as_masks(kept))
             for world, kept in found.items()
