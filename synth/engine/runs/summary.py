@@ -3,26 +3,33 @@ look at, why it stopped, and what to do next.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from synth.engine.context import Run
+from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
 from synth.schemas.outcome import Fault, Outcome
 
-Reports = Mapping[str, Mapping[str, Any]]
-
 SHOWN = 4
 """Kinds of repairs in the line, the most frequent first."""
+
 _REPAIRS = """
-SELECT kind, sum(turns)::BIGINT AS turns FROM repairs GROUP BY kind ORDER BY turns DESC, kind
+SELECT kind, sum(turns)::BIGINT AS turns
+FROM repairs
+GROUP BY kind
+ORDER BY turns DESC, kind
 """
+
 _REPAIRED = "SELECT count(*) FROM turns WHERE len(repairs) > 0"
+
+# a line that a model words for the user leaves one of two notes; every other note is a deviation
 _USER_LINES = """
-SELECT count(*) FILTER (note IN ('worded', 'fell_back')), count(*) FILTER (note = 'fell_back'),
+SELECT
+  count(*) FILTER (note IN ('worded', 'fell_back')),
+  count(*) FILTER (note = 'fell_back'),
   count(*) FILTER (note NOT IN ('worded', 'fell_back'))
 FROM (SELECT unnest(user_simulator) AS note FROM turns)
 """
@@ -116,7 +123,7 @@ def _advice(stopped: str) -> str:
     )
 
 
-def _episodes(reports: Reports) -> list[Mapping[str, Any]]:
+def _episodes(reports: Reports) -> list[Report]:
     """The reports of stages that play episodes."""
     return [report for report in reports.values() if report["kind"] == "episodes"]
 
