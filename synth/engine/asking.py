@@ -123,7 +123,7 @@ class RoleClient:
                 # refusals in a row end the run, though no further question may come
                 self._run.may_start()
                 return Answer(None, tuple(replies), error)
-            self._run.asked(completion.usage, self.name)
+            self._run.spoke(completion.usage, self.name)
             value, problem = _read(completion, read)
             replies.append(self._reply(identity, ordinal, question, completion, problem))
             if not problem:

@@ -28,6 +28,9 @@ from synth.schemas.stage import Stage
 from synth.schemas.trajectory import Usage
 from synth.schemas.user import User
 
+AGENT, USER = "the agent", "the user"
+"""Who is asked in an episode, beside the roles that play none: no role of a flow has such a name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
@@ -79,9 +82,7 @@ class Run:
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     stopped: str | None = None
     refused: str | None = None
-    breaker: Breaker = field(default_factory=Breaker)
     told_faults: set[str] = field(default_factory=set)
-    user_breaker: Breaker = field(default_factory=Breaker)
     role_breakers: dict[str, Breaker] = field(default_factory=lambda: defaultdict(Breaker))
     _threads: Threads | None = None
     _live_worlds: dict[str, LiveWorlds] = field(default_factory=dict)
@@ -117,28 +118,20 @@ class Run:
         """Whether a new episode may begin: no ceiling is reached, and the model's server does not
         only refuse.
         """
-        breakers = (self.breaker, self.user_breaker, *self.role_breakers.values())
-        self.refused = self.refused or next(
-            filter(None, (breaker.tripped() for breaker in breakers)), None
-        )
+        refusals = (breaker.tripped() for breaker in self.role_breakers.values())
+        self.refused = self.refused or next(filter(None, refusals), None)
         self.stopped = self.stopped or self.refused or self.budget.exhausted()
         return self.stopped is None
 
     def turned(self, usage: Usage | None) -> None:
         """Counts a turn that an agent has decided."""
-        self.breaker.answered()
+        self.role_breakers[AGENT].answered()
         if usage is not None:
             self.budget.add(usage)
         self.progress.turned(usage)
 
-    def spoke(self, usage: Usage) -> None:
-        """Counts a reply of the model that plays the user."""
-        self.user_breaker.answered()
-        self.budget.add(usage)
-        self.progress.spoke(usage)
-
-    def asked(self, usage: Usage, role: str) -> None:
-        """Counts a reply of a role that plays no episode."""
+    def spoke(self, usage: Usage, role: str = USER) -> None:
+        """Counts a reply of the model that plays the user, or of a role that plays no episode."""
         self.role_breakers[role].answered()
         self.budget.add(usage)
         self.progress.spoke(usage)
@@ -155,8 +148,9 @@ class Run:
 
         The first of each kind, and of each role, is told at once.
         """
-        played = self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker
-        (played if role is None else self.role_breakers[role]).failed(error)
+        at_user = error.detail.startswith(f"{BOUNDARY}: ")
+        self.role_breakers[role or (USER if at_user else AGENT)].failed(error)
+
         kind = error.fault if role is None else f"{error.fault} {role}"
         if kind not in self.told_faults:
             self.told_faults.add(kind)

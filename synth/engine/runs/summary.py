@@ -5,7 +5,7 @@ look at, why it stopped, and what to do next.
 from collections import Counter
 from collections.abc import Iterator
 
-from synth.engine.context import Run
+from synth.engine.context import AGENT, USER, Run
 from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
 from synth.ledger.ledger import Ledger
@@ -146,7 +146,7 @@ def _unanswered_roles(run: Run) -> Iterator[str]:
     """
     for name, breaker in sorted(run.role_breakers.items()):
         found = breaker.unheard()
-        if found is not None:
+        if found is not None and name not in (AGENT, USER):
             count, said = found
             what = (
                 "its one question"
