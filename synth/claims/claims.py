@@ -12,7 +12,6 @@ work; the fence keeps the truth.
 
 import asyncio
 import contextlib
-import os
 import threading
 import time
 import uuid
@@ -29,7 +28,6 @@ from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, li
 from synth.ledger.ledger import Ledger
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
-from synth.ledger.storage.errors import access_error
 from synth.ledger.storage.names import plain
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, PlannedSlot
@@ -370,16 +368,6 @@ def host_id(journals: Path) -> str:
     """An id of a run's journals on this machine, drawn by the first process that asks. Raises
     `SynthError`.
     """
-    path = journals / "place"
-    drawn = journals / f".place-{uuid.uuid4().hex}"
-
-    try:
-        journals.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            drawn.write_text(uuid.uuid4().hex)
-            with contextlib.suppress(FileExistsError):
-                os.link(drawn, path)
-            drawn.unlink()
-        return path.read_text()
-    except OSError as error:
-        raise access_error(str(path), error) from error
+    storage = Storage(str(journals))
+    storage.create("place", uuid.uuid4().hex.encode(), durable=False)
+    return storage.read("place").decode()

@@ -3,7 +3,6 @@ that this machine has worked on.
 """
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -16,7 +15,6 @@ from synth.claims.workers import State, heartbeats
 from synth.engine.context import Run
 from synth.engine.runs.unfinished import unfinished_line
 from synth.ledger.storage import Storage
-from synth.ledger.storage.errors import access_error
 from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
@@ -30,6 +28,8 @@ class StartedBy:
     api: str
 
 
+RUNS = "runs"
+"""The folder of the state folder that names the runs of this machine."""
 STARTED_BY: ContextVar[StartedBy | None] = ContextVar("STARTED_BY", default=None)
 
 
@@ -80,28 +80,17 @@ def _ending(run: Run, error: BaseException | None) -> tuple[State, str]:
 
 def remember(url: str) -> None:
     """Lets `synth status` on this machine find the run. Raises `SynthError`."""
-    path = state_folder() / "runs" / f"{content_hash(url)[:32]}.json"
-    if path.exists():
-        return
-
-    temporary = path.with_suffix(f".{os.getpid()}")
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(msgspec.json.encode(url))
-        temporary.replace(path)
-    except OSError as error:
-        raise access_error(str(path), error) from error
+    state, name = Storage(str(state_folder())), f"{RUNS}/{content_hash(url)[:32]}.json"
+    if state.size(name) is None:
+        state.replace(name, msgspec.json.encode(url))
 
 
 def remembered() -> list[str]:
     """The runs that this machine has worked on, by name."""
     found = []
-
-    for path in (state_folder() / "runs").glob("*.json"):
+    for path in (state_folder() / RUNS).glob("*.json"):
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             found.append(msgspec.json.decode(path.read_bytes(), type=str))
-
     return sorted(found)
 
 
