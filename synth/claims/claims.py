@@ -53,17 +53,12 @@ class Claim(msgspec.Struct, frozen=True):
     record: WorkerRecord | None
 
 
-@dataclass(slots=True, eq=False)
-class Lease:
-    """A piece of work that this process holds; `lost` once it was seen that this process was
-    declared dead.
-    """
+class Lease(msgspec.Struct, frozen=True):
+    """A piece of work that this process holds, as the worker that it was when it took it."""
 
     work: str
     number: int
     holder: str
-    lost: bool = False
-    on_loss: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)
@@ -119,7 +114,6 @@ class Leases:
         )
         self._telling = threading.Lock()
         self._worker: Worker | None = None
-        self._held: set[Lease] = set()
         self._losing = threading.Lock()
         self._seen: dict[str, tuple[bytes, float]] = {}
         self._over = threading.Event()
@@ -169,10 +163,7 @@ class Leases:
             number += 1
             found = self.claim(work, holder, number)
 
-        if found is None or holder in self.ledger.refresh().fences:
-            return None
-        self._held.add(found)
-        return found
+        return None if holder in self.ledger.refresh().fences else found
 
     def claim(self, work: str, holder: str, number: int = 0) -> Lease | Claim | None:
         """The claim of that number on a piece of work, or the one that another has made; None where
@@ -234,24 +225,33 @@ class Leases:
             await work()
 
         loop, task = asyncio.get_running_loop(), asyncio.ensure_future(held())
-        lease.on_loss = lambda: soon(loop, task.cancel)
-        if lease.lost:
-            task.cancel()
 
+        def watcher() -> None:
+            if self._lost(lease):
+                soon(loop, task.cancel)
+
+        self.watchers.add(watcher)
+        watcher()
         try:
             await task
         except asyncio.CancelledError:
             this = asyncio.current_task()
-            if lease.lost and (this is None or not this.cancelling()):
+            if self._lost(lease) and (this is None or not this.cancelling()):
                 raise FencedError(f"{lease.work}: taken over while it was done here") from None
             raise
+        finally:
+            self.watchers.discard(watcher)
+
+    def _lost(self, lease: Lease) -> bool:
+        """Whether this process was declared dead since it took a lease."""
+        worker = self._worker
+        return worker is None or worker.id != lease.holder
 
     def give_back(self, lease: Lease) -> None:
         """Ends a lease, so that others need not wait until this process is through with all its
         work.
         """
-        self._held.discard(lease)
-        if not lease.lost:
+        if not self._lost(lease):
             released = msgspec.json.encode(WorkerRecord(lease.holder, self._host_id, True))
             # else it ends with this process
             _if_it_can(self._storage.replace, _name(lease), released)
@@ -293,9 +293,6 @@ class Leases:
             self._worker = None
 
         _if_it_can(worker.close, None)
-        for lease in [lease for lease in list(self._held) if lease.holder == worker.id]:
-            lease.lost = True
-            lease.on_loss()
 
         for watcher in list(self.watchers):
             watcher()
