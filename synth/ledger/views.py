@@ -65,11 +65,10 @@ class Views:
         self.database.execute("SET enable_progress_bar = false")
         if not ledger.storage.local:
             self.database.register_filesystem(ledger.storage.fs)
-        # SHOW TABLES lists what is asked about, so what views stand on has a schema of its own
-        self.database.execute("CREATE SCHEMA lineage")
         for name, found in (("adopted", state.adopted()), ("superseded", state.superseded)):
             ids = pa.table({"id": pa.array(sorted(found), pa.string())})
-            self._keep(name, ids.schema, [ids])
+            if found:
+                self._keep(name, ids.schema, [ids])
 
     def make(self, names: Set[str] = NAMES) -> None:
         """Makes these views, and those that they stand on, where they are not there yet. Raises
@@ -127,6 +126,8 @@ class Views:
 
     def _keep(self, name: str, schema: pa.Schema, parts: Iterable[pa.Table]) -> None:
         """Puts rows into a table that views stand on."""
+        # SHOW TABLES lists what is asked about, so what views stand on has a schema of its own
+        self.database.execute("CREATE SCHEMA IF NOT EXISTS lineage")
         self.database.execute(f"CREATE TABLE lineage.{name} AS {_empty(schema)}")
         for part in parts:
             self.database.register("_given", part)
