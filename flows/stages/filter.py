@@ -13,9 +13,10 @@ from synth.engine.runs.measure_cache import BoundFilter
 from synth.engine.runs.runner import key_of, plain
 from synth.flows.stages.filter_judging import Judged, judge_corpus, judge_groups
 from synth.flows.stages.filter_report import filter_report
-from synth.flows.stages.pieces import pieces, trials_by_task
+from synth.flows.stages.task_trials import trials_by_task
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.manifest import Json
+from synth.ledger.with_tasks import batches
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import UnboundError
 from synth.schemas.stage import Plan, Shard
@@ -104,7 +105,7 @@ class FilterStage:
         trials = trials_by_task(run.ledger) if TASK in looks else {}
         shards += [
             Shard(f"{TASK}{content_hash(part)}", part)
-            for part in pieces(trials, lambda task: len(trials[task]), TRIALS_PER_SHARD)
+            for part in batches(trials, TRIALS_PER_SHARD, lambda task: len(trials[task]))
         ]
 
         if whole := state.current_valid():

@@ -12,13 +12,14 @@ import msgspec
 
 from synth.engine.context import Run
 from synth.flows.stages.nondeterminism import learned_fields
-from synth.flows.stages.pieces import pieces, trials_by_task
+from synth.flows.stages.task_trials import trials_by_task
 from synth.flows.stages.topology_settings import TopologySettings
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.storage.journal import state_folder
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.typed import read
 from synth.ledger.views import connect
+from synth.ledger.with_tasks import batches
 from synth.schemas.canonical import content_hash
 from synth.schemas.measures import Potentials
 from synth.schemas.stage import Plan, Shard
@@ -80,7 +81,7 @@ class TopologyStage:
         neighbours lie in the same files.
         """
         by_task = trials_by_task(run.ledger, BASE)
-        cut = pieces(by_task.items(), lambda one: len(one[1]), TRIALS_PER_SHARD)
+        cut = batches(by_task.items(), TRIALS_PER_SHARD, lambda one: len(one[1]))
         shards = [Shard(content_hash([task for task, _ in part]), part) for part in cut]
         left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
         units = sum(len(trials) for shard in left for _, trials in shard.items)

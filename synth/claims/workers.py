@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from synth.ledger.storage import Storage
-from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.errors import accessing
 from synth.ledger.storage.journal import try_lock
 
 FOLDER = "workers"
@@ -232,12 +232,10 @@ class Worker:
         self.id = beat.id
         self._storage = storage
         self._lock_path, unlocked = _lock_path(journals, self.id), journals / f".{self.id}.lock"
-        try:
+        with accessing(self._lock_path):
             self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             unlocked.rename(self._lock_path)  # nobody sees it before it is locked
-        except OSError as error:
-            raise access_error(str(self._lock_path), error) from error
         write(storage, beat)
 
     def renew(self, beat: Heartbeat) -> bool:
@@ -268,11 +266,10 @@ def lives_here(journals: Path, worker: str) -> bool:
     """
     path = _lock_path(journals, worker)
     try:
-        lock = os.open(path, os.O_RDWR)
+        with accessing(path, may_lack=True):
+            lock = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return False
-    except OSError as error:
-        raise access_error(str(path), error) from error
 
     try:
         return not try_lock(lock, fcntl.LOCK_SH)

@@ -1,7 +1,6 @@
 """Trajectories beside their tasks, a few hundred of both in memory at a time."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from synth.ledger.ledger import Ledger
@@ -12,10 +11,22 @@ T = TypeVar("T")
 CHUNK = 200
 
 
-def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in their order, so many at a time."""
-    waiting = iter(items)
-    while batch := list(islice(waiting, size)):
+def batches(
+    items: Iterable[T], enough: int, size: Callable[[T], int] | None = None
+) -> Iterator[list[T]]:
+    """The items in their order, so many at a time; or, with `size`, cut where those of a batch have
+    enough of what it counts.
+    """
+    batch, held = list[T](), 0
+
+    for item in items:
+        batch.append(item)
+        held += 1 if size is None else size(item)
+        if held >= enough:
+            yield batch
+            batch, held = [], 0
+
+    if batch:
         yield batch
 
 

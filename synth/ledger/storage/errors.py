@@ -1,7 +1,9 @@
 """Errors of the file system in one line each: which path, what is wrong, what to do."""
 
+import contextlib
 import errno
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from synth.schemas.errors import SynthError
@@ -32,6 +34,19 @@ def access_error(path: str, error: OSError) -> SynthError:
         case _:
             advice = _ADVICE.get(error.errno or 0, _UNKNOWN)
     return SynthError(f"{path}: {advice.format(why=error.strerror or error)}")
+
+
+@contextlib.contextmanager
+def accessing(path: Path, *, may_lack: bool = False) -> Iterator[None]:
+    """Raises `SynthError` for what the system says of a file or folder of this machine; that there
+    is none passes through where the caller expects it (`may_lack`).
+    """
+    try:
+        yield
+    except OSError as error:
+        if may_lack and isinstance(error, FileNotFoundError):
+            raise
+        raise access_error(str(path), error) from error
 
 
 def first_file(path: Path) -> Path | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.errors import accessing
 from synth.ledger.storage.journal import try_lock
 from synth.schemas.errors import ConfigError
 
@@ -37,11 +37,9 @@ def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
     another flow is running on it.
     """
     path = folder / "flow.lock"
-    try:
+    with accessing(path):
         folder.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise access_error(str(path), error) from error
     try:
         deadline = time.monotonic() + PATIENCE_S
         while (other := _other(file, _Running(flow, name, os.getpid()), path)) is not None:
@@ -60,7 +58,7 @@ def flow_lock(folder: Path, flow: str, name: str, url: str) -> Iterator[None]:
 def _other(file: int, mine: _Running, path: Path) -> _Running | None:
     """None with the lock held; else the flow that holds it, and the lock is not held."""
     found = _Running()
-    try:
+    with accessing(path):
         if try_lock(file, fcntl.LOCK_EX):
             os.ftruncate(file, 0)
             os.pwrite(file, msgspec.json.encode(mine), 0)
@@ -71,6 +69,4 @@ def _other(file: int, mine: _Running, path: Path) -> _Running | None:
         if found.flow == mine.flow:
             return None
         fcntl.flock(file, fcntl.LOCK_UN)
-    except OSError as error:
-        raise access_error(str(path), error) from error
     return found

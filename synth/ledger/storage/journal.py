@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.errors import accessing
+from synth.schemas.errors import SynthError
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault
 
@@ -76,12 +77,13 @@ class Journal:
         self.path = path
         self._file = _locked(path)
         try:
-            size = os.lseek(self._file, 0, os.SEEK_END)
-            if size and os.pread(self._file, 1, size - 1) != b"\n":
-                os.write(self._file, b"\n")
-        except OSError as error:
+            with accessing(path):
+                size = os.lseek(self._file, 0, os.SEEK_END)
+                if size and os.pread(self._file, 1, size - 1) != b"\n":
+                    os.write(self._file, b"\n")
+        except SynthError:
             os.close(self._file)
-            raise access_error(str(path), error) from error
+            raise
 
     @property
     def empty(self) -> bool:
@@ -92,19 +94,16 @@ class Journal:
         """Writes one line. Raises `SynthError` when the disk is full."""
         payload = _encode(event)
         line = b"%08x %s\n" % (zlib.crc32(payload), payload)
-        try:
+        with accessing(self.path):
             while line:
                 line = line[os.write(self._file, line) :]
-        except OSError as error:
-            raise access_error(str(self.path), error) from error
 
     def close(self, *, discard: bool = False) -> None:
         """Gives the shard free; `discard` after its commit."""
         try:
-            if discard:
-                self.path.unlink(missing_ok=True)
-        except OSError as error:
-            raise access_error(str(self.path), error) from error
+            with accessing(self.path):
+                if discard:
+                    self.path.unlink(missing_ok=True)
         finally:
             os.close(self._file)
 
@@ -133,11 +132,9 @@ def _locked(path: Path) -> int:
     while we waited).
     """
     while True:
-        try:
+        with accessing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        except OSError as error:
-            raise access_error(str(path), error) from error
         if not try_lock(file, fcntl.LOCK_EX):
             os.close(file)
             raise BusyError(str(path))
@@ -163,11 +160,10 @@ def recorded(place: Path, slots: set[str] | None = None) -> tuple[Events, list[s
     damage: list[str] = []
     for path in [place] if place.is_file() else sorted(place.glob("*.jsonl")):
         try:
-            *lines, torn = path.read_bytes().split(b"\n")
+            with accessing(path, may_lack=True):
+                *lines, torn = path.read_bytes().split(b"\n")
         except FileNotFoundError:  # committed and removed by another process meanwhile
             continue
-        except OSError as error:
-            raise access_error(str(path), error) from error
         damaged = []
         for number, line in enumerate(lines, start=1):
             event = _event(line)

@@ -14,7 +14,6 @@ import msgspec
 import pyarrow as pa
 
 from synth.ledger.tables import TABLES
-from synth.schemas.labels import given
 
 KINDS: Mapping[str, str] = {
     **dict.fromkeys(("step_test", "critical_step", "step_value", "second_evidence"), "step"),
@@ -62,8 +61,6 @@ def former_rows(scores: pa.Table, table: str) -> pa.Table:
     found: list[Row] = []
 
     for row in scores.to_pylist():
-        if row["detail"] is not None:  # kept to the byte
-            row["detail"] = msgspec.Raw(row["detail"].encode())
         score = SimpleNamespace(**row)
         found += evidence_tables([score], score.stage, score.stage_key).get(table, [])
 
@@ -78,9 +75,10 @@ def evidence_tables(scores: Iterable[Any], stage: str, stage_key: str) -> dict[s
         found.setdefault(table, []).append(row | {"stage": stage, "stage_key": stage_key})
 
     for score in scores:
-        ask, metric = _asking(score.detail), score.metric
+        text, metric = _text(score.detail), score.metric
+        ask = _asking(text)
         same = {name: getattr(score, name) for name in ("subject_id", "turn", "metric", "value")}
-        same["detail"] = text = _text(score.detail)
+        same["detail"] = text
         if metric in KINDS:
             identity = _label_id(stage_key, score, text)
             put("labels", **same, label_id=identity, **_label(metric, ask))
@@ -144,27 +142,21 @@ def _unit(score: Any, ask: Ask) -> Row:
     }
 
 
-def _asking(detail: Any) -> Ask:
-    """Asks a detail for its fields: a struct, a mapping, or the JSON that an earlier version
-    stored.
-    """
-    if isinstance(detail, msgspec.Raw):
-        detail = msgspec.json.decode(detail)
-    is_mapping = isinstance(detail, Mapping)
+def _asking(text: str | None) -> Ask:
+    """Asks a detail for its fields; one that is not set, or null, is not there."""
+    about = {} if text is None else msgspec.json.decode(text)
 
     def ask(*fields: str) -> Any:
-        for field in fields:
-            value = detail.get(field) if is_mapping else getattr(detail, field, None)
-            if (value := given(value)) is not None:
-                return value
-        return None
+        return next((about[field] for field in fields if about.get(field) is not None), None)
 
     return ask
 
 
 def _text(detail: Any) -> str | None:
-    """A detail as people read it."""
-    return None if detail is None else msgspec.json.encode(detail).decode()
+    """A detail as people read it; that of an earlier version is text already."""
+    if detail is None or isinstance(detail, str):
+        return detail
+    return msgspec.json.encode(detail).decode()
 
 
 def _string(value: Any) -> str | None:

@@ -1,29 +1,10 @@
-"""Work in pieces of about one size, and the trials of each task."""
+"""The trials of each task."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable
 
 import polars as pl
 
 from synth.ledger.ledger import Ledger
-
-T = TypeVar("T")
-
-
-def pieces(items: Iterable[T], size: Callable[[T], int], enough: int) -> Iterator[list[T]]:
-    """The items in their order, cut where a piece has enough of what `size` counts."""
-    piece: list[T] = []
-    count = 0
-
-    for item in items:
-        piece.append(item)
-        count += size(item)
-        if count >= enough:
-            yield piece
-            piece, count = [], 0
-
-    if piece:
-        yield piece
 
 
 def trials_by_task(
