@@ -124,6 +124,11 @@ READERS: Mapping[str, Mapping[str, Column]] = {
     },
 }
 """The fields that are not simply what arrow holds of their column."""
+_FIELDS: Mapping[Any, Sequence[tuple[str, Column | None]]] = {
+    kind: [(name, READERS[table].get(name)) for name in kind.__struct_fields__]
+    for kind, table in ((Turn, "turns"), (Trajectory, "trajectories"), (Task, "tasks"))
+}
+"""The fields of what is read from rows, and how each is read."""
 _UNREADABLE = ("tool_calls", "observations", "usage", "sampled_by")
 """The columns of turns in which a value may stand that cannot be read back."""
 
@@ -175,7 +180,7 @@ def shard_tables(stage: str, stage_key: str, records: Records) -> dict[str, pa.T
 
 def turn_of(row: Mapping[str, Any]) -> Turn:
     """A turn from its row."""
-    return _record(Turn, "turns", {**row, "index": row["turn"], "mask": row["masked"]})
+    return _record(Turn, {**row, "index": row["turn"], "mask": row["masked"]})
 
 
 def trajectory_of(row: Mapping[str, Any], turns: Sequence[Turn]) -> Trajectory:
@@ -185,19 +190,19 @@ def trajectory_of(row: Mapping[str, Any], turns: Sequence[Turn]) -> Trajectory:
     totals = _usage(row, "", row["model_calls"])
     given = {"turns": tuple(turns), "totals": totals, "user_totals": user}
 
-    return _record(Trajectory, "trajectories", {**row, **given})
+    return _record(Trajectory, {**row, **given})
 
 
 def task_of(row: Mapping[str, Any]) -> Task:
     """A task from its row."""
-    return _record(Task, "tasks", row)
+    return _record(Task, row)
 
 
-def _record(kind: type[T], table: str, row: Mapping[str, Any]) -> T:
+def _record(kind: type[T], row: Mapping[str, Any]) -> T:
     """What a row holds; columns that a former version did not write are empty."""
-    read = READERS[table]
-    names: Sequence[str] = kind.__struct_fields__  # type: ignore[attr-defined]
-    return kind(**{one: read[one](row[one]) if one in read else row.get(one) for one in names})
+    return kind(
+        **{name: row.get(name) if read is None else read(row[name]) for name, read in _FIELDS[kind]}
+    )
 
 
 def _usage(row: Mapping[str, Any], of: str, calls: int) -> Usage:
