@@ -55,7 +55,7 @@ class FilterStage:
         return found
 
     def _look(self, shard: str) -> str:
-        """Which look the shard of that name belongs to: the longest name that its own begins with."""
+        """The look that a shard belongs to: the longest name that its own begins with."""
         return max((name for name in self._looks() if shard.startswith(name)), key=len)
 
     def inputs(self, run: Run) -> str:

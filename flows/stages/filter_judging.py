@@ -73,7 +73,7 @@ async def judge_groups(
             for key in sorted(groups) if by_task else groups:
                 if run.stopped is not None:
                     return
-                # worlds that never suspend would keep an interrupt waiting
+                # environments that never suspend would keep an interrupt waiting
                 await asyncio.sleep(0)
                 judged.add(one.name, _ids(groups[key]), await _said(one, groups[key]))
         done(_ids(chunk))

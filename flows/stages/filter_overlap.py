@@ -14,7 +14,7 @@ LIKE = 0.5
 """Share of common drops from which two filters are told in the funnel to drop the same."""
 
 TRAITS = ("synthesizer", "outcome", "env")
-"""What the composition is told by."""
+"""Columns by which the composition is counted."""
 
 _ONLY_BY = """
 SELECT filter, count(*)

@@ -1,5 +1,5 @@
-"""Some trials are done again in their worlds, and their answers compared with the recorded ones:
-what differs is volatile, or a fault.
+"""Some trials are done again in their environments, and the answers compared with the recorded
+ones: what differs is volatile, or a fault.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,14 +33,14 @@ async def learned_fields(
     followed up to where its environment goes another way: another state, another error, another
     number of answers.
     """
-    ledger, worlds = run.ledger, run.ledger.task_ids()
+    ledger, environments = run.ledger, run.ledger.task_ids()
     drawn: dict[str, list[str]] = {}
     for task_id, identities in trials.items():
-        drawn.setdefault(worlds.get(task_id, ""), []).extend(identities)
+        drawn.setdefault(environments.get(task_id, ""), []).extend(identities)
 
     found: dict[str, list[Field]] = {}
-    for world, identities in drawn.items():
-        if not _may_be_stepped(run, world, every=every):
+    for environment, identities in drawn.items():
+        if not _may_be_stepped(run, environment, every=every):
             continue
 
         pairs: list[Compared] = []
@@ -53,9 +53,11 @@ async def learned_fields(
 
         # what some of its tasks ask for, the others ask for too: a field with such a value may
         # differ, and must not be masked
-        asked = _drawn("asked", (task for task, env in worlds.items() if env == world), ASKING)
+        asked = _drawn(
+            "asked", (task for task, env in environments.items() if env == environment), ASKING
+        )
         tasks += ledger.tasks(asked).values()
-        found[world] = volatile_fields(pairs, Asked.by(tasks))
+        found[environment] = volatile_fields(pairs, Asked.by(tasks))
 
     return found
 
@@ -65,16 +67,16 @@ def _drawn(what: str, identities: Iterable[str], count: int) -> list[str]:
     return sorted(identities, key=lambda identity: content_hash([what, identity]))[:count]
 
 
-def _may_be_stepped(run: Run, world: str, *, every: bool) -> bool:
+def _may_be_stepped(run: Run, environment: str, *, every: bool) -> bool:
     """Whether an environment is here, and its author says that stepping it again does no harm."""
     try:
-        return run.spec_of(world, {}).deterministic or every
-    except ConfigError:  # a world that is not here
+        return run.spec_of(environment, {}).deterministic or every
+    except ConfigError:  # an environment that is not here
         return False
 
 
 async def _compared(run: Run, trajectory: Trajectory, task: Task) -> list[Compared]:
-    """The answers of one trial beside those that came again; a fault of the world ends it."""
+    """The answers of one trial beside those that came again; a fault of the environment ends it."""
     env = run.world(task.env, task.env_config)
     pairs: list[Compared] = []
 

@@ -45,7 +45,7 @@ class ReportStage:
         state = run.ledger.state
         names = list(state.stages)
 
-        # stages after it may be of an earlier run of the same flow: what they say is not on the page
+        # stages after it may be of an earlier run of the same flow: they are not on the page
         before = names[: names.index(self.name)] if self.name in names else names
         stages = [
             (

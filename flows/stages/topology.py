@@ -38,8 +38,8 @@ after the other.
 """
 
 VOLATILE = "volatile_field"
-"""Score of a world: 1 for a field that its answers are masked by, 0 for one that differed and is
-not masked, with the reason.
+"""Score of an environment: 1 for a field that its answers are masked by, 0 for one that differed
+and is not masked, with the reason.
 """
 
 # two metrics of a task: its pass rate, and the share of nodes that one trial alone has visited
@@ -138,8 +138,8 @@ class TopologyStage:
             by_task = trials_by_task(run.ledger, BASE)
             every = self.config.learn is not None
             rows = [
-                Score(world, VOLATILE, float(one.refused is None), detail=one)
-                for world, fields in (
+                Score(environment, VOLATILE, float(one.refused is None), detail=one)
+                for environment, fields in (
                     await learned_fields(run, by_task, count, every=every)
                 ).items()
                 for one in fields

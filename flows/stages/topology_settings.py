@@ -17,8 +17,8 @@ class TopologySettings(BaseModel):
     """`level`: how turns are merged; `group`: trials per task in the RL that tasks are ranked for.
 
     `similarity` is what texts must reach to be one at level semantic.
-    `learn` trials of each world are done again, to learn what it answers differently each time;
-    left out, four of each deterministic one.
+    `learn` trials of each environment are done again, to learn what it answers differently each
+    time; left out, four of each deterministic one.
     `masked` and `generated` add to what observations differ in without meaning it: name -> regular
     expression (docs/topology.md).
     """
@@ -63,17 +63,17 @@ class TopologySettings(BaseModel):
 
     @property
     def usual(self) -> Volatile:
-        """What is masked in the answers of environments that taught nothing."""
+        """The masks of environments that taught nothing."""
         return Volatile({**DEFAULTS, **self.masked}, self.generated)
 
     def masks(self, fields: Iterable[tuple[str, VolatileField]]) -> dict[str, Volatile]:
         """Environment -> what its answers are masked by, for those that taught something."""
         found: dict[str, list[VolatileField]] = {}
-        for world, one in fields:
-            found.setdefault(world, []).append(one)
+        for environment, one in fields:
+            found.setdefault(environment, []).append(one)
 
         masked = {**DEFAULTS, **self.masked}
         return {
-            world: Volatile(masked, self.generated, *as_masks(kept))
-            for world, kept in found.items()
+            environment: Volatile(masked, self.generated, *as_masks(kept))
+            for environment, kept in found.items()
         }

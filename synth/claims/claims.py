@@ -1,13 +1,15 @@
-"""Leases on pieces of work: who claims one first has it, until that worker is through, dead, or
+"""Leases on pieces of work: the worker that claims one first has it, until it is through, dead, or
 silent for a whole term.
 
-`RUN/claims/<work>.<number>` names the worker and is created if absent; it is never renewed. Signs of
-life are given by worker, not by claim (`synth.claims.workers`), and hold no time: each watcher counts
-the term on its own clock, from when it saw the last change, so clocks that differ or jump mean
-nothing. A worker is declared dead by a line of the manifest (`synth.ledger.log.fencing`), which from then
-on refuses whatever it commits when it wakes, and makes all its claims void. A void claim is followed
-by the one with the next number, which again belongs to whose create succeeds. A lease only saves
-work; the fence keeps the truth.
+`RUN/claims/<work>.<number>` names the worker and is created if absent; it is never renewed. A
+worker has one heartbeat for all its claims (`synth.claims.workers`). It holds no time: each watcher
+counts the term on its own clock, from when it saw the last change, so clocks that differ or jump
+mean nothing.
+
+A line of the manifest (`synth.ledger.log.fencing`) declares a worker dead. From then on whatever it
+commits when it wakes is refused, and all its claims are void. A void claim is followed by the one
+with the next number, which again belongs to the worker that creates it. A lease only saves work;
+the fence keeps the truth.
 """
 
 import asyncio
@@ -257,8 +259,8 @@ class Leases:
             _if_it_can(self._storage.replace, _name(lease), released)
 
     def discard(self, committed: Sequence[Lease]) -> None:
-        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger
-        next, and lets it be.
+        """Removes the claims on slots whose commit stands: a worker that claims one again looks at
+        the ledger next, and lets it be.
         """
         for lease in committed:  # else cleared away at the stage's end
             _if_it_can(self._storage.discard, _name(lease))

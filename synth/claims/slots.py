@@ -35,8 +35,8 @@ def still_open(planned: PlannedSlot, state: LedgerState) -> bool:
 
 
 class PeerClaims:
-    """What one process knows of the workers beside it: their claims, who of them is alive, and what
-    they have committed.
+    """The workers beside this one, as far as it knows: their claims, which of them are alive, and
+    what they have committed.
     """
 
     def __init__(self, leases: Leases, *, term_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Who works on a run: a record per worker, `RUN/workers/<id>.json`, replaced every few seconds.
+"""Workers of a run: each has a record, `RUN/workers/<id>.json`, replaced every few seconds.
 
 It is lease, heartbeat and progress in one: what the worker claims is its own while the record
 changes, and the record says how far it is and how it ended. The ledger says what is done.
@@ -21,8 +21,8 @@ from synth.ledger.storage.journal import try_lock
 
 FOLDER = "workers"
 LOCK = "holder-"
-"""What the locks beside the journals are called: they tell the processes of the same machine at once
-what the silence of a record tells others after a term.
+"""Beginning of the names of the locks beside the journals: they tell the processes of the same
+machine at once what the silence of a record tells others after a term.
 """
 LOCAL_EVERY_S, REMOTE_EVERY_S = 5.0, 15.0
 RENEWALS = 4
@@ -33,8 +33,8 @@ MISSED = 6
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """Since 1970; the bounds refuse what no clock says."""
 Every = Annotated[float, msgspec.Meta(gt=0, le=60)]
-"""Who is silent is watched for two and a half of them: a record of a stranger makes nobody wait for
-longer than that.
+"""A silent worker is watched for two and a half of them: a record of a stranger makes nobody wait
+for longer than that.
 """
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
@@ -190,7 +190,7 @@ def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> l
 
 
 def gone(beat: Heartbeat) -> str:
-    """What is said of a worker that is dead."""
+    """Says of a worker that it is dead."""
     return f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
 
 

@@ -189,7 +189,7 @@ class SourceMeans:
         return found is not None and found.model is not None
 
     def role(self, name: str) -> Role:
-        """Who plays a role. Raises `ConfigError` where the flow has no model for it."""
+        """The role as the flow fills it. Raises `ConfigError` where it has no model for it."""
         if not self.has(name):
             raise ConfigError(
                 f"no model plays {name!r}: add `{name}: {{model: ...}}` to the flow's models"

@@ -1,5 +1,5 @@
-"""What a stage works with: the ledger, the worlds and models that the flow names, ceilings,
-progress.
+"""The run that stages work on: its ledger, the environments and models that the flow names,
+ceilings, progress.
 """
 
 from collections import defaultdict
@@ -29,13 +29,13 @@ from synth.schemas.trajectory import Usage
 from synth.schemas.user import User
 
 AGENT, USER = "the agent", "the user"
-"""Who is asked in an episode, beside the roles that play none: no role of a flow has such a name."""
+"""The breakers of those who are asked in an episode; no role of a flow has such a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the
-    user for it, if any.
+    """A role as a flow fills it: a policy, the model that it asks, if any, and the model that plays
+    the user for it, if any.
 
     `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError`
     where its engine gives none.
@@ -97,8 +97,8 @@ class Run:
         return self._scoring[role]
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
-        """A fresh world; one that blocks steps on threads. Under the flow's ceilings for worlds it
-        is opened once there is room for it.
+        """A fresh environment; one that blocks steps on threads. Under the flow's ceilings for
+        environments it is opened once there is room for it.
         """
         spec = self.spec_of(name, config)
         most = most_live(self.flow, spec)

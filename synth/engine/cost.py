@@ -20,9 +20,14 @@ from synth.schemas.trajectory import Usage
 Row = dict[str, Any]
 DEAREST = 5
 _COUNTS = ("attempts", "model_calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-_SUMS = """greatest(count(*) FILTER (policy IS NOT NULL), count(*) FILTER (policy IS NULL AND trajectory_id IS NOT NULL)) AS attempts,
+_SUMS = """
+  greatest(
+    count(*) FILTER (policy IS NOT NULL),
+    count(*) FILTER (policy IS NULL AND trajectory_id IS NOT NULL)
+  ) AS attempts,
   coalesce(sum(model_calls), 0) AS model_calls,
-  coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(cached_tokens), 0) AS cached_tokens,
+  coalesce(sum(prompt_tokens), 0) AS prompt_tokens,
+  coalesce(sum(cached_tokens), 0) AS cached_tokens,
   coalesce(sum(completion_tokens), 0) AS completion_tokens,
   CASE WHEN coalesce(sum(unpriced_calls), 0) = 0 THEN round(sum(cost_usd), 9) END AS cost_usd,
   round(sum(cost_usd), 9) AS known_cost_usd,

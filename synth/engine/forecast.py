@@ -21,7 +21,7 @@ from synth.engine.numbers import short_count, short_duration
 from synth.engine.tally import RunCounts, Spread, tokens_of
 
 LEAST_SHARE, LEAST_DONE = 0.01, 20
-"""Of the episodes, from which on a forecast is told."""
+"""Episodes that must be done before a forecast is made: a share, and a number."""
 LEAST_FINISHED = 0.5
 """Of the tokens spent, by episodes that are finished: before, those under way are most of what is
 known.

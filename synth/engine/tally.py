@@ -9,7 +9,7 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory, Usage
 
 LEAST_CACHED = 0.01
-"""Share from which on it is told."""
+"""Share of cached prompts below which the line does not mention it."""
 
 
 def tokens_of(usage: Usage) -> int:

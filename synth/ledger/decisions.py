@@ -15,14 +15,28 @@ from synth.set_aside import SetAside
 
 CHUNK = 500
 _MASKS = msgspec.json.Decoder(dict[int, str])
-_ON = f"""SELECT trajectory_id, stage, filter, keep, reason, score, json_extract_string(detail, '$.{MASKS}')
-    FROM decisions WHERE trajectory_id IN (SELECT unnest(?))"""
-_FAULTED = """SELECT count(DISTINCT trajectory_id) FROM decisions_all
-    WHERE stage_key = ? AND filter IN (SELECT unnest(?)) AND keep IS NULL
-    AND detail->>'$.fault' IS NOT NULL"""
-_SEEN = """SELECT count(*), count(*) FILTER (d.trajectory_id IS NULL), count(*) FILTER (d.reason = ?)
-    FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
-    LEFT JOIN (SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?) AS d USING (trajectory_id)"""
+_ON = f"""
+SELECT trajectory_id, stage, filter, keep, reason, score,
+  json_extract_string(detail, '$.{MASKS}')
+FROM decisions
+WHERE trajectory_id IN (SELECT unnest(?))
+"""
+_FAULTED = """
+SELECT count(DISTINCT trajectory_id)
+FROM decisions_all
+WHERE stage_key = ? AND filter IN (SELECT unnest(?))
+  AND keep IS NULL AND detail->>'$.fault' IS NOT NULL
+"""
+_SEEN = """
+SELECT
+  count(*),
+  count(*) FILTER (d.trajectory_id IS NULL),
+  count(*) FILTER (d.reason = ?)
+FROM (SELECT trajectory_id FROM trajectories WHERE fault IS NULL) AS t
+LEFT JOIN (
+  SELECT DISTINCT trajectory_id, reason FROM decisions WHERE filter = ?
+) AS d USING (trajectory_id)
+"""
 Order = Callable[[str, str], tuple[int, int, str]]
 
 

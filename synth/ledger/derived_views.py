@@ -10,7 +10,8 @@ WITH unpriced AS (
   SELECT trajectory_id, sum(json_extract(usage, '$.calls')::BIGINT)::BIGINT AS calls FROM turns_all
   WHERE json_extract(usage, '$.calls')::BIGINT > 0 AND json_extract(usage, '$.cost_usd') IS NULL
     AND trajectory_id IN (
-      SELECT trajectory_id FROM trajectories_all WHERE cost_usd IS NOT NULL AND unpriced_calls IS NULL)
+      SELECT trajectory_id FROM trajectories_all
+      WHERE cost_usd IS NOT NULL AND unpriced_calls IS NULL)
   GROUP BY trajectory_id
 )
 SELECT t.stage, t.role, t.synthesizer, t.policy, t.model, {_ATTEMPT},
@@ -34,12 +35,12 @@ SELECT t.stage, 'user' AS role, t.synthesizer, NULL AS policy, t.user_model AS m
 FROM trajectories_all AS t
 WHERE t.stage <> 'import' AND t.user_calls > 0
 """
-"""What each role has used in each attempt that was ever committed, whatever flow made it and however
-it ended.
+"""Usage of each role in each attempt that was ever committed, whatever flow made it and however it
+ended.
 
 Roles that play no episode (a reflector, a judge) have a row for each reply, without a trajectory.
-`cost_usd` is what the priced calls have cost, NULL where none was priced; `unpriced_calls` are those
-that it does not hold. Rows of former versions do not say, so their turns are asked. What was
+`cost_usd` is what the priced calls have cost, NULL where none was priced; `unpriced_calls` are
+those that it does not hold. Rows of former versions do not say, so their turns are asked. What was
 imported was not paid for here.
 """
 
@@ -75,7 +76,8 @@ FROM judged
 """All trials of one task by one policy, and whether their outcomes may be set against each other.
 
 A trial is a slot: it counts once, by its valid attempt, and as invalid where it has none. Only
-trials of `rollout` from the task's beginning count. `contrast` is false, and `reason` says why, where
+trials of `rollout` from the task's beginning count. `contrast` is false, and `reason` says why,
+where
 - `mixed_weights`: more than one weights id is behind the valid trials, or one trial met several by
   itself. A trial that asked no model has none; servers that do not tell theirs are one;
 - `lost_trials`: more than a quarter of the trials is invalid. What is left is no fair sample,

@@ -39,8 +39,10 @@ _FOUND = (
 may be told not to honour.
 """
 _OF_TASKS = f"""
-SELECT t.task_id, d.reason, d.detail FROM ({_FOUND}) AS d JOIN trajectories AS t USING (trajectory_id)
-WHERE t.task_id IN (SELECT unnest(?)) ORDER BY trajectory_id, d.detail
+SELECT t.task_id, d.reason, d.detail
+FROM ({_FOUND}) AS d JOIN trajectories AS t USING (trajectory_id)
+WHERE t.task_id IN (SELECT unnest(?))
+ORDER BY trajectory_id, d.detail
 """
 
 

@@ -1,5 +1,5 @@
-"""A run as a worker's record tells it: how far it is, and how it ended. `STATE/runs/` names the runs
-that this machine has worked on.
+"""A run as a worker's record tells it: how far it is, and how it ended. `STATE/runs/` names the
+runs that this machine has worked on.
 """
 
 import contextlib

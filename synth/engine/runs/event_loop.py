@@ -1,4 +1,4 @@
-"""The event loop of a run: what holds it up (a world that computes or sleeps on it) is named and
+"""The event loop of a run: an environment that computes or sleeps on it is named and
 keeps no run from ending, and the garbage collector is held back meanwhile.
 """
 
@@ -82,7 +82,9 @@ def _watch(
 
 
 def _foreign_place(frame: FrameType | None) -> str | None:
-    """Where in a world (or a user's policy) the thread is; None where it is in none."""
+    """The place in an environment (or a user's policy) where the thread is; None where it is in
+    none.
+    """
     frames: list[tuple[FrameType, int]] = []
 
     while frame is not None and frame.f_code is not guard_async.__code__:

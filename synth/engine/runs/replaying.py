@@ -91,7 +91,9 @@ async def _in_envs(
     """
     try:
         for trajectory, task in with_tasks(ledger, trajectories, every=True):
-            await asyncio.sleep(0)  # worlds that never suspend would keep an interrupt waiting
+            await asyncio.sleep(
+                0
+            )  # environments that never suspend would keep an interrupt waiting
             env = _fresh_env(open_env, task, trajectory, tally)
             if env is not None and task is not None:
                 again = partial(call, env, task, trajectory)

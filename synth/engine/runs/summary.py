@@ -101,7 +101,7 @@ def summary_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
 
 
 def _shortest(ledger: Ledger, identity: str) -> str:
-    """The shortest beginning of an id that names one trajectory of the run, of 8 letters at least."""
+    """The shortest beginning of an id, of 8 letters at least, that names one trajectory."""
     every = {record.trajectory_id for shard in ledger.state.shards for record in shard.slots}
 
     return next(

@@ -255,7 +255,7 @@ def goes_on(storage: Storage, number: int) -> bool:
 
 
 def damage(storage: Storage, number: int, problem: str) -> DamagedError:
-    """What is wrong with line `number`, after the path of its file."""
+    """The error of line `number`: the path of its file, and the problem."""
     return DamagedError(f"{storage.path(name_of(number))}: {problem}")
 
 

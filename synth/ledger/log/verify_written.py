@@ -69,7 +69,7 @@ class _WrittenFiles:
                     yield f"{self._place(path)}: {self._why(line, path, wrong)}"
 
     def _why(self, line: WrittenLine, path: str, wrong: str) -> str:
-        """What is wrong with a file, and what to do."""
+        """Says how a file differs, and how to mend it."""
         held = self._storage.sha256(path) if wrong.startswith("damaged") else ""
         if self._state.is_unfinished(line):
             wrong = "unfinished: it was named, and its writing was interrupted before it stood"
@@ -152,8 +152,8 @@ class _WrittenFiles:
 
 
 def fault(storage: Storage, name: str, file: WrittenFile, *, thorough: bool = True) -> str | None:
-    """What is wrong with a file, None where it stands as it was written; without `thorough` only a
-    local one is read whole.
+    """Says how a file differs from what was written, None where it does not; without `thorough`
+    only a local one is read whole.
     """
     size = None if storage.is_link(name) else storage.size(name)
     if storage.is_link(name) or (size is not None and not storage.is_plain(name)):

@@ -38,7 +38,7 @@ class JournaledReply(_OfAttempt, frozen=True, tag="reply"):
 
 
 class JournaledStep(_OfAttempt, frozen=True, tag="step"):
-    """What the world answered in one turn (-1 = the opening): digest of its observations and state
+    """The environment's answer in one turn (-1 = the opening): digest of its observations and state
     key.
     """
 

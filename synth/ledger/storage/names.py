@@ -68,7 +68,8 @@ def inside(root: str, name: str, *, local: bool) -> str:
     place = root
     for part in parts if local else ():
         place = f"{place}/{part}"
-        if os.path.islink(place) and not _below(os.path.realpath(place), os.path.realpath(root)):  # noqa: PTH114 - a folder that one may not enter is told by who reads it
+        # not by pathlib: a folder that one may not enter is told by who reads it
+        if os.path.islink(place) and not _leads_into(place, root):  # noqa: PTH114
             raise DamagedError(
                 f"{place}: is a link that leads out of the folder {root}; put what it leads to in "
                 "its place"
@@ -76,5 +77,7 @@ def inside(root: str, name: str, *, local: bool) -> str:
     return f"{root}/{name}"
 
 
-def _below(place: str, root: str) -> bool:
+def _leads_into(place: str, root: str) -> bool:
+    """Whether what lies at a place is below a root, whatever links lead there."""
+    place, root = os.path.realpath(place), os.path.realpath(root)
     return os.path.commonpath([place, root]) == root

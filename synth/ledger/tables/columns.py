@@ -74,8 +74,8 @@ _COLUMNS = {
 
 
 def _schema(columns: str) -> pa.Schema:
-    """The arrow schema of columns as they are written above; every row says which stage wrote it, and
-    under which key.
+    """The arrow schema of columns as they are written above; every row says which stage wrote it,
+    and under which key.
     """
     pairs = (column.partition(":") for column in f"{columns} stage stage_key".split())
     return pa.schema([pa.field(name, _KINDS[kind]) for name, _, kind in pairs])

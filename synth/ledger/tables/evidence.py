@@ -1,7 +1,7 @@
-"""Scores as rows of typed tables: labels with the continuations behind them, units of work, measures
-of trials and of their turns.
+"""Scores as rows of typed tables: labels with the continuations behind them, units of work,
+measures of trials and of their turns.
 
-`scores` is a view of these tables. A run of an earlier version has one table `scores` instead, whose
+`scores` is a view of these tables. A run of an earlier version has one table `scores` instead; its
 rows are put into the same columns as they are read (`former_rows`).
 """
 

@@ -1,4 +1,4 @@
-"""A value that no column can hold (a number past 64 bits, text that is no UTF-8, a count below zero)
+"""A value that no column can hold (a number past 64 bits, text that is no UTF-8, a negative count)
 ends its own trajectory, never the shard.
 
 A shard is built and read back. Where that fails, each column of each record is tried alone.
@@ -38,7 +38,7 @@ _BOUNDARY = {
     **dict.fromkeys(_OF_MODEL.split(), Fault.MODEL),
     "user_totals": Fault.USER_SIMULATOR,
 }
-"""Who gave a field its value; every other one comes from our own machinery."""
+"""The boundary at which a field got its value; every other one comes from our own machinery."""
 _FIELDS = (
     {"turn": "index", "masked": "mask", "user_simulator": "observations"}
     | {f"{of}{name}": f"{of}totals" for of in ("", "user_") for name in Usage.__struct_fields__}

@@ -79,6 +79,7 @@ WRITERS: Mapping[str, Mapping[str, Column]] = {
     },
     "tasks": _as_json("check", "gold", "env_config", "script", "difficulty"),
     "decisions": _as_json("detail"),
+    # a role's reply has the usage of its one call
     "replies": {
         "model_calls": attrgetter("usage.calls"),
         **{name: attrgetter(f"usage.{name}") for name in _USED},
@@ -99,6 +100,7 @@ def _decoded(kind: Any) -> Column:
 
 READERS: Mapping[str, Mapping[str, Column]] = {
     "turns": {
+        # what a policy, an environment or a simulated user wrote, as it was received
         "tool_calls": _decoded(tuple[ToolCall, ...]),
         "observations": _decoded(tuple[Observation, ...]),
         "usage": _optional(_decoded(Usage)),
