@@ -24,8 +24,8 @@ from synth.envs.storefront.env import SPEC
 from synth.flows.environments import open_env
 from synth.flows.roles import role
 from synth.flows.synthesize import synthesize
-from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage.journal import Journal
 from synth.ledger.typed import labels
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits

@@ -21,9 +21,9 @@ import msgspec
 
 from benchmarks.command_line import ROOT
 from benchmarks.fixed_latency_server import MODEL
-from synth.engine.event_loop import gc_paused
+from synth.engine.runs.event_loop import gc_paused
 from synth.envs.echo import SYSTEM_PROMPT, TOOLS, WORLD
-from synth.ledger.journal import Journal
+from synth.ledger.storage.journal import Journal
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy

@@ -1,7 +1,7 @@
 """Episodes of very different lengths on many workers: how long their places stand idle, taken one
 by one or as whole shards.
 
-The code that hands out episodes is the one of a run (`synth.engine.slot_scheduler`, `synth.claims`), with
+The code that hands out episodes is the one of a run (`synth.engine.runs.slot_scheduler`, `synth.claims`), with
 claims and commits in a run directory;
 the episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a
 request costs none of it.
@@ -23,11 +23,11 @@ from msgspec.structs import replace
 from benchmarks.figures import Figure
 from benchmarks.recorded_episodes import recorded_episodes
 from synth.claims import Leases
-from synth.engine import slot_scheduler
 from synth.engine.context import Run
 from synth.engine.progress import PlainProgress
+from synth.engine.runs import slot_scheduler
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.models.admission import ConcurrencyLimit
 from synth.schemas.flow import Flow
 from synth.schemas.identity import trajectory_id
@@ -108,11 +108,11 @@ class Worker:
 
     async def one_by_one(self, plan: Plan) -> None:
         """As a run does."""
-        leases = Leases(self.run.ledger, term_s=86_400)
+        leases = self.run.leases = Leases(self.run.ledger, term_s=86_400)
         leases._over.set()  # no signs of life: nobody dies here
         stage: Any = _Rollout(self)
         try:
-            await slot_scheduler.do_by_slot(self.run, stage, REF, plan, leases, lambda line: None)
+            await slot_scheduler.do_by_slot(self.run, stage, REF, plan)
         finally:
             leases.close()
 

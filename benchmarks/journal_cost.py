@@ -15,7 +15,7 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
-from synth.ledger.journal import Event, Journal, JournaledReply, JournaledStep, recorded
+from synth.ledger.storage.journal import Event, Journal, JournaledReply, JournaledStep, recorded
 from synth.schemas.canonical import content_hash
 from synth.schemas.model import Completion
 

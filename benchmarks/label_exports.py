@@ -16,7 +16,7 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import SYSTEM_PROMPT, TOOLS
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome, Termination

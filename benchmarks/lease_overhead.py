@@ -21,7 +21,7 @@ from synth.claims.claims import Lease
 from synth.claims.slots import PeerClaims
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.ledger.state import LedgerState
+from synth.ledger.log.state import LedgerState
 from synth.schemas.flow import Flow
 
 ROUNDS, TASKS, TRIALS = 5, 100, 4

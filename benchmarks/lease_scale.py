@@ -16,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks import heavy_tails
@@ -26,8 +27,8 @@ from synth.claims import Leases
 from synth.claims.claims import FOLDER
 from synth.claims.workers import FOLDER as WORKERS
 from synth.ledger import Ledger, StageRef
-from synth.ledger.fencing import FENCE, FencedError
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.identity import trajectory_id
 from synth.schemas.stage import Shard
 from synth.schemas.trajectory import Trajectory
@@ -93,10 +94,10 @@ def counted(ledger: Ledger, tally: Tally) -> None:
             tally.requests["list"] += max(1, math.ceil(len(found) / LIST_PAGE))
         return found
 
-    def counting_replace(name: str, blob: bytes) -> None:
+    def counting_replace(name: str, content: bytes | Path) -> None:
         with tally.lock:
             tally.requests["put"] += 1
-        replace(name, blob)
+        replace(name, content)
 
     storage.create, storage.read, storage.size = counting_create, counting_read, counting_size  # type: ignore[method-assign]
     storage.names, storage.replace = counting_names, counting_replace  # type: ignore[method-assign]
@@ -110,8 +111,8 @@ def worker(
     ledger = Ledger(url)
     counted(ledger, tally)
     leases = Leases(ledger, term_s=TERM_S)
-    leases._place = f"machine {number}"
-    leases.tell(place=leases._place)
+    leases._host_id = f"machine {number}"
+    leases.tell(place=leases._host_id)
     mortal = rng.random() < DIES
     at = rng.randrange(len(shards))
     try:

@@ -22,7 +22,8 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from synth.ledger import Ledger, StageRef, rows
+from synth.ledger import Ledger, StageRef
+from synth.ledger.tables import rows
 from synth.schemas.trajectory import Trajectory
 
 SHARD = 200
@@ -85,8 +86,7 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
     written = [recorded_episodes(SHARD, seed) for seed in range(shards)]
     count = _count(written)
     tables = [
-        [rows.turn_table(shard, "s", "k"), rows.trajectory_table(shard, "s", "k")]
-        for shard in written
+        list(rows.shard_tables("s", "k", {"trajectories": shard}).values()) for shard in written
     ]
     records = [[msgspec.to_builtins(trajectory) for trajectory in shard] for shard in written]
     with tempfile.TemporaryDirectory() as name:

@@ -14,9 +14,10 @@ from time import perf_counter
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from synth.ledger import Ledger, packs
-from synth.ledger.cursor import Cursor
-from synth.ledger.manifest import RunLine, ShardLine, SlotRecord, StoredFile
+from synth.ledger import Ledger
+from synth.ledger.log import manifest_checkpoints
+from synth.ledger.log.cursor import Cursor
+from synth.ledger.log.manifest import RunLine, ShardLine, SlotRecord, StoredFile
 from synth.ledger.storage import Storage
 
 LINES = (2_000, 4_000)
@@ -101,7 +102,8 @@ def grown(url: str, where: str) -> Iterator[Figure]:
         yield Figure(f"{where}, {lines:,} lines: requests to open", requests.total())
         yield Figure(f"{where}, {lines:,} lines: time to open", took_s, "s")
     packed = sum(
-        storage.size(f"{packs.FOLDER}/{name}") or 0 for name in storage.names(packs.FOLDER)
+        storage.size(f"{manifest_checkpoints.FOLDER}/{name}") or 0
+        for name in storage.names(manifest_checkpoints.FOLDER)
     )
     plain = sum(storage.size(f"manifest/{number:08d}") or 0 for number in range(cursor.number))
     yield Figure(f"{where}: bytes of packs / of lines", packed / plain, "x")

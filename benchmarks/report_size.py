@@ -19,7 +19,7 @@ from benchmarks.import_rate import write
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 
 SHARD = 500
 PAINTS = 3

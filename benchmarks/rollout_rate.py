@@ -15,7 +15,7 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.storefront import WORLD
-from synth.ledger.journal import Journal
+from synth.ledger.storage.journal import Journal
 from synth.policies.chance import trial_seed
 from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec

@@ -18,7 +18,7 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.audit.latency import percentile
 from synth.envs.textworld import SPEC, WORLD
-from synth.ledger.journal import Journal
+from synth.ledger.storage.journal import Journal
 from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits

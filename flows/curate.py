@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from synth.engine.flow_warnings import dataset_warnings
-from synth.engine.measured import MEASURES
 from synth.engine.progress import Progress
-from synth.engine.unfinished import kind_of_stage, not_finished, unfinished
+from synth.engine.runs.measure_cache import MEASURES
+from synth.engine.runs.unfinished import kind_of_stage, not_finished, unfinished
 from synth.envs.registry import ENVS
 from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow

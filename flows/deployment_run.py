@@ -10,9 +10,9 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from synth.engine.beating import STARTED_BY, StartedBy
 from synth.engine.progress import PlainProgress, Progress
-from synth.engine.summary import failed_run
+from synth.engine.runs.beating import STARTED_BY, StartedBy
+from synth.engine.runs.summary import failed_run
 from synth.flows.deployment_server import ToldServer
 from synth.flows.deployment_settings import run_dir_of
 from synth.flows.flow_file import flow_of

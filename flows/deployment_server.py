@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from synth.engine.beating import under_way
 from synth.engine.context import Run
 from synth.engine.funnel import funnel_markdown
 from synth.engine.numbers import short_duration
 from synth.engine.progress import Progress
+from synth.engine.runs.beating import under_way
 from synth.flows.prefect import healthy
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError

@@ -13,7 +13,7 @@ from typing import Any
 from synth.flows.flow_file import override, read_yaml
 from synth.keys.literals import key_like
 from synth.keys.looks import has_user
-from synth.ledger.storage_url import CREDENTIALS
+from synth.ledger.storage.names import CREDENTIALS
 from synth.schemas.errors import ConfigError
 
 _KNOWN = ("name", "date", "time")

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from synth.claims import Units
-from synth.engine.beating import under_way
 from synth.engine.progress import PlainProgress, Progress
-from synth.engine.runner import plain
+from synth.engine.runs.beating import under_way
+from synth.engine.runs.runner import plain
 from synth.flows.bindings import SaidByUser
 from synth.flows.data_folder import refuse_to_start_in_data
 from synth.flows.parts import folders, look_also_in

@@ -10,8 +10,8 @@ from synth.claims import claims, workers
 from synth.engine.context import Run
 from synth.exporters.in_run import refuse_others
 from synth.flows.stages.export import ExportStage
-from synth.ledger import manifest
 from synth.ledger.ledger import Ledger
+from synth.ledger.log import manifest
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
 from synth.schemas.errors import ConfigError

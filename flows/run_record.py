@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 
 from synth.flows.bindings import SaidByUser
-from synth.ledger import manifest
-from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
-from synth.ledger.storage import Storage, write_error
+from synth.ledger.log import manifest
+from synth.ledger.storage import Storage
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash, digest
 from synth.schemas.errors import SynthError
 
@@ -65,7 +66,7 @@ def keep_record(ledger: Ledger, said: Mapping[str, SaidByUser], runs: tuple[str,
             opened.write(msgspec.json.encode(made))
         temporary.replace(path)
     except OSError as error:
-        raise write_error(str(path), error) from error
+        raise access_error(str(path), error) from error
 
 
 def record_of(ledger: Ledger) -> RunRecord | None:

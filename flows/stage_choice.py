@@ -4,10 +4,11 @@ that makes them, and exports behind what they write about.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.measured import BoundFilter
+from synth.engine.runs.measure_cache import BoundFilter
 from synth.engine.study.method import as_synthesizer
 from synth.envs.world import EnvEntry
 from synth.exporters.registry import TakenIn, require
@@ -18,7 +19,8 @@ from synth.flows.stages.export import ExportSettings, ExportStage
 from synth.flows.stages.filter import FilterStage
 from synth.flows.stages.report import ReportSettings, ReportStage
 from synth.flows.stages.select import SelectSettings, SelectStage
-from synth.flows.stages.topology import TopologySettings, TopologyStage
+from synth.flows.stages.topology import TopologyStage
+from synth.flows.stages.topology_settings import TopologySettings
 from synth.schemas.errors import ConfigError
 from synth.schemas.filter import Filter
 from synth.schemas.flow import Flow, StageChoice
@@ -175,17 +177,22 @@ def _filter_stage(
     role that one needs.
     """
     asked: dict[str, Role] = {}
+    bound = []
     for named in filters:
         needed = tuple(named.filter.roles(named.config))
+        models: dict[str, Any] = {}
         for one in (*needed, *named.filter.optional_roles(named.config)):
             if one in roles and roles[one].model is not None:
                 asked[one] = roles[one]
+                policy = asked[one].policy
+                models[f"model of {one}"] = [policy.model, dict(policy.sampling)]
             elif one in needed:
                 raise ConfigError(
                     f"{where}.{named.name}: needs a model as {one!r}: add `{one}: {{model: ...}}` "
                     "to the flow's models"
                 )
-    return FilterStage(name, filters, asked)
+        bound.append(replace(named, models=models))
+    return FilterStage(name, bound, asked)
 
 
 def _export(settings: Any, where: str) -> ExportSettings:

@@ -4,22 +4,22 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from synth.claims import Units
-from synth.engine.beating import beating
 from synth.engine.budget import Budget
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost, cost_file, spent
 from synth.engine.flow_warnings import dataset_warnings, no_op_stages
 from synth.engine.progress import Progress
-from synth.engine.runner import run_stages
+from synth.engine.runs.beating import beating
+from synth.engine.runs.runner import run_stages
 from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.own_flow import what_runs
 from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
 from synth.flows.run_record import keep_record
+from synth.ledger.atomic_write import write_named
 from synth.ledger.ledger import Ledger
-from synth.ledger.manifest import StageLine
-from synth.ledger.written import write_named
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
 from synth.schemas.stage import Stage

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from synth.claims import Units
 from synth.engine.numbers import short_duration
 from synth.engine.progress import Progress
-from synth.engine.runner import plain
+from synth.engine.runs.runner import plain
 from synth.flows.bindings import SaidByUser
 from synth.flows.own_flow import what_runs
 from synth.flows.run_folder import begun

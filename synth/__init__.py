@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from synth.api.workers import WorkStatus as WorkStatus
     from synth.api.workers import status as status
     from synth.engine.context import Synthesizer as Synthesizer
-    from synth.engine.replaying import RecheckTally as RecheckTally
-    from synth.engine.replaying import ReplayTally as ReplayTally
+    from synth.engine.runs.replaying import RecheckTally as RecheckTally
+    from synth.engine.runs.replaying import ReplayTally as ReplayTally
     from synth.engine.study.arms import Arm as Arm
     from synth.engine.study.arms import Episodes as Episodes
     from synth.engine.study.method import synthesizer as synthesizer
@@ -138,7 +138,7 @@ _WHERE = {
     "synth.api.verification": "VerifyReport verify",
     "synth.api.workers": "WorkStatus status",
     "synth.engine.context": "Synthesizer",
-    "synth.engine.replaying": "RecheckTally ReplayTally",
+    "synth.engine.runs.replaying": "RecheckTally ReplayTally",
     "synth.engine.study.arms": "Arm Episodes",
     "synth.engine.study.method": "synthesizer",
     "synth.engine.study.player": "Proposal",

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from synth.engine.context import Run
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
-from synth.engine.stage_reports import commonest
+from synth.engine.runs.stage_reports import commonest
 from synth.engine.study.player import Player
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import evidence_key
-from synth.ledger.storable import ended_line
+from synth.ledger.log.state import evidence_key
+from synth.ledger.tables.row_validation import ended_line
 from synth.ledger.views import connect
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.canonical import content_hash

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from synth.claims.slots import ClaimedSlots
 from synth.engine.context import Run
 from synth.engine.study.continuations import taken_up
-from synth.ledger.journal import recorded
 from synth.ledger.ledger import StageRef
-from synth.ledger.storable import ended_line
+from synth.ledger.storage.journal import recorded
+from synth.ledger.tables.row_validation import ended_line
 from synth.models.admission import ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import Fill, run_slots

@@ -20,8 +20,8 @@ from synth.engine.study.player import Player, places_for, trial_limits
 from synth.engine.study.rebuilding import world_versions
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.state import evidence_key
-from synth.ledger.storable import ended_line
+from synth.ledger.log.state import evidence_key
+from synth.ledger.tables.row_validation import ended_line
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.rollout.limits import Limits

@@ -20,8 +20,8 @@ from synth.engine.context import Role, Run, Synthesizer
 from synth.engine.numbers import counted_noun
 from synth.envs.world import EnvEntry
 from synth.ledger.ledger import Score, StageRef
-from synth.ledger.role_reply import RoleReply
-from synth.ledger.state import evidence_key
+from synth.ledger.log.state import evidence_key
+from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.typed import committed
 from synth.rollout.live_envs.threads import Threads
 from synth.schemas.canonical import content_hash

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.stage_reports import episodes_report
+from synth.engine.runs.stage_reports import episodes_report
 from synth.engine.study.player import Player, agent_in, places_for
 from synth.ledger.ledger import StageRef
 from synth.rollout.limits import Limits

@@ -22,7 +22,7 @@ from synth.engine.study.player import Proposal
 from synth.engine.study.step_effect import Side
 from synth.engine.study.study import Ask, PlannedUnit, Study, Unit
 from synth.ledger.ledger import Score
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.loss_turns import EVIDENCE

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import evidence_key
+from synth.ledger.log.state import evidence_key
 from synth.ledger.views import connect
 
 

@@ -17,7 +17,7 @@ import msgspec
 from textworld.generator.game import Game
 
 from synth.envs.textworld.config import TextWorldConfig
-from synth.ledger.journal import state_folder
+from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError
 

@@ -4,7 +4,7 @@ decisive (Who&When, arXiv 2505.00212).
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, object_in, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
 from synth.filters.attribution.suspects import Attribution, agent_of, own_turns
 from synth.filters.judge import about_run
 from synth.schemas.canonical import content_hash, valid_text
@@ -76,7 +76,7 @@ def read_all(trajectory: Trajectory, completion: Completion) -> Attribution:
     Raises `UnreadableError` for another form, a step that no agent took, another agent's name, an
     unknown mode.
     """
-    said = object_in(completion, _Whole)
+    said = json_reply(completion, _Whole)
 
     if said.step not in {turn.index for turn in own_turns(trajectory)}:
         raise UnreadableError(f"step {said.step} is none that an agent took")
@@ -93,7 +93,7 @@ def read_step(trajectory: Trajectory, turn: int, completion: Completion) -> Attr
 
     Raises `UnreadableError` for another form, and for a decisive step without a known mode.
     """
-    said = object_in(completion, _Step)
+    said = json_reply(completion, _Step)
     return said.decisive and _attribution(trajectory, turn, said.mode or "", said.reason)
 
 

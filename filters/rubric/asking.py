@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from synth.engine.asking import RoleRequest, UnreadableError, object_in, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
 from synth.filters.judge import about_run
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.schemas.canonical import content_hash
@@ -52,7 +52,7 @@ def read(rubric: Rubric, completion: Completion) -> Mapping[str, Answer]:
     """A reply's answers, by item. Raises `UnreadableError` where one is missing, unknown or off its
     scale.
     """
-    found = object_in(completion, dict[str, Any])
+    found = json_reply(completion, dict[str, Any])
     if not isinstance(found.pop("reason", None), str):
         raise UnreadableError("reason: a text is missing")
 

@@ -9,13 +9,13 @@ from typing import Any
 from pydantic import ConfigDict, Field, field_validator
 
 from synth.engine.context import Run
-from synth.engine.unfinished import unfinished_line
+from synth.engine.runs.unfinished import unfinished_line
 from synth.exporters.dataset_folder import Replace, why_to_write
 from synth.exporters.export import ExportReport, export
 from synth.exporters.in_run import dataset_in, refuse_others
 from synth.exporters.kind import RowSettings
+from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import StageRef
-from synth.ledger.written import dataset_fault
 from synth.schemas.canonical import content_hash
 from synth.schemas.stage import Plan, Shard
 

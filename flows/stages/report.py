@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from synth.engine.context import Run
 from synth.ledger.ledger import StageRef
-from synth.ledger.written import fault
+from synth.ledger.log.verify_written import fault
 from synth.report.build import pieces
 from synth.report.registry import SECTIONS
 from synth.report.written import PAGE, write_page
@@ -44,6 +44,8 @@ class ReportStage:
         """The keys and reports of the stages before it, and the trajectories so far."""
         state = run.ledger.state
         names = list(state.stages)
+
+        # stages after it may be of an earlier run of the same flow: they are not on the page
         before = names[: names.index(self.name)] if self.name in names else names
         stages = [
             (
@@ -53,6 +55,7 @@ class ReportStage:
             )
             for name in before
         ]
+
         return content_hash([state.current_valid(), stages])
 
     def plan(self, run: Run, stage_key: str) -> Plan:
@@ -63,6 +66,7 @@ class ReportStage:
         return Plan((Shard("page", (PAGE,)),), (), len(SECTIONS), "sections")
 
     def _stands(self, run: Run) -> bool:
+        """Whether the page lies there as the manifest names it."""
         named = run.ledger.state.written.get(PAGE)
         return (
             named is not None
@@ -71,7 +75,9 @@ class ReportStage:
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
         """Writes the page."""
+        # an interrupt is heard here: the page itself is made in one go
         await asyncio.sleep(0)
+
         command = shlex.join(["synth", "report", run.ledger.storage.url])
         page = pieces(run.ledger, command, lambda name: run.progress.step(1))
         write_page(run.ledger, page, StageRef(self.name, stage_key))

@@ -16,7 +16,7 @@ from synth.datasets.release import CHATS, Lineage, may_leave
 from synth.engine.context import Run
 from synth.exporters.registry import TakenIn
 from synth.exporters.rl import rl_tasks
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.redactions import without_findings
 from synth.ledger.views import connect
@@ -139,7 +139,7 @@ class SelectStage:
         candidates: list[Candidate] = []
         refused: dict[str, tuple[bool, str]] = {}
         aside = SetAside()
-        for trajectory, verdicts in decided(run.ledger, aside):
+        for trajectory, verdicts in with_decisions(run.ledger, aside):
             await asyncio.sleep(0)
             run.progress.step(1)
             identity = trajectory.trajectory_id

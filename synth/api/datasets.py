@@ -7,8 +7,8 @@ from pathlib import Path
 
 from synth.api.opened import Ledger, stored
 from synth.engine.funnel import funnel_table
+from synth.engine.runs.unfinished import unfinished_line
 from synth.engine.table import Table
-from synth.engine.unfinished import unfinished_line
 from synth.exporters.dataset_folder import DatasetFolder, Replace
 from synth.exporters.export import ExportReport
 from synth.exporters.export import export as exported

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from synth.api.waiting import waited
-from synth.ledger.journal import state_folder
+from synth.ledger.storage.journal import state_folder
 from synth.models.probing.endpoint import Finding
 from synth.models.probing.examined import Examined, examine
 

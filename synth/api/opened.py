@@ -45,9 +45,7 @@ class Ledger:
         Raises `ConfigError` for an unknown table, and `SynthError` where a file has other bytes
         than were committed.
         """
-        from synth.ledger.frames import frame
-
-        return frame(self._stored, table, every=every)
+        return self._stored.frame(table, every=every)
 
     def sql(self, query: str) -> "duckdb.DuckDBPyRelation":
         """What DuckDB answers to one question: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`.
@@ -57,14 +55,14 @@ class Ledger:
         connection reads this run's files and nothing else. Raises `ConfigError` for what is no
         question.
         """
-        from synth.ledger.views import relation
+        from synth.ledger.sql import relation
 
         return relation(self._stored, query)
 
     def rows(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """The same answer as names of columns, and rows, a thousand in memory at a time."""
-        from synth.ledger.question import answered
-        from synth.ledger.views import query as ask
+        from synth.ledger.sql import answered
+        from synth.ledger.sql import query as ask
 
         answer = ask(self._stored, query)
 

@@ -6,7 +6,7 @@ from synth.api.bound import Files, bindings_for
 from synth.api.opened import Ledger, stored
 from synth.api.waiting import waited
 from synth.engine.progress import progress_for
-from synth.engine.replaying import RecheckTally, ReplayTally, recheck_all, replay_all
+from synth.engine.runs.replaying import RecheckTally, ReplayTally, recheck_all, replay_all
 
 
 def replay(

@@ -19,7 +19,7 @@ from synth.engine.flow_warnings import dataset_warnings, no_op_stages
 from synth.engine.funnel import funnel_notes, funnel_table
 from synth.engine.numbers import counted_noun
 from synth.engine.progress import progress_for
-from synth.engine.summary import refuse_failed, summary_lines
+from synth.engine.runs.summary import refuse_failed, summary_lines
 from synth.engine.table import Table
 from synth.flows.curate import curate as curating
 from synth.flows.curate import curated, left_alone

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from synth.engine.numbers import counted_noun
 from synth.exporters.sums import SUMS, folder_problems, is_dataset, read_sums
-from synth.ledger import manifest
+from synth.ledger.log import manifest
+from synth.ledger.log.verify import Verified, problems
+from synth.ledger.log.verify_written import LIVE
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
-from synth.ledger.verify_written import LIVE
 from synth.schemas.errors import DamagedError
 
 Told = Callable[[str], None]

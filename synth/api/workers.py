@@ -10,8 +10,8 @@ import msgspec
 
 from synth.api.waiting import waited
 from synth.claims.workers import Heartbeat, heartbeats, lives
-from synth.engine.beating import remembered
 from synth.engine.numbers import counted_noun, short_duration
+from synth.engine.runs.beating import remembered
 from synth.engine.tally import ended_in_faults
 from synth.flows.prefect import users_server
 from synth.flows.schedules import Scheduled, close_dead, open_urls, schedules

@@ -1,38 +1,36 @@
-"""Leases on pieces of work: who claims one first has it, until its holder is through, dead, or
+"""Leases on pieces of work: the worker that claims one first has it, until it is through, dead, or
 silent for a whole term.
 
-`RUN/claims/<work>.<number>` names the holder and is created if absent; it is never renewed. Signs
-of life are given by holder, not by
-claim (`synth.claims.workers`), and hold no time: each watcher counts the term on its own clock, from
-when it saw the last change, so
-clocks that differ or jump mean nothing. A holder is declared dead by a line of the manifest
-(`synth.ledger.fencing`), which from then
-on refuses whatever it commits when it wakes, and makes all its claims void; a void claim is
-followed by the one with the next number,
-which again is whose create succeeds. A lease only saves work; the fence keeps the truth.
+`RUN/claims/<work>.<number>` names the worker and is created if absent; it is never renewed. A
+worker has one heartbeat for all its claims (`synth.claims.workers`). It holds no time: each watcher
+counts the term on its own clock, from when it saw the last change, so clocks that differ or jump
+mean nothing.
+
+A line of the manifest (`synth.ledger.log.fencing`) declares a worker dead. From then on whatever it
+commits when it wakes is refused, and all its claims are void. A void claim is followed by the one
+with the next number, which again belongs to the worker that creates it. A lease only saves work;
+the fence keeps the truth.
 """
 
 import asyncio
 import contextlib
-import os
 import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
 from pathlib import Path
 
 import msgspec
 
 from synth.boundary import guard
 from synth.claims import workers
-from synth.claims.workers import Heartbeat, Holder, State, dead_here, forget, lives_here
-from synth.ledger.fencing import FENCE, FencedError
-from synth.ledger.inside import plain
+from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, lives_here
 from synth.ledger.ledger import Ledger
-from synth.ledger.storage import Storage, access_error
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.storage import Storage
+from synth.ledger.storage.names import plain
 from synth.schemas.errors import SynthError
 from synth.schemas.stage import Plan, PlannedSlot
 
@@ -41,7 +39,7 @@ FOLDER = "claims"
 
 class WorkerRecord(msgspec.Struct, frozen=True):
     """What a claim says, as the record of the worker does that made it. `place`: whose journals the
-    holder writes.
+    worker writes.
     """
 
     holder: str = msgspec.field(name="id")
@@ -50,24 +48,19 @@ class WorkerRecord(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """Another holder's claim; `record` None where it cannot be read."""
+    """Another worker's claim; `record` None where it cannot be read."""
 
     work: str
     number: int
     record: WorkerRecord | None
 
 
-@dataclass(slots=True, eq=False)
-class Lease:
-    """A piece of work that this process holds; `lost` once it was seen that this process was
-    declared dead.
-    """
+class Lease(msgspec.Struct, frozen=True):
+    """A piece of work that this process holds, as the worker that it was when it took it."""
 
     work: str
     number: int
     holder: str
-    lost: bool = False
-    on_loss: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)
@@ -109,25 +102,22 @@ class Leases:
     ) -> None:
         self.ledger = ledger
         self.units = units or Units()
-        self._told = told
         self.gone_here: set[str] = set()
-        """Holders of this machine that were found dead or through: what they have journaled may be
+        """Workers of this machine that were found dead or through: what they have journaled may be
         taken up.
         """
         self.watchers: set[Callable[[], None]] = set()
         """Called, from any thread, when this process was declared dead."""
-        self._storage = ledger.storage
-        self._term_s = term_s
-        self._clock = clock
-        self._place = place(ledger.journal_folder)
+        self._told, self._term_s, self._clock = told, term_s, clock
+        self._storage, self._journals = ledger.storage, ledger.journal_folder
+        self._host_id = host_id(self._journals)
         self._beat = workers.of_this_process(
-            flow, ledger.storage, flow_run=flow_run, api=api, place=self._place, term_s=term_s
+            flow, ledger.storage, flow_run=flow_run, api=api, place=self._host_id, term_s=term_s
         )
         self._telling = threading.Lock()
-        self._holder: Holder | None = None
-        self._held: set[Lease] = set()
+        self._worker: Worker | None = None
         self._losing = threading.Lock()
-        self._seen: dict[str, tuple[bytes | None, float]] = {}
+        self._seen: dict[str, tuple[bytes, float]] = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -135,18 +125,20 @@ class Leases:
         """The id under which this process takes leases now, alive from here on; another one after
         it was declared dead.
         """
-        holder = self._holder  # the thread that gives the signs of life may lose it at any moment
-        if holder is not None and holder.id in self.ledger.state.fences:
-            self._lose(holder)
-            holder = None
-        if holder is None:
-            holder = self._holder = Holder(
-                self._storage, self.ledger.journal_folder, self.tell(id=uuid.uuid4().hex)
-            )
+        worker = self._worker  # the thread that gives the signs of life may lose it at any moment
+        if worker is not None and worker.id in self.ledger.state.fences:
+            self._lose(worker)
+            worker = None
+
+        if worker is None:
+            beat = self.tell(id=uuid.uuid4().hex)
+            worker = self._worker = Worker(self._storage, self._journals, beat)
+
         if self._thread is None:
-            self._thread = threading.Thread(target=self._give_signs, name="leases", daemon=True)
+            self._thread = threading.Thread(target=self._beat_on, name="leases", daemon=True)
             self._thread.start()
-        return holder.id
+
+        return worker.id
 
     def tell(self, **changes: object) -> Heartbeat:
         """This worker's record as of now, which the next sign of life writes."""
@@ -160,101 +152,67 @@ class Leases:
         it.
 
         Taken over is what its holder has given back or what was held by a process with the journals
-        of this place (it is not at it, or
-        the journal were locked), by one that is through, and by one that was silent for a term.
-        Raises `SynthError` where the storage
-        cannot be used.
+        of this place (it is not at it, or the journal were locked), by one that is through, and by
+        one that was silent for a term. Raises `SynthError` where the storage cannot be used.
         """
         holder = self.holder()
-        found = self.claim(work, holder)
-        if isinstance(found, Claim):
-            found = self.following(found, holder) or found
-        if isinstance(found, Claim):
-            here = found.record is not None and found.record.place == self._place
-            found = self.claim_after(found, holder) if here or self.void(found) else None
-        if found is None or holder in self.ledger.refresh().fences:
-            return None
-        self._held.add(found)
-        return found
+        found, number = self.claim(work, holder), 0
 
-    def claim(self, work: str, holder: str) -> Lease | Claim | None:
-        """The first claim on a piece of work, or the one that another has made; None where it is
-        being cleared away just now.
+        while isinstance(found, Claim):
+            here = found.record is not None and found.record.place == self._host_id
+            if not here and not self.void(found):
+                return None
+            number += 1
+            found = self.claim(work, holder, number)
 
-        Asks the storage only, as `following` and `claim_after` do: they may be called from any
-        thread.
+        return None if holder in self.ledger.refresh().fences else found
+
+    def claim(self, work: str, holder: str, number: int = 0) -> Lease | Claim | None:
+        """The claim of that number on a piece of work, or the one that another has made; None where
+        it is being cleared away just now. Asks the storage only: may be called from any thread.
         """
-        return (
-            Lease(work, 0, holder) if self._made(work, 0, holder) else self._read(work, 0, holder)
-        )
+        name, record = f"{FOLDER}/{work}.{number}", WorkerRecord(holder, self._host_id)
+        made = self._storage.link(name, workers.name_of(holder))
+        if made is None:
+            made = self._storage.create(name, msgspec.json.encode(record), durable=False)
+        if made:
+            return Lease(work, number, holder)
 
-    def following(self, void: Claim, holder: str) -> Lease | Claim | None:
-        """The last claim after a void one; None where there is none."""
-        last = None
-        for number in count(void.number + 1):
-            found = self._read(void.work, number, holder)
-            if found is None:
-                return last
-            last = found
-        return last
-
-    def _read(self, work: str, number: int, holder: str) -> Lease | Claim | None:
         try:
-            record = _decoded(self._storage.read(_name(work, number)))
+            found = _decoded(self._storage.read(name))
         except FileNotFoundError:
             return None
-        if record is not None and record.holder == holder and not record.released:
-            return Lease(work, number, holder)
-        return Claim(work, number, record)
 
-    def claim_after(self, void: Claim, holder: str) -> Lease | None:
-        """A claim that follows a void one; None where another was quicker."""
-        return (
-            Lease(void.work, void.number + 1, holder)
-            if self._made(void.work, void.number + 1, holder)
-            else None
-        )
-
-    def _made(self, work: str, number: int, holder: str) -> bool:
-        made = self._storage.link(_name(work, number), workers.name_of(holder))
-        if made is None:
-            made = self._storage.create(
-                _name(work, number),
-                msgspec.json.encode(WorkerRecord(holder, self._place)),
-                durable=False,
-            )
-        return made
+        return Lease(work, number, holder) if found == record else Claim(work, number, found)
 
     def void(self, claim: Claim) -> bool:
         """Whether a claim counts no more; its holder is declared dead where it is, or was silent
         for a term as far as was seen here.
         """
         if claim.record is None:
-            return self._silent(_name(claim.work, claim.number), b"", self._term_s)
+            return self._silent(f"{claim.work}.{claim.number}", b"", self._term_s)
         if not claim.record.released and not self._gone(claim.record):
             return False
-        if claim.record.place == self._place:
+        if claim.record.place == self._host_id:
             self.gone_here.add(claim.record.holder)
         return True
 
     def _gone(self, record: WorkerRecord) -> bool:
-        holder, here = record.holder, record.place == self._place
+        holder, here = record.holder, record.place == self._host_id
         if holder in self.ledger.state.fences:
             return True
         beat = workers.read(self._storage, holder)
         if beat is None or beat.state not in ("running", "crashed"):  # it is through, it says
             return True
-        # `crashed` is what another says, who has fenced nothing
-        if beat.state == "running" and (
-            lives_here(self.ledger.journal_folder, holder)
-            if here
-            else not self._silent(holder, msgspec.json.encode(beat), beat.term_s)
-        ):
-            return False
+        if beat.state == "running":  # `crashed` is what another says, who has fenced nothing
+            alive = here and lives_here(self._journals, holder)
+            if alive or not (here or self._silent(holder, msgspec.json.encode(beat), beat.term_s)):
+                return False
+
         self.ledger.fence(holder, 1, self.holder())
         guard("lease", lambda: _close_dead(self._storage, holder))
         if here:
-            forget(self.ledger.journal_folder, holder)
+            forget(self._journals, holder)
         return True
 
     async def under(self, lease: Lease, work: Callable[[], Awaitable[None]]) -> None:
@@ -269,106 +227,107 @@ class Leases:
             await work()
 
         loop, task = asyncio.get_running_loop(), asyncio.ensure_future(held())
-        lease.on_loss = lambda: soon(loop, task.cancel)
-        if lease.lost:
-            task.cancel()
+
+        def watcher() -> None:
+            if self._lost(lease):
+                soon(loop, task.cancel)
+
+        self.watchers.add(watcher)
+        watcher()
         try:
             await task
         except asyncio.CancelledError:
             this = asyncio.current_task()
-            if lease.lost and (this is None or not this.cancelling()):
+            if self._lost(lease) and (this is None or not this.cancelling()):
                 raise FencedError(f"{lease.work}: taken over while it was done here") from None
             raise
+        finally:
+            self.watchers.discard(watcher)
+
+    def _lost(self, lease: Lease) -> bool:
+        """Whether this process was declared dead since it took a lease."""
+        worker = self._worker
+        return worker is None or worker.id != lease.holder
 
     def give_back(self, lease: Lease) -> None:
         """Ends a lease, so that others need not wait until this process is through with all its
         work.
         """
-        self._held.discard(lease)
-        if not lease.lost:
-            released = msgspec.json.encode(WorkerRecord(lease.holder, self._place, True))
+        if not self._lost(lease):
+            released = msgspec.json.encode(WorkerRecord(lease.holder, self._host_id, True))
             # else it ends with this process
-            _if_it_can(self._storage.replace, _name(lease.work, lease.number), released)
+            _if_it_can(self._storage.replace, _name(lease), released)
 
     def discard(self, committed: Sequence[Lease]) -> None:
-        """Removes the claims on slots whose commit stands: who claims one again looks at the ledger
-        next, and lets it be.
+        """Removes the claims on slots whose commit stands: a worker that claims one again looks at
+        the ledger next, and lets it be.
         """
         for lease in committed:  # else cleared away at the stage's end
-            _if_it_can(self._storage.discard, _name(lease.work, lease.number))
+            _if_it_can(self._storage.discard, _name(lease))
 
     def close(self, state: State = "stopped", message: str = "") -> None:
         """Gives everything back, and no sign of life any more; the record says how it ended."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
-        holder, self._holder = self._holder, None
-        if holder is not None:
-            last = self.tell(state=state, message=message)
-            _if_it_can(holder.close, last)  # else the term runs out
+        worker, self._worker = self._worker, None
+        if worker is not None:  # where it cannot be written the term runs out
+            _if_it_can(worker.close, self.tell(state=state, message=message))
 
     def _silent(self, what: str, blob: bytes, term_s: float) -> bool:
         """Whether something has not changed for a term on this process's clock, since it was first
         seen as it is.
         """
-        before = self._seen.get(what)
-        if before is None or before[0] != blob:
-            self._seen[what] = (blob, self._clock())
+        now = self._clock()
+        before, since = self._seen.get(what, (None, now))
+        if before != blob:
+            self._seen[what] = (blob, now)
             return False
-        return self._clock() - before[1] > term_s
+        return now - since > term_s
 
-    def _lose(self, holder: Holder) -> None:
+    def _lose(self, worker: Worker) -> None:
         """This process was declared dead: all that it held under that id is lost, and it goes on
         under another.
         """
         with self._losing:
-            if self._holder is not holder:
+            if self._worker is not worker:
                 return
-            self._holder = None
-        _if_it_can(holder.close, None)
-        for lease in [lease for lease in list(self._held) if lease.holder == holder.id]:
-            lease.lost = True
-            lease.on_loss()
+            self._worker = None
+
+        _if_it_can(worker.close, None)
+
         for watcher in list(self.watchers):
             watcher()
 
-    def _give_signs(self) -> None:
+    def _beat_on(self) -> None:
         while not self._over.wait(self._beat.every_s):
             _if_it_can(self.renew)  # else tried again at the next renewal
 
     def renew(self) -> None:
         """One sign of life; or the news that this process was declared dead."""
-        holder = self._holder
-        if holder is not None and not holder.renew(self.tell()):
-            self._lose(holder)
+        worker = self._worker
+        if worker is not None and not worker.renew(self.tell()):
+            self._lose(worker)
 
 
 def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
-    """Removes the claims on the work of a stage that is done, and what dead holders have left; what
+    """Removes the claims on the work of a stage that is done, and what dead workers have left; what
     cannot be removed stays.
     """
-    planned = {
-        item.slot_id
-        for shard in plan.shards
-        for item in shard.items
-        if isinstance(item, PlannedSlot)
-    }
-    storage, slots = ledger.storage, ledger.state.slots
+    items = (item for shard in plan.shards for item in shard.items)
+    planned = {item.slot_id for item in items if isinstance(item, PlannedSlot)}
+    storage, journals = ledger.storage, ledger.journal_folder
+    claims = storage.names(FOLDER)
+    dead = dead_here(journals)
 
-    def over(work: str) -> bool:
-        return (
-            work in planned
-            or work.startswith(f"{stage_key}-")
-            or (work in slots and slots[work].valid is not None)
-        )
-
-    claims = [f"{FOLDER}/{name}" for name in storage.names(FOLDER) if over(name.rpartition(".")[0])]
-    dead = set(dead_here(ledger.journal_folder))
     for name in claims:
-        _if_it_can(storage.discard, name)  # one may not be allowed to delete there
-    for holder in dead:
-        _if_it_can(_close_dead, storage, holder)
-        forget(ledger.journal_folder, holder)
+        work = name.rpartition(".")[0]
+        if work in planned or work.startswith(f"{stage_key}-") or ledger.state.settled(work):
+            _if_it_can(storage.discard, f"{FOLDER}/{name}")  # one may not be allowed to delete
+
+    for worker in dead:
+        _if_it_can(_close_dead, storage, worker)
+        forget(journals, worker)
 
 
 def _if_it_can(request: Callable[..., object], *given: object) -> None:
@@ -385,8 +344,8 @@ def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
         loop.call_soon_threadsafe(call)
 
 
-def _name(work: str, number: int) -> str:
-    return f"{FOLDER}/{work}.{number}"
+def _name(lease: Lease) -> str:
+    return f"{FOLDER}/{lease.work}.{lease.number}"
 
 
 def _decoded(blob: bytes) -> WorkerRecord | None:
@@ -396,30 +355,18 @@ def _decoded(blob: bytes) -> WorkerRecord | None:
     return None
 
 
-def _close_dead(storage: Storage, holder: str) -> None:
+def _close_dead(storage: Storage, worker: str) -> None:
     """Writes down that a worker was declared dead, where its record does not say how it ended."""
-    beat = workers.read(storage, holder)
+    beat = workers.read(storage, worker)
     if beat is not None and beat.state == "running":
         workers.close(storage, beat, "crashed", workers.gone(beat))
 
 
 @lru_cache(maxsize=64)
-def place(journals: Path) -> str:
+def host_id(journals: Path) -> str:
     """An id of a run's journals on this machine, drawn by the first process that asks. Raises
     `SynthError`.
     """
-    path = journals / "place"
-    drawn = journals / f".place-{uuid.uuid4().hex}"
-    try:
-        journals.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            drawn.write_text(uuid.uuid4().hex)
-            try:
-                os.link(drawn, path)
-            except FileExistsError:
-                pass
-            finally:
-                drawn.unlink()
-        return path.read_text()
-    except OSError as error:
-        raise access_error(str(path), error) from error
+    storage = Storage(str(journals))
+    storage.create("place", uuid.uuid4().hex.encode(), durable=False)
+    return storage.read("place").decode()

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from synth.claims.claims import Claim, Lease, Leases, soon
-from synth.ledger.fencing import FENCE, FencedError
 from synth.ledger.ledger import StageRef
-from synth.ledger.state import LedgerState
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.state import LedgerState
 from synth.schemas.stage import PlannedSlot
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import stops_alone
@@ -35,12 +35,12 @@ def still_open(planned: PlannedSlot, state: LedgerState) -> bool:
 
 
 class PeerClaims:
-    """What one process knows of the workers beside it: their claims, who of them is alive, and what
-    they have committed.
+    """The workers beside this one, as far as it knows: their claims, which of them are alive, and
+    what they have committed.
     """
 
     def __init__(self, leases: Leases, *, term_s: float) -> None:
-        self._leases = leases
+        self._leases, self._ledger = leases, leases.ledger
         self._believed_s = term_s / 8
         self._claims: dict[str, Claim] = {}
         self._alive: dict[str, float] = {}
@@ -55,34 +55,34 @@ class PeerClaims:
         return await asyncio.shield(self._next)
 
     async def claim(self, slot_id: str) -> Lease | None:
-        """A claim on a slot; None where one of another holder, that is not void, stands before
+        """A claim on a slot; None where one of another worker, that is not void, stands before
         it.
         """
         holder = self._leases.holder()
         found: Lease | Claim | None = self._claims.get(slot_id)
         if found is None:
-            found = await self.asked(lambda: self._leases.claim(slot_id, holder))
+            found = await self.asked(partial(self._leases.claim, slot_id, holder))
+
         while isinstance(found, Claim):
-            self._claims[slot_id] = void = found
-            if not self._void(void):
+            self._claims[slot_id] = found
+            if not self._void(found):
                 return None
             del self._claims[slot_id]
-            found = await self.asked(partial(self._leases.claim_after, void, holder))
-            if found is None:
-                found = await self.asked(partial(self._leases.following, void, holder))
+            following = partial(self._leases.claim, slot_id, holder, found.number + 1)
+            found = await self.asked(following)
+
         return found
 
     async def asked(self, request: Callable[[], T]) -> T:
         """What a request to the storage gives; the loop goes on meanwhile where that may be
         slow.
         """
-        return request() if self._leases.ledger.storage.local else await asyncio.to_thread(request)
+        return request() if self._ledger.storage.local else await asyncio.to_thread(request)
 
     def _void(self, claim: Claim) -> bool:
         holder = "" if claim.record is None else claim.record.holder
-        if holder not in self._leases.ledger.state.fences and time.monotonic() < self._alive.get(
-            holder, 0
-        ):
+        believed = time.monotonic() < self._alive.get(holder, 0)
+        if believed and holder not in self._ledger.state.fences:
             return False
         if self._leases.void(claim):
             return True
@@ -90,9 +90,9 @@ class PeerClaims:
         return False
 
     async def _soon(self) -> LedgerState:
-        await asyncio.sleep(0 if self._leases.ledger.storage.local else TOGETHER_S)
+        await asyncio.sleep(0 if self._ledger.storage.local else TOGETHER_S)
         self._next = None
-        return self._leases.ledger.refresh()
+        return self._ledger.refresh()
 
 
 class ClaimedSlots:
@@ -106,12 +106,9 @@ class ClaimedSlots:
         rng: random.Random,
         say: Callable[[str], None],
     ) -> None:
-        self.leases = leases
-        self._others = others
+        self.leases, self._others, self._rng, self._say = leases, others, rng, say
         self._slots = {slot.slot_id: slot for slot in slots}
         self._order = list(slots)
-        self._rng = rng
-        self._say = say
         self._held: dict[str, Lease] = {}
         self._playing: dict[str, asyncio.Future[Any]] = {}
         self._reclaiming = asyncio.Lock()
@@ -126,14 +123,15 @@ class ClaimedSlots:
         """
         state = self.leases.ledger.refresh()
         self._order = [slot for slot in self._order if still_open(slot, state)]
-        if (
-            shared and len(self._order) > 1
-        ):  # from behind, where who began it comes last, and not where the next one does
+        if shared and len(self._order) > 1:
+            # from behind, where who began it comes last, and not where the next one does
             at = self._rng.randrange(len(self._order))
             self._order = [*self._order[at::-1], *self._order[:at:-1]]
+
         for slot in self._order[: LOOKS if shared else 1]:
             if await self._take(slot.slot_id):
                 return True
+
         return False
 
     def in_order(self) -> list[PlannedSlot]:
@@ -159,6 +157,7 @@ class ClaimedSlots:
 
         task = asyncio.ensure_future(alone())
         self._playing[slot_id] = task
+
         try:
             return await task
         except asyncio.CancelledError:
@@ -183,10 +182,7 @@ class ClaimedSlots:
                 continue
             finally:
                 FENCE.reset(before)
-            done = [
-                self._held.pop(slot_id)
-                for slot_id in dict.fromkeys(attempt.slot_id for attempt in kept)
-            ]
+            done = [self._held.pop(one) for one in dict.fromkeys(a.slot_id for a in kept)]
             await self._others.asked(partial(self.leases.discard, done))
             return ended
 
@@ -204,10 +200,10 @@ class ClaimedSlots:
             for slot_id, lease in list(self._held.items()):
                 if lease.holder == holder:
                     continue
-                void = Claim(slot_id, lease.number, None)
-                again = await self._others.asked(partial(self.leases.claim_after, void, holder))
+                claim = partial(self.leases.claim, slot_id, holder, lease.number + 1)
+                again = await self._others.asked(claim)
                 state = await self._others.look()
-                if again is not None and still_open(self._slots[slot_id], state):
+                if isinstance(again, Lease) and still_open(self._slots[slot_id], state):
                     self._held[slot_id] = again
                     continue
                 lost += 1
@@ -236,9 +232,8 @@ class ClaimedSlots:
 
     async def _take(self, slot_id: str) -> bool:
         units = self.leases.units
-        if slot_id in self._held or not units.left():
-            return slot_id in self._held
-        if still_open(self._slots[slot_id], self.leases.ledger.state):
+        open_here = still_open(self._slots[slot_id], self.leases.ledger.state)
+        if slot_id not in self._held and units.left() and open_here:
             units.claimed += 1
             found = await self._others.claim(slot_id)
             if found is not None and still_open(self._slots[slot_id], await self._others.look()):

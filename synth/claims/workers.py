@@ -1,4 +1,4 @@
-"""Who works on a run: a record per worker, `RUN/workers/<id>.json`, replaced every few seconds.
+"""Workers of a run: each has a record, `RUN/workers/<id>.json`, replaced every few seconds.
 
 It is lease, heartbeat and progress in one: what the worker claims is its own while the record
 changes, and the record says how far it is and how it ended. The ledger says what is done.
@@ -15,12 +15,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from synth.ledger.storage import Storage, write_error
+from synth.ledger.storage import Storage
+from synth.ledger.storage.errors import accessing
+from synth.ledger.storage.journal import try_lock
 
 FOLDER = "workers"
 LOCK = "holder-"
-"""What the locks beside the journals are called: they tell the processes of the same machine at once
-what the silence of a record tells others after a term.
+"""Beginning of the names of the locks beside the journals: they tell the processes of the same
+machine at once what the silence of a record tells others after a term.
 """
 LOCAL_EVERY_S, REMOTE_EVERY_S = 5.0, 15.0
 RENEWALS = 4
@@ -31,8 +33,8 @@ MISSED = 6
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """Since 1970; the bounds refuse what no clock says."""
 Every = Annotated[float, msgspec.Meta(gt=0, le=60)]
-"""Who is silent is watched for two and a half of them: a record of a stranger makes nobody wait for
-longer than that.
+"""A silent worker is watched for two and a half of them: a record of a stranger makes nobody wait
+for longer than that.
 """
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
@@ -117,45 +119,46 @@ def write(storage: Storage, beat: Heartbeat) -> None:
     storage.replace(name_of(beat.id), msgspec.json.format(msgspec.json.encode(beat), indent=1))
 
 
-def read(storage: Storage, identity: str) -> Heartbeat | None:
-    """A record by id, None where there is none that can be read."""
-    found = _read(storage, identity)
-    return found if isinstance(found, Heartbeat) else None
-
-
-def _read(storage: Storage, identity: str) -> Heartbeat | str | None:
-    """A record, or why what lies there is none; None where no file does: a link or a pipe is no
-    record either.
+def read(
+    storage: Storage, identity: str, say: Callable[[str], None] | None = None
+) -> Heartbeat | None:
+    """A record by id; None where no file is (a link or a pipe is no record), and where what lies
+    there cannot be read, of which `say` is told.
     """
     name = name_of(identity)
     if not storage.is_plain(name):
         return None
+
     try:
         found = msgspec.json.decode(storage.read(name), type=Heartbeat)
+        problem = "" if found.id == identity else "its id is not its name"
     except FileNotFoundError:
         return None
     except (msgspec.MsgspecError, RecursionError) as error:
-        return str(error)
-    return found if found.id == identity else "its id is not its name"
+        problem = str(error)
+
+    if not problem:
+        return found
+    if say is not None:
+        say(
+            f"{storage.url}/{name}: cannot be read as a heartbeat ({problem}); skipped, remove it "
+            "if the run is yours"
+        )
+
+    return None
 
 
 def heartbeats(storage: Storage, say: Callable[[str], None] | None = None) -> list[Heartbeat]:
-    """All records of a run, the one that began first first; of those that cannot be read `say` is
-    told.
+    """All records of a run, the one that began first first; `say` is told of those that cannot be
+    read.
     """
-    found = []
-    for name in sorted(storage.names(FOLDER)):
-        if name.startswith(".") or not name.endswith(".json"):
-            continue
-        beat = _read(storage, name.removesuffix(".json"))
-        if isinstance(beat, Heartbeat):
-            found.append(beat)
-        elif beat is not None and say is not None:
-            say(
-                f"{storage.url}/{FOLDER}/{name}: cannot be read as a heartbeat ({beat}); skipped, "
-                "remove it if the run is yours"
-            )
-    return sorted(found, key=lambda beat: (beat.began, beat.id))
+    names = sorted(storage.names(FOLDER))
+    found = (
+        read(storage, name.removesuffix(".json"), say)
+        for name in names
+        if name.endswith(".json") and not name.startswith(".")
+    )
+    return sorted(filter(None, found), key=lambda beat: (beat.began, beat.id))
 
 
 def lives(beat: Heartbeat, now: float | None = None) -> bool | None:
@@ -174,20 +177,20 @@ def dead(storage: Storage, beats: list[Heartbeat], *, patient: bool = True) -> l
     """Those of `beats` that run by their record, and whose process is gone.
 
     Those of other machines that are silent are watched for two and a half heartbeats: no difference
-    between two clocks looks like death.
-    Without patience they are taken to be alive.
+    between two clocks looks like death. Without patience they are taken to be alive.
     """
-    running = [beat for beat in beats if beat.state == "running"]
-    gone = [beat for beat in running if lives(beat) is False]
-    silent = [beat for beat in running if lives(beat) is None]
+    running = [(beat, lives(beat)) for beat in beats if beat.state == "running"]
+    gone = [beat for beat, alive in running if alive is False]
+    silent = [beat for beat, alive in running if alive is None]
     if silent and patient:
         time.sleep(2.5 * max(beat.every_s for beat in silent))
         gone += [beat for beat in silent if read(storage, beat.id) == beat]
+
     return gone
 
 
 def gone(beat: Heartbeat) -> str:
-    """What is said of a worker that is dead."""
+    """Says of a worker that it is dead."""
     return f"its process {beat.pid} on {beat.host} is gone; what it has committed is kept"
 
 
@@ -220,8 +223,8 @@ def _born(pid: int) -> str | None:
     return None if fields[0] in ("Z", "X") else fields[19]
 
 
-class Holder:
-    """Alive from the moment it is made, so that no claim is seen before its holder. Raises
+class Worker:
+    """Alive from the moment it is made, so that no claim is seen before its worker. Raises
     `SynthError`.
     """
 
@@ -229,16 +232,14 @@ class Holder:
         self.id = beat.id
         self._storage = storage
         self._lock_path, unlocked = _lock_path(journals, self.id), journals / f".{self.id}.lock"
-        try:
+        with accessing(self._lock_path):
             self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             unlocked.rename(self._lock_path)  # nobody sees it before it is locked
-        except OSError as error:
-            raise write_error(str(self._lock_path), error) from error
         write(storage, beat)
 
     def renew(self, beat: Heartbeat) -> bool:
-        """Replaces the record; False where this holder was declared dead, as far as can be seen
+        """Replaces the record; False where this worker was declared dead, as far as can be seen
         here.
         """
         found = read(self._storage, self.id)
@@ -259,38 +260,33 @@ class Holder:
             os.close(self._lock)
 
 
-def lives_here(journals: Path, holder: str) -> bool:
-    """Whether a process of this machine, which has these journals, is that holder; a stopped one
-    is.
+def lives_here(journals: Path, worker: str) -> bool:
+    """Whether a process of this machine, which has these journals, is that worker; a process that
+    is stopped is.
     """
+    path = _lock_path(journals, worker)
     try:
-        lock = os.open(_lock_path(journals, holder), os.O_RDWR)
+        with accessing(path, may_lack=True):
+            lock = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return False
-    except OSError as error:
-        raise write_error(str(_lock_path(journals, holder)), error) from error
+
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(lock, fcntl.LOCK_SH)
     finally:
         os.close(lock)
-    return False
 
 
-def dead_here(journals: Path) -> list[str]:
-    """Holders that processes of this machine were, and have left their locks as they died."""
-    holders = [
-        path.name.removeprefix(LOCK).removesuffix(".lock")
-        for path in journals.glob(f"{LOCK}*.lock")
-    ]
-    return [holder for holder in holders if not lives_here(journals, holder)]
+def dead_here(journals: Path) -> set[str]:
+    """Workers that processes of this machine were, and whose locks stayed as they died."""
+    locks = (path.stem.removeprefix(LOCK) for path in journals.glob(f"{LOCK}*.lock"))
+    return {worker for worker in locks if not lives_here(journals, worker)}
 
 
-def forget(journals: Path, holder: str) -> None:
+def forget(journals: Path, worker: str) -> None:
     """Removes the lock that a dead process of this machine has left."""
-    _lock_path(journals, holder).unlink(missing_ok=True)
+    _lock_path(journals, worker).unlink(missing_ok=True)
 
 
-def _lock_path(journals: Path, holder: str) -> Path:
-    return journals / f"{LOCK}{holder}.lock"
+def _lock_path(journals: Path, worker: str) -> Path:
+    return journals / f"{LOCK}{worker}.lock"

@@ -11,8 +11,8 @@ import msgspec
 
 from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
-from synth.ledger.journal import Event, recorded_in
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.storage.journal import recorded
+from synth.ledger.tables.role_reply import RoleReply
 from synth.models.admission import AdmittedChat
 from synth.models.reply_health import CUT_OFF, mask_of
 from synth.rollout.resumption import JournaledModel, Resumption
@@ -97,9 +97,7 @@ class RoleClient:
         self.role = role
         self._model = role.model
         self._journal = run.journals[shard]
-        self._events: Mapping[tuple[str, int], Sequence[Event]] = recorded_in([self._journal.path])[
-            0
-        ]
+        self._events, _ = recorded(self._journal.path)
 
     async def ask(self, question: RoleRequest, read: Callable[[Completion], T]) -> Answer[T]:
         """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.
@@ -112,8 +110,8 @@ class RoleClient:
         if isinstance(model, AdmittedChat) and not resumption.replies:
             model = model.for_episode(self._run.may_start)
         journaled = JournaledModel(model, resumption)
-        messages, replies = list(question.messages), list[RoleReply]()
-        problem = ""
+        messages, replies, problem = list(question.messages), list[RoleReply](), ""
+
         for ordinal in range(TRIES):
             call = partial(journaled.complete, tuple(messages), question.tools, drawn)
             try:
@@ -125,19 +123,17 @@ class RoleClient:
                 # refusals in a row end the run, though no further question may come
                 self._run.may_start()
                 return Answer(None, tuple(replies), error)
-            self._run.asked(completion.usage, self.name)
+            self._run.spoke(completion.usage, self.name)
             value, problem = _read(completion, read)
             replies.append(self._reply(identity, ordinal, question, completion, problem))
             if not problem:
                 return Answer(value, tuple(replies))
+            again = f"That cannot be used: {problem}. Answer again, in the form asked for and with "
             messages += [
                 {"role": "assistant", "content": completion.content or "(nothing)"},
-                {
-                    "role": "user",
-                    "content": f"That cannot be used: {problem}. Answer again, in the form asked for and "
-                    "with nothing else.",
-                },
+                {"role": "user", "content": f"{again}nothing else."},
             ]
+
         return Answer(None, tuple(replies), unreadable=problem)
 
     def _reply(
@@ -148,7 +144,6 @@ class RoleClient:
         completion: Completion,
         problem: str,
     ) -> RoleReply:
-        usage = completion.usage
         return RoleReply(
             question_id=identity,
             ordinal=ordinal,
@@ -161,36 +156,16 @@ class RoleClient:
             content=completion.content,
             thought=completion.thought,
             unreadable=problem or None,
-            model_calls=usage.calls,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cached_tokens=usage.cached_tokens,
-            cost_usd=usage.cost_usd,
+            usage=completion.usage,
         )
-
-
-def object_in(completion: Completion, kind: type[T]) -> T:
-    """The JSON object in a reply. Raises `UnreadableError` where there is none, or another."""
-    text = completion.content or ""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise UnreadableError("it holds no JSON object")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=kind)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error
 
 
 def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | None, str]:
     """What a reply says, or why it cannot be used."""
     ended = mask_of(completion.finish_reason)
     if ended is not None:
-        return (
-            None,
-            "it was cut off at the token limit"
-            if ended == CUT_OFF
-            else "it was cut off by a content filter",
-        )
+        at = "at the token limit" if ended == CUT_OFF else "by a content filter"
+        return None, f"it was cut off {at}"
     try:
         return read(completion), ""
     except UnreadableError as error:
@@ -214,7 +189,7 @@ class SourceMeans:
         return found is not None and found.model is not None
 
     def role(self, name: str) -> Role:
-        """Who plays a role. Raises `ConfigError` where the flow has no model for it."""
+        """The role as the flow fills it. Raises `ConfigError` where it has no model for it."""
         if not self.has(name):
             raise ConfigError(
                 f"no model plays {name!r}: add `{name}: {{model: ...}}` to the flow's models"

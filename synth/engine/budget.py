@@ -1,4 +1,6 @@
-"""Ceilings: they stop new episodes, running ones finish."""
+"""What stops a run: ceilings, and a model's server that only refuses. No new episode starts then;
+running episodes finish.
+"""
 
 import time
 from collections.abc import Callable
@@ -6,8 +8,10 @@ from typing import Literal
 
 import msgspec
 
+from synth.boundary import FaultError
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
+from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Usage
 
 SILENT_REPLIES = 20
@@ -75,6 +79,7 @@ class Budget:
             left.append(
                 Room(f"max_tokens {self.max_tokens:,}", "tokens", self.max_tokens - self.tokens)
             )
+
         if self.max_cost_usd is not None:
             left.append(
                 Room(
@@ -83,6 +88,7 @@ class Budget:
                     self.max_cost_usd - (self.spent.cost_usd or 0.0),
                 )
             )
+
         if self.max_hours is not None:
             left.append(
                 Room(
@@ -91,6 +97,7 @@ class Budget:
                     self.max_hours * HOUR_S - (self._clock() - self._began),
                 )
             )
+
         return left
 
     def exhausted(self) -> str | None:
@@ -98,34 +105,77 @@ class Budget:
         for room in self.room():
             if room.left <= 0:
                 return f"{room.ceiling} is reached"
-        counted = (
-            "max_tokens"
-            if self.max_tokens is not None
-            else "max_cost_usd"
-            if self.max_cost_usd is not None
-            else None
+        limited = self.max_tokens is not None or self.max_cost_usd is not None
+        if self._counted or self._silent < SILENT_REPLIES or not limited:
+            return None
+        return (
+            f"{'max_cost_usd' if self.max_tokens is None else 'max_tokens'} cannot be held, "
+            "because the server does not say how many tokens its replies took"
         )
-        if counted is not None and self._silent >= SILENT_REPLIES and not self._counted:
-            return (
-                f"{counted} cannot be held, because the server does not say how many tokens "
-                "its replies took"
-            )
-        return None
 
     def overrun(self) -> str | None:
         """How far over its ceilings a run ended, or None."""
-        if self.max_tokens is not None and self.tokens > self.max_tokens:
-            return (
-                f"{self.tokens:,} tokens used, {self.tokens - self.max_tokens:,} over "
-                "max_tokens: episodes under way were finished"
-            )
-        cost = self.spent.cost_usd or 0.0
-        if self.max_cost_usd is not None and cost > self.max_cost_usd:
-            return (
-                f"${cost:,.4g} spent, ${cost - self.max_cost_usd:,.4g} over max_cost_usd: "
-                "episodes under way were finished"
-            )
-        return None
+        over = {room.counts: -room.left for room in self.room() if room.left < 0}
+        if "tokens" in over:
+            how = f"{self.tokens:,} tokens used, {over['tokens']:,} over max_tokens"
+        elif "usd" in over:
+            how = f"${self.spent.cost_usd or 0.0:,.4g} spent, ${over['usd']:,.4g} over max_cost_usd"
+        else:
+            return None
+        return f"{how}: episodes under way were finished"
+
+
+IN_A_ROW = 10
+"""Attempts that end in the same way with no answered turn between them."""
+
+
+class Breaker:
+    """Counts attempts that ended at the model, one after the other.
+
+    Answers that asking again will not change (401, 403, 404, ...) count always; others (a lost
+    connection, a late answer) only until
+    the model has answered for the first time: later they pass, and a rerun tries their slots again.
+    """
+
+    def __init__(self) -> None:
+        self._failed = 0
+        self._answered = False
+        self._last = ""
+        self._unanswered = 0
+        self._detail = ""
+
+    def answered(self) -> None:
+        """The model decided a turn."""
+        self._failed, self._answered = 0, True
+
+    def failed(self, error: FaultError) -> None:
+        """An attempt, or a question to a role, ended in this fault."""
+        if error.context_overflow:  # said of one text; the next may be shorter
+            return
+        self._unanswered += 1
+        self._detail = error.detail
+        if error.fault in (Fault.MODEL, Fault.USER_SIMULATOR, Fault.JUDGE, Fault.TIMEOUT) and (
+            error.final or not self._answered
+        ):
+            self._failed += 1
+            self._last = error.detail.removeprefix("policy: ")
+
+    def tripped(self) -> str | None:
+        """What the server says and what to do, in one line, once it has refused too often; else
+        None.
+        """
+        if self._failed < IN_A_ROW:
+            return None
+        return (
+            f"{self._last}; stopped after {self._failed} attempts in a row that ended so: "
+            "mend it and run again, what was done is kept"
+        )
+
+    def unheard(self) -> tuple[int, str] | None:
+        """How many failed where nothing at all was answered, and what the last one said; else
+        None.
+        """
+        return (self._unanswered, self._detail) if self._unanswered and not self._answered else None
 
 
 def require_prices(flow: Flow) -> None:

@@ -1,5 +1,5 @@
-"""What a stage works with: the ledger, the worlds and models that the flow names, ceilings,
-progress.
+"""The run that stages work on: its ledger, the environments and models that the flow names,
+ceilings, progress.
 """
 
 from collections import defaultdict
@@ -12,11 +12,10 @@ from pydantic import BaseModel
 from synth.boundary import FaultError
 from synth.claims import Leases, Units
 from synth.claims.slots import ClaimedSlots
-from synth.engine.breaker import Breaker
-from synth.engine.budget import Budget
+from synth.engine.budget import Breaker, Budget
 from synth.engine.progress import Progress
-from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage.journal import Journal
 from synth.rollout.episode import Host
 from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.rollout.live_envs.threads import ThreadedEnv, Threads
@@ -30,11 +29,14 @@ from synth.schemas.stage import Stage
 from synth.schemas.trajectory import Usage
 from synth.schemas.user import User
 
+AGENT, USER = "the agent", "the user"
+"""The breakers of those who are asked in an episode; no role of a flow has such a name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who plays a role: a policy, and the model that it asks, if any; and the model that plays the
-    user for it, if any.
+    """A role as a flow fills it: a policy, the model that it asks, if any, and the model that plays
+    the user for it, if any.
 
     `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError`
     where its engine gives none.
@@ -75,15 +77,13 @@ class Run:
     progress: Progress
     budget: Budget = field(default_factory=Budget)
     units: Units = field(default_factory=Units)
-    leases: Leases | None = None
+    leases: Leases = field(init=False)
     journals: dict[str, Journal] = field(default_factory=dict)
     hands: dict[str, ClaimedSlots] = field(default_factory=dict)
     exports: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     stopped: str | None = None
     refused: str | None = None
-    breaker: Breaker = field(default_factory=Breaker)
     told_faults: set[str] = field(default_factory=set)
-    user_breaker: Breaker = field(default_factory=Breaker)
     role_breakers: dict[str, Breaker] = field(default_factory=lambda: defaultdict(Breaker))
     _threads: Threads | None = None
     _live_worlds: dict[str, LiveWorlds] = field(default_factory=dict)
@@ -98,8 +98,8 @@ class Run:
         return self._scoring[role]
 
     def world(self, name: str, config: Mapping[str, Any]) -> Env:
-        """A fresh world; one that blocks steps on threads. Under the flow's ceilings for worlds it
-        is opened once there is room for it.
+        """A fresh environment; one that blocks steps on threads. Under the flow's ceilings for
+        environments it is opened once there is room for it.
         """
         spec = self.spec_of(name, config)
         most = most_live(self.flow, spec)
@@ -119,10 +119,8 @@ class Run:
         """Whether a new episode may begin: no ceiling is reached, and the model's server does not
         only refuse.
         """
-        breakers = (self.breaker, self.user_breaker, *self.role_breakers.values())
-        self.refused = self.refused or next(
-            filter(None, (breaker.tripped() for breaker in breakers)), None
-        )
+        refusals = (breaker.tripped() for breaker in self.role_breakers.values())
+        self.refused = self.refused or next(filter(None, refusals), None)
         self.stopped = self.stopped or self.refused or self.budget.exhausted()
         return self.stopped is None
 
@@ -132,19 +130,13 @@ class Run:
 
     def turned(self, usage: Usage | None) -> None:
         """Counts a turn that an agent has decided."""
-        self.breaker.answered()
+        self.role_breakers[AGENT].answered()
         if usage is not None:
             self.budget.add(usage)
         self.progress.turned(usage)
 
-    def spoke(self, usage: Usage) -> None:
-        """Counts a reply of the model that plays the user."""
-        self.user_breaker.answered()
-        self.budget.add(usage)
-        self.progress.spoke(usage)
-
-    def asked(self, usage: Usage, role: str) -> None:
-        """Counts a reply of a role that plays no episode."""
+    def spoke(self, usage: Usage, role: str = USER) -> None:
+        """Counts a reply of the model that plays the user, or of a role that plays no episode."""
         self.role_breakers[role].answered()
         self.budget.add(usage)
         self.progress.spoke(usage)
@@ -161,8 +153,9 @@ class Run:
 
         The first of each kind, and of each role, is told at once.
         """
-        played = self.user_breaker if error.detail.startswith(f"{BOUNDARY}: ") else self.breaker
-        (played if role is None else self.role_breakers[role]).failed(error)
+        at_user = error.detail.startswith(f"{BOUNDARY}: ")
+        self.role_breakers[role or (USER if at_user else AGENT)].failed(error)
+
         kind = error.fault if role is None else f"{error.fault} {role}"
         if kind not in self.told_faults:
             self.told_faults.add(kind)
@@ -196,4 +189,5 @@ def most_live(flow: Flow, spec: EnvSpec) -> int | None:
                 f"takes {need:.3g} GiB; allow for one at least"
             )
         bounds.append(fit)
+
     return min(bounds, default=None)

@@ -8,21 +8,26 @@ belongs once they are.
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from synth.engine.numbers import counted_noun, short_count
-from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
+from synth.ledger.log.manifest import Json
+from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas.trajectory import Usage
 
 Row = dict[str, Any]
 DEAREST = 5
 _COUNTS = ("attempts", "model_calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-_SUMS = """greatest(count(*) FILTER (policy IS NOT NULL), count(*) FILTER (policy IS NULL AND trajectory_id IS NOT NULL)) AS attempts,
+_SUMS = """
+  greatest(
+    count(*) FILTER (policy IS NOT NULL),
+    count(*) FILTER (policy IS NULL AND trajectory_id IS NOT NULL)
+  ) AS attempts,
   coalesce(sum(model_calls), 0) AS model_calls,
-  coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(cached_tokens), 0) AS cached_tokens,
+  coalesce(sum(prompt_tokens), 0) AS prompt_tokens,
+  coalesce(sum(cached_tokens), 0) AS cached_tokens,
   coalesce(sum(completion_tokens), 0) AS completion_tokens,
   CASE WHEN coalesce(sum(unpriced_calls), 0) = 0 THEN round(sum(cost_usd), 9) END AS cost_usd,
   round(sum(cost_usd), 9) AS known_cost_usd,
@@ -33,70 +38,60 @@ the same attempts.
 _TOKENS = "sum(prompt_tokens + completion_tokens)"
 
 
-def cost(ledger: Ledger) -> Mapping[str, Any]:
+def cost(ledger: Ledger) -> Json:
     """Sums over the view `spending`. `cost_usd` is null where the price of any call is not known;
     `known_cost_usd` holds the others.
     """
     with connect(ledger) as connection:
         (total,) = _rows(connection, f"SELECT {_SUMS} FROM spending")
-        by = "stage, role, synthesizer, policy, model"
+
+        def grouped(by: str) -> list[Row]:
+            return _rows(
+                connection, f"SELECT {by}, {_SUMS} FROM spending GROUP BY ALL ORDER BY {by}"
+            )
+
         return {
             "total": total,
-            "by": _rows(
-                connection, f"SELECT {by}, {_SUMS} FROM spending GROUP BY ALL ORDER BY {by}"
-            ),
-            "by_outcome": _rows(
-                connection,
-                f"SELECT outcome, fault, {_SUMS} FROM spending GROUP BY ALL ORDER BY outcome, "
-                "fault",
-            ),
+            "by": grouped("stage, role, synthesizer, policy, model"),
+            "by_outcome": grouped("outcome, fault"),
             "tasks": _by_task(connection),
             "datasets": [_per_row(name, dataset, total) for name, dataset in _datasets(ledger)],
             "unfinished": _unfinished(ledger),
         }
 
 
-def cost_file(found: Mapping[str, Any]) -> bytes:
+def cost_file(found: Json) -> bytes:
     """As it lies in cost.json."""
     return (json.dumps(found, indent=2) + "\n").encode()
 
 
-def cost_in_words(found: Mapping[str, Any]) -> str:
+def cost_in_words(found: Json) -> str:
     """For instance: 9.2M tokens in 1,203 calls, $4.10; 46.2k tokens, $0.0205 per row of sft. Empty
     where no model was asked.
     """
     total = found["total"]
     if not total["model_calls"]:
         return ""
-    tokens = total["prompt_tokens"] + total["completion_tokens"]
-    parts = [
-        f"{short_count(tokens)} tokens in "
-        f"{counted_noun(total['model_calls'], 'call')}{_money(total)}"
-    ]
-    for dataset in found["datasets"]:
-        if dataset["rows"]:
-            dollars = (
-                ""
-                if dataset["cost_usd_per_row"] is None
-                else f", ${dataset['cost_usd_per_row']:.3g}"
-            )
-            parts.append(
-                f"{short_count(round(tokens / dataset['rows']))} tokens{dollars} per row of "
-                f"{dataset['name']}"
-            )
+    tokens, calls = total["prompt_tokens"] + total["completion_tokens"], total["model_calls"]
+    parts = [f"{short_count(tokens)} tokens in {counted_noun(calls, 'call')}{_money(total)}"]
+
+    for one in found["datasets"]:
+        if rows := one["rows"]:
+            usd = one["cost_usd_per_row"]
+            dollars = "" if usd is None else f", ${usd:.3g}"
+            each = f"{short_count(round(tokens / rows))} tokens{dollars}"
+            parts.append(f"{each} per row of {one['name']}")
+
     return "; ".join(parts)
 
 
-def _money(total: Mapping[str, Any]) -> str:
+def _money(total: Json) -> str:
     """The price as far as it is known, and for how many calls it is not."""
     known, unpriced = total["known_cost_usd"], total["unpriced_calls"]
     if known is None:
         return ""
-    return f", ${known:,.4g}" + (
-        f" without the {counted_noun(unpriced, 'call')} whose price is not known"
-        if unpriced
-        else ""
-    )
+    without = f" without the {counted_noun(unpriced, 'call')} whose price is not known"
+    return f", ${known:,.4g}{without if unpriced else ''}"
 
 
 def spent(ledger: Ledger) -> Usage:
@@ -128,18 +123,19 @@ def _by_task(connection: LedgerConnection) -> Row:
     return {**found, "dearest": _rows(connection, dearest)}
 
 
-def _datasets(ledger: Ledger) -> list[tuple[str, Mapping[str, Any]]]:
+def _datasets(ledger: Ledger) -> list[tuple[str, Json]]:
     """The datasets of the current flow, as its export stages have reported them."""
-    keys = [(line.stage, line.stage_key) for line in ledger.state.stages.values()]
-    reports = [
-        report
-        for key in keys
-        if (report := ledger.state.done.get(key)) is not None and report["kind"] == "export"
+    state = ledger.state
+    reports = (state.done.get((line.stage, line.stage_key)) for line in state.stages.values())
+    return [
+        one
+        for report in reports
+        if report is not None and report["kind"] == "export"
+        for one in report["datasets"].items()
     ]
-    return [(name, dataset) for report in reports for name, dataset in report["datasets"].items()]
 
 
-def _per_row(name: str, dataset: Mapping[str, Any], total: Row) -> Row:
+def _per_row(name: str, dataset: Json, total: Row) -> Row:
     """Everything spent over the rows kept: null without rows, and where the total is not known."""
     rows = dataset["rows"]
     found: Row = {"name": name, "kind": dataset["kind"], "path": dataset["path"], "rows": rows}
@@ -153,28 +149,16 @@ def _unfinished(ledger: Ledger) -> Row:
     interrupted.
     """
     events, _ = recorded(ledger.journal_folder)
-    committed = (
-        {
-            (record.slot_id, record.attempt)
-            for shard in ledger.state.shards
-            for record in shard.slots
-        }
-        if events
-        else set()
-    )
-    usage, unpriced = Usage(), 0
-    open_attempts = {key: found for key, found in events.items() if key not in committed}
-    for event in (
-        event
-        for found in open_attempts.values()
-        for event in found
-        if isinstance(event, JournaledReply)
-    ):
-        usage = usage + event.completion.usage
-        unpriced += event.completion.usage.unpriced
+    shards = ledger.state.shards if events else ()
+    committed = {(one.slot_id, one.attempt) for shard in shards for one in shard.slots}
+    left = [found for attempt, found in events.items() if attempt not in committed]
+    replies = (event for found in left for event in found if isinstance(event, JournaledReply))
+    used = [reply.completion.usage for reply in replies]
+    usage, unpriced = sum(used, Usage()), sum(one.unpriced for one in used)
     known = None if usage.cost_usd is None else round(usage.cost_usd, 9)
+
     return {
-        "attempts": len(open_attempts),
+        "attempts": len(left),
         "model_calls": usage.calls,
         "prompt_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens,

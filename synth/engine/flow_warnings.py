@@ -1,4 +1,4 @@
-"""What is said of a flow before anything is made: settings that change what a dataset may be used
+"""Warnings of a flow before anything is made: settings that change what a dataset may be used
 for, and stages that stand where they have nothing to do.
 """
 

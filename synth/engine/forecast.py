@@ -21,7 +21,7 @@ from synth.engine.numbers import short_count, short_duration
 from synth.engine.tally import RunCounts, Spread, tokens_of
 
 LEAST_SHARE, LEAST_DONE = 0.01, 20
-"""Of the episodes, from which on a forecast is told."""
+"""Episodes that must be done before a forecast is made: a share, and a number."""
 LEAST_FINISHED = 0.5
 """Of the tokens spent, by episodes that are finished: before, those under way are most of what is
 known.
@@ -73,6 +73,7 @@ class Forecast(msgspec.Struct, frozen=True):
                 f"at this rate {self.meeting.ceiling} may be reached, after about "
                 f"{_roughly(self.meeting.episodes[0])} {of} at the earliest"
             )
+
         return (
             f"at this rate {self.meeting.ceiling} is reached after about "
             f"{_range(self.meeting.episodes, _roughly)} {of}"
@@ -96,30 +97,24 @@ def forecast(tally: RunCounts, total: int, took_s: float, room: Sequence[Room]) 
         or not spent
     ):
         return None
+
     if tally.tokens.mean * done < LEAST_FINISHED * spent:
         return None
-    known = tally.usage.cost_usd if not tally.unpriced else None
+    paid = tally.usage.cost_usd if not tally.unpriced else None
     tokens = _whole(tally.tokens, spent, total)
-    usd = None if known is None else _whole(tally.usd, known, total)
+    usd = None if paid is None else _whole(tally.usd, paid, total)
     fresh = spent - tally.replayed_tokens
     if fresh <= 0 or (tally.replayed_tokens and fresh < LEAST_SHARE * tokens[0]):
         return None
     low_s, high_s = (took_s * (amount - spent) / fresh for amount in tokens)
     took = (took_s + low_s, took_s + high_s)
-    spent_so_far: dict[Quantity, float] = {
-        "tokens": spent,
-        "usd": tally.usage.cost_usd or 0.0,
-        "seconds": took_s,
+    known: dict[Quantity, tuple[Range | None, float]] = {
+        "tokens": (tokens, spent),
+        "usd": (usd, tally.usage.cost_usd or 0.0),
+        "seconds": (took, took_s),
     }
-    expected: dict[Quantity, Range | None] = {"tokens": tokens, "usd": usd, "seconds": took}
-    meetings = [
-        _meeting(one, expected[one.counts], spent_so_far[one.counts], total) for one in room
-    ]
-    first = min(
-        (meeting for meeting in meetings if meeting is not None),
-        key=lambda meeting: meeting.episodes,
-        default=None,
-    )
+    meetings = [_meeting(one, *known[one.counts], total) for one in room]
+    first = min(filter(None, meetings), key=lambda meeting: meeting.episodes, default=None)
     if first is None and took[1] - took_s < LEAST_LEFT_S:
         return None
     return Forecast(done, total, tokens, usd, took, first)

@@ -1,14 +1,15 @@
 """The funnel: what went in at each stage, what came out, and why the rest did not."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
 from synth.engine.table import Table
+from synth.ledger.log.manifest import Json
 from synth.schemas.printable import in_markdown
 
-Reports = Mapping[str, Mapping[str, Any]]
+Report = Json
+Reports = Mapping[str, Report]
 
 
 class FunnelRow(msgspec.Struct, frozen=True):
@@ -30,107 +31,86 @@ def funnel(reports: Reports) -> Iterator[FunnelRow]:
         yield from _ROWS[report["kind"]](name, report)
 
 
-def _tasks(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _tasks(name: str, report: Report) -> Iterator[FunnelRow]:
     yield FunnelRow(name, "tasks", report["count"], report["count"], "")
 
 
-def _episodes(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _episodes(name: str, report: Report) -> Iterator[FunnelRow]:
     outcomes = dict(report["outcomes"])
     total = sum(outcomes.values())
     invalid = outcomes.pop("invalid", 0)
-    reasons = [counted(outcomes)] if outcomes else []
-    reasons += [f"faults: {counted(report['faults'])}"] if invalid else []
-    yield FunnelRow(name, "attempts", total, total - invalid, "; ".join(reasons))
+    reasons = _reasons(("", outcomes), ("faults: ", report["faults"] if invalid else {}))
+    yield FunnelRow(name, "attempts", total, total - invalid, reasons)
 
 
-def _filter(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _filter(name: str, report: Report) -> Iterator[FunnelRow]:
     """A line per filter with what it alone would drop, and one for all of them; notes stand at the
     last.
     """
-    notes = tuple(map(str, report.get("also", ())))
+    notes = _notes(report)
     several = len(report["filters"]) > 1
-    for counts in report["filters"]:
-        kept, dropped, undefined = (
-            sum(counts[key].values()) for key in ("kept", "dropped", "undefined")
-        )
-        reasons = [f"dropped: {counted(counts['dropped'])}"] if dropped else []
-        reasons += [f"undefined: {counted(counts['undefined'])}"] if undefined else []
-        came_in, told = kept + dropped + undefined, () if several else notes
+
+    for one in report["filters"]:
+        dropped, undefined = one["dropped"], one["undefined"]
+        went_on = sum(one["kept"].values()) + sum(undefined.values())
         yield FunnelRow(
-            f"{name} {counts['name']}",
+            f"{name} {one['name']}",
             "trajectories",
-            came_in,
-            kept + undefined,
-            "; ".join(reasons),
-            told,
+            went_on + sum(dropped.values()),
+            went_on,
+            _reasons(("dropped: ", dropped), ("undefined: ", undefined)),
+            () if several else notes,
         )
+
     if several:
-        yield FunnelRow(
-            f"{name}, all together", "trajectories", report["total"], report["kept"], "", notes
-        )
+        stage, total = f"{name}, all together", report["total"]
+        yield FunnelRow(stage, "trajectories", total, report["kept"], "", notes)
 
 
-def _export(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _export(name: str, report: Report) -> Iterator[FunnelRow]:
     for folder, dataset in report["datasets"].items():
-        left_out = dataset["left_out"]
-        reasons = [f"left out: {counted(left_out)}"] if left_out else []
-        if dataset["trained_turns"] or not dataset["rows"]:
-            why = f"no rows: {dataset['empty']}" if dataset.get("empty") else "no rows"
-            reasons += [
-                f"{dataset['trained_turns']:,} turns carry loss" if dataset["rows"] else why
-            ]
-        yield FunnelRow(
-            f"{name} {folder}",
-            "rows",
-            dataset["rows"] + sum(left_out.values()),
-            dataset["rows"],
-            "; ".join(reasons),
-        )
+        rows, left_out, trained = dataset["rows"], dataset["left_out"], dataset["trained_turns"]
+        reasons = [_reasons(("left out: ", left_out))] if left_out else []
+        if not rows:
+            reasons.append(f"no rows: {dataset['empty']}" if dataset.get("empty") else "no rows")
+        elif trained:
+            reasons.append(f"{trained:,} turns carry loss")
+        came_in = rows + sum(left_out.values())
+        yield FunnelRow(f"{name} {folder}", "rows", came_in, rows, "; ".join(reasons))
 
 
-def _calibration(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _calibration(name: str, report: Report) -> Iterator[FunnelRow]:
     low, high = report["interval"]
-    reasons = [f"for {report['target_pass_rate']:g} of {report['against']}: "]
+    reasons = f"for {report['target_pass_rate']:g} of {report['against']}: "
     if report["finished"]:
-        reasons[0] += (
+        reasons += (
             f"level {report['level']:g}, {report['pass_rate']:.2f} expected ({low:.2f} to "
-            f"{high:.2f})"
+            f"{high:.2f}){'' if report['reached'] else '; not reached'}"
         )
-        reasons += [] if report["reached"] else ["not reached"]
     else:
-        reasons[0] += "not finished"
-    reasons += [f"{report['faults']:,} ended in faults"] if report["faults"] else []
-    yield FunnelRow(
-        name,
-        "episodes",
-        report["episodes"] + report["faults"],
-        report["episodes"],
-        "; ".join(reasons),
-    )
+        reasons += "not finished"
+
+    played, faults = report["episodes"], report["faults"]
+    reasons += f"; {faults:,} ended in faults" if faults else ""
+    yield FunnelRow(name, "episodes", played + faults, played, reasons)
 
 
-def _method(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _method(name: str, report: Report) -> Iterator[FunnelRow]:
     """What a method attempted, what stood up to its tests, and why the rest did not; what it has to
     say beside that are notes.
     """
-    reasons = f"rejected: {counted(report['rejected'])}" if report["rejected"] else ""
-    yield FunnelRow(
-        name,
-        report["unit"],
-        report["attempted"],
-        report["verified"],
-        reasons,
-        tuple(map(str, report.get("also", ()))),
-    )
+    reasons = _reasons(("rejected: ", report["rejected"]))
+    tried, verified = report["attempted"], report["verified"]
+    yield FunnelRow(name, report["unit"], tried, verified, reasons, _notes(report))
 
 
-def _selection(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _selection(name: str, report: Report) -> Iterator[FunnelRow]:
     """A line for each kind of dataset that was selected for."""
     for part in report["parts"]:
         yield from _method(f"{name} {part['for']}", part)
 
 
-def _nothing(name: str, report: Mapping[str, Any]) -> Iterator[FunnelRow]:
+def _nothing(name: str, report: Report) -> Iterator[FunnelRow]:
     """Of a stage that works on no units."""
     return iter(())
 
@@ -148,12 +128,19 @@ _ROWS = {
 }
 
 
+def _notes(report: Report) -> tuple[str, ...]:
+    return tuple(map(str, report.get("also", ())))
+
+
+def _reasons(*found: tuple[str, Mapping[str, int]]) -> str:
+    """Counts with what they are counts of, without those that are empty."""
+    return "; ".join(f"{what}{counted(counts)}" for what, counts in found if counts)
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """For instance: 190 failure, 3 truncated (the largest first)."""
-    return ", ".join(
-        f"{count:,} {name}"
-        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    )
+    largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count:,} {name}" for name, count in largest)
 
 
 def funnel_table(reports: Reports) -> Table:

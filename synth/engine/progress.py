@@ -22,8 +22,8 @@ from synth.schemas.trajectory import Trajectory, Usage
 
 PLAIN_EVERY_S = 10.0
 ENOUGH_DONE, ENOUGH_S = 0.05, 5.0
-"""Share of the units, and seconds, from which on the time left is told: the first to end are the
-short ones.
+"""Share of the units, and seconds, from which on a line says the time left: the first to end are
+the short ones.
 """
 
 
@@ -169,7 +169,7 @@ class LiveProgress(PlainProgress):
     """
 
     shown_every = 10
-    """Turns: to show one costs as much as a step of a fast world."""
+    """Turns: to show one costs as much as a step of a fast environment."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)

@@ -87,11 +87,13 @@ class Table(msgspec.Struct, frozen=True):
                 justify="right" if is_number else "left",
                 no_wrap=not last,
             )
+
         for row in self.rows:
             *cells, last_cell = (printable(cell, SPACING) for cell in row)
             grid.add_row(
                 *(Text(cell, styles.get(cell, "")) for cell in cells), WrappedCell(last_cell)
             )
+
         return grid
 
 

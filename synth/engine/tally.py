@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from synth.engine.numbers import counted_noun, short_count
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory, Usage
 
 LEAST_CACHED = 0.01
-"""Share from which on it is told."""
+"""Share of cached prompts below which the line does not mention it."""
 
 
 def tokens_of(usage: Usage) -> int:
@@ -62,7 +62,6 @@ class RunCounts:
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
-        self.usage = Usage()
         self.turns = 0
         self.user_tokens = 0
         self.replayed_tokens = 0
@@ -78,33 +77,33 @@ class RunCounts:
         self.turns += 1
         if usage is not None:
             self._of_turns = self._of_turns + usage
-            self._settle()
 
     def spoke(self, usage: Usage) -> None:
         """Counts a reply of the model that plays the user."""
         self.user_tokens += tokens_of(usage)
         self._of_turns = self._of_turns + usage
-        self._settle()
 
     def add(self, attempts: Sequence[Trajectory]) -> None:
         """Counts all attempts at one slot."""
         slot = Usage()
         self.unplayed += not played(attempts)
+
         for trajectory in attempts:
             self.outcomes[trajectory.outcome] += 1
             for used in (trajectory.totals, trajectory.user_totals or Usage()):
                 slot = slot + used
                 self.unpriced += used.unpriced > 0
+
         self.tokens.add(tokens_of(slot))
         self.usd.add(slot.cost_usd or 0.0)
         self._of_finished = self._of_finished + slot
-        self._settle()
 
-    def _settle(self) -> None:
-        """Finished episodes are among those whose turns were counted, where anybody counted
-        them.
+    @property
+    def usage(self) -> Usage:
+        """What was used so far. Finished episodes are among those whose turns were counted, where
+        anybody counted them.
         """
-        self.usage = max(self._of_turns, self._of_finished, key=tokens_of)
+        return max(self._of_turns, self._of_finished, key=tokens_of)
 
     def line(self, *, live: bool = False) -> str:
         """For instance: 61 % success, 2 attempts ended in faults, 1.2k turns, 9.2M tokens (40 %
@@ -119,25 +118,27 @@ class RunCounts:
             parts.append(ended_in_faults(invalid))
         if live and self.turns:
             parts.append(f"{short_count(self.turns)} {'turn' if self.turns == 1 else 'turns'}")
-        tokens = tokens_of(self.usage)
-        if tokens:
-            of = [
-                *_cached(self.usage),
-                *([f"{short_count(self.user_tokens)} by the user"] if self.user_tokens else []),
-            ]
-            parts.append(f"{short_count(tokens)} tokens" + (f" ({', '.join(of)})" if of else ""))
-        if self.usage.cost_usd is not None:
-            parts.append(f"${self.usage.cost_usd:.2f}")
+
+        usage = self.usage
+        if tokens := tokens_of(usage):
+            parts.append(f"{short_count(tokens)} tokens{self._made_of(usage)}")
+        if usage.cost_usd is not None:
+            parts.append(f"${usage.cost_usd:.2f}")
         return ", ".join(parts)
+
+    def _made_of(self, usage: Usage) -> str:
+        """How much of the prompts the server had in its cache, as far as it tells, and what the
+        model that plays the user has used.
+        """
+        parts = []
+        share = usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
+        if share >= LEAST_CACHED:
+            parts.append(f"{100 * share:.0f} % of prompts cached")
+        if self.user_tokens:
+            parts.append(f"{short_count(self.user_tokens)} by the user")
+        return f" ({', '.join(parts)})" if parts else ""
 
     def ending(self, *, live: bool = False) -> str:
         """The same as the end of a line."""
         line = self.line(live=live)
         return f", {line}" if line else ""
-
-
-def _cached(usage: Usage) -> Iterator[str]:
-    """How much of the prompts the server had in its cache, as far as it tells."""
-    share = usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
-    if share >= LEAST_CACHED:
-        yield f"{100 * share:.0f} % of prompts cached"

@@ -10,7 +10,7 @@ import msgspec
 from synth.datasets.release import CAUSES, Lineage
 from synth.exporters.kind import Form, Kind
 from synth.exporters.tally import ExportCounts
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values, with_redacted_tasks
@@ -63,7 +63,7 @@ def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[Attributio
     values, flow = found_values(ledger, set(causes)), FlowScan(ledger)
 
     def labelled() -> Iterator[Trajectory]:
-        for trajectory, verdicts in decided(ledger, tally.aside):
+        for trajectory, verdicts in with_decisions(ledger, tally.aside):
             found = causes.get(trajectory.trajectory_id)
             if found is None:
                 continue

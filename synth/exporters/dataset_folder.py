@@ -26,9 +26,10 @@ from synth.exporters.shards import (
     writing,
 )
 from synth.exporters.sums import SUMS, names_dataset, sums_text
-from synth.ledger.manifest import WrittenFile
+from synth.ledger.atomic_write import written_file
+from synth.ledger.log.manifest import WrittenFile
+from synth.ledger.log.verify_written import CARD
 from synth.ledger.storage import Storage, process_lives
-from synth.ledger.written import CARD, written_file
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError
 

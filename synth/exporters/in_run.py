@@ -7,10 +7,11 @@ from pathlib import Path
 
 from synth.exporters.dataset_folder import DatasetFolder, Replace, read_manifest
 from synth.exporters.kind import Spelling, as_key
+from synth.ledger.atomic_write import NO_STAGE, in_run
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import WrittenFile, WrittenLine
+from synth.ledger.log.manifest import WrittenFile, WrittenLine
+from synth.ledger.log.verify_written import DATASETS
 from synth.ledger.storage import Storage
-from synth.ledger.written import DATASETS, NO_STAGE, in_run
 from synth.schemas.errors import ConfigError
 
 

@@ -12,7 +12,7 @@ from synth.exporters.kind import Kind
 from synth.exporters.sft import chat_counts, chat_texts
 from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
 from synth.loss_turns import mask_reason
@@ -29,7 +29,7 @@ def memory_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[SftRow]:
     """
 
     def verified() -> Iterator[Trajectory]:
-        for trajectory, verdicts in decided(ledger, tally.aside):
+        for trajectory, verdicts in with_decisions(ledger, tally.aside):
             if not tally.leaves(tally.refusal(Lineage(trajectory), verdicts)):
                 yield trajectory
 

@@ -9,7 +9,7 @@ import msgspec
 from synth.datasets.release import TASKS, Lineage, may_leave
 from synth.exporters.kind import Form, Kind
 from synth.exporters.tally import ExportCounts
-from synth.ledger.decided import decision_order, verdicts_on
+from synth.ledger.decisions import decision_order, verdicts_on
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect

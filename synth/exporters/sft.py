@@ -20,7 +20,7 @@ from synth.exporters.sft_rows import (
 )
 from synth.exporters.skills import with_skills
 from synth.exporters.tally import ExportCounts, masked_key
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.loss_turns import turns_without_loss
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Trajectory
@@ -204,7 +204,7 @@ SFT = Kind(
     "a reward of at least 1 unless it names "
     "the outcome itself. `reward` is the number that the environment or the source gave.",
     rows=lambda ledger, tally: with_skills(
-        ledger, sft_rows(decided(ledger, tally.aside), tally), tally
+        ledger, sft_rows(with_decisions(ledger, tally.aside), tally), tally
     ),
     texts=chat_texts,
     counts=chat_counts,

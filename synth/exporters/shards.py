@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synth.exporters.kind import Form
-from synth.ledger.inside import plain
-from synth.ledger.storage import write_error
+from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.names import plain
 from synth.schemas.canonical import content_hash, digest
 from synth.schemas.errors import ConfigError, SynthError
 
@@ -100,7 +100,7 @@ def writing(place: str) -> Iterator[None]:
     except (OSError, NotImplementedError) as error:
         refused = OSError(None, "nothing can be written there")
         reason = error if isinstance(error, OSError) else refused
-        raise ConfigError(str(write_error(place, reason))) from error
+        raise ConfigError(str(access_error(place, reason))) from error
 
 
 def _write(path: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, place: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.manifest import WrittenFile
+from synth.ledger.log.manifest import WrittenFile
+from synth.ledger.log.verify_written import fault
 from synth.ledger.storage import Storage
-from synth.ledger.written import fault
 from synth.schemas.canonical import digest
 from synth.schemas.errors import DamagedError, SynthError
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from synth.engine.funnel import counted
-from synth.engine.unfinished import unfinished_line
+from synth.engine.runs.unfinished import unfinished_line
 from synth.exporters.card import loss_size, size_category
 from synth.exporters.registry import form_of, kind_of
 from synth.hub import card_sections as sections

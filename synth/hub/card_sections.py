@@ -15,7 +15,7 @@ from synth.exporters.registry import kind_of
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.ledger.views import connect
 from synth.report.funnel_section import reports
 from synth.schemas.printable import Marked, in_markdown

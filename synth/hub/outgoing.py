@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.decided import seen_by
+from synth.ledger.decisions import seen_by
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError

@@ -20,7 +20,7 @@ from synth.hub.readback import Sent
 from synth.hub.released import PublishRequest, metadata, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.schemas.canonical import content_hash
@@ -149,7 +149,7 @@ def traces(
     drawn = set(sorted(known, key=lambda identity: content_hash(["trace", identity]))[:most])
     if not drawn:
         return {}
-    clean = (trajectory for trajectory, _ in decided(ledger, aside, drawn))
+    clean = (trajectory for trajectory, _ in with_decisions(ledger, aside, drawn))
     written = list(
         aside.each(
             clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))

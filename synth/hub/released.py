@@ -14,7 +14,7 @@ from synth.datasets.release import Lineage, Reason, ReleaseRefusal, first, may_l
 from synth.exporters.registry import kind_of
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
-from synth.ledger.decided import CHUNK, decision_order, verdicts_on, with_verdicts
+from synth.ledger.decisions import CHUNK, decision_order, verdicts_on, with_verdicts
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError

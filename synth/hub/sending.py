@@ -14,8 +14,8 @@ from synth.hub.publishing import PreparedUpload
 from synth.hub.push import Pushed, push
 from synth.hub.readback import require_equal
 from synth.hub.released import PublishRequest
-from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 

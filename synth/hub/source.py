@@ -12,10 +12,10 @@ from synth.exporters.dataset_folder import Manifest, read_manifest, why_to_write
 from synth.exporters.in_run import of_others, overwriting
 from synth.exporters.registry import KINDS
 from synth.exporters.skills import SKILLS
-from synth.ledger.inside import plain
+from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
-from synth.ledger.written import dataset_fault
+from synth.ledger.storage.names import plain
 from synth.report.funnel_section import reports
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError

@@ -21,11 +21,11 @@ from synth.importers.records import (
     Replaced,
 )
 from synth.importers.tally import ImportTally
-from synth.ledger.importing import commit_files, discard
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import ImportedFile, ShardLine
-from synth.ledger.state import IMPORT
-from synth.ledger.storable import ended_line
+from synth.ledger.log.manifest import ImportedFile, ImportLine, ShardLine
+from synth.ledger.log.state import IMPORT
+from synth.ledger.tables.row_validation import ended_line
+from synth.ledger.tables.rows import Records
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Trajectory
@@ -113,7 +113,7 @@ class Import:
         try:
             for entry in opened.entries:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
-                    discard(self.ledger, own.shards)
+                    self.ledger.discard(own.shards)
                     self.refuse(entry)
                     return
 
@@ -126,7 +126,7 @@ class Import:
                 if own.full:
                     self._write(own)
         except BaseException:
-            discard(self.ledger, own.shards)
+            self.ledger.discard(own.shards)
             raise
 
         reasons = dict(own.tally.reasons)
@@ -166,29 +166,35 @@ class Import:
         files, shards = self._files, self._whole.shards
         self._files, self._whole.shards = [], []
         if shards:
-            commit_files(self.ledger, files, shards)
+            self.ledger.commit_import(ImportLine(tuple(files), tuple(shards)))
 
     def _write(self, gathered: _Gathered) -> None:
         """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
         rows, gathered.rows, gathered.turns = gathered.rows, [], 0
         given = [entry.trajectory for entry in rows]
-        held: Sequence[Trajectory] = given
+        ended: dict[str, Trajectory] = {}
         if rows and not self._dry_run:
             self._wrote = True
             tasks = {entry.task.task_id: entry.task for entry in rows}
             marks = [
                 score for one in rows for score in scores(one.trajectory.trajectory_id, one.marks)
             ]
+            records: Records = {
+                "trajectories": given,
+                "tasks": list(tasks.values()),
+                "scores": marks,
+            }
             ref = StageRef(IMPORT, content_hash([trajectory.slot_id for trajectory in given]))
-            line, held, ended = self.ledger.write_shard(
-                ref, given, list(tasks.values()), {"scores": marks}
-            )
+            line, changed = self.ledger.write_shard(ref, records)
             gathered.shards.append(line)
-            for trajectory in ended:
-                self._progress.say(ended_line(trajectory))
 
-        for entry, trajectory in zip(rows, held, strict=True):
-            gathered.tally.add(entry, trajectory)
+            ended = {before.slot_id: now for before, now in changed}
+            for now in ended.values():
+                self._progress.say(ended_line(now))
+
+        for entry in rows:
+            trajectory = entry.trajectory
+            gathered.tally.add(entry, ended.get(trajectory.slot_id, trajectory))
 
 
 def import_into(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.state import conclusion
+from synth.ledger.log.state import conclusion
 from synth.schemas.canonical import content_hash
 
 
@@ -21,15 +21,9 @@ def finalize_labels(
     """Writes a stage's conclusion in place of the one before, which no view shows any more; nothing
     where both are the same.
     """
-    digest = content_hash(msgspec.to_builtins([scores, decisions]))
+    name = content_hash(msgspec.to_builtins([scores, decisions]))
     before = ledger.refresh().concluded(ref.stage_key)
-    if (before is None and not scores and not decisions) or (
-        before is not None and before.name == digest
-    ):
+    if before.name == name if before is not None else not (scores or decisions):
         return
-    ledger.commit(
-        StageRef(ref.stage, conclusion(ref.stage_key)),
-        scores=scores,
-        decisions=decisions,
-        name=digest,
-    )
+    key = StageRef(ref.stage, conclusion(ref.stage_key))
+    ledger.commit(key, scores=scores, decisions=decisions, name=name)

@@ -4,43 +4,47 @@ shard.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from synth.ledger import manifest, rows
-from synth.ledger.cursor import Cursor
-from synth.ledger.fencing import FENCE, refuse_fenced
-from synth.ledger.graph_rows import Edge, Node
-from synth.ledger.journal import state_folder
-from synth.ledger.manifest import (
+from synth.ledger.log import manifest
+from synth.ledger.log.cursor import Cursor
+from synth.ledger.log.fencing import FENCE, refuse_fenced
+from synth.ledger.log.manifest import (
     DoneLine,
     FenceLine,
     FlowLine,
+    ImportLine,
+    Json,
     RunLine,
     ShardLine,
     SlotRecord,
     StageLine,
     StoredFile,
     WrittenLine,
-    paths,
 )
-from synth.ledger.presence import Presence
-from synth.ledger.role_reply import RoleReply
-from synth.ledger.shard_files import ShardFiles
-from synth.ledger.state import LedgerState
-from synth.ledger.storable import storable_shard
+from synth.ledger.log.shard_files import ShardFiles
+from synth.ledger.log.state import LedgerState
 from synth.ledger.storage import Storage
-from synth.schemas.errors import ConfigError
+from synth.ledger.storage.journal import state_folder
+from synth.ledger.tables import rows
+from synth.ledger.tables.graph_rows import Edge, Node
+from synth.ledger.tables.role_reply import RoleReply
+from synth.ledger.tables.row_validation import storable_shard
+from synth.ledger.tables.rows import Records
+from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LIGHT = """
     trajectory_id task_id synthesizer model stage attempt outcome fault termination authorship
@@ -69,7 +73,7 @@ class Score(msgspec.Struct, frozen=True):
     metric: str
     value: float | None
     turn: int | None = None
-    detail: msgspec.Struct | Mapping[str, Any] | None = None
+    detail: msgspec.Struct | Json | None = None
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -80,14 +84,14 @@ class Decision(msgspec.Struct, frozen=True):
     keep: bool | None
     reason: str
     score: float | None = None
-    detail: Mapping[str, Any] | None = None
+    detail: Json | None = None
 
 
 class Ledger:
     """A run directory, open. `state` is what the manifest said when it was last read (`refresh`).
 
-    With `may_be_empty` nothing is written before the first commit, which is then one of
-    `synth.ledger.importing`.
+    With `may_be_empty` nothing is written before the first commit, which is then one of imported
+    files.
     """
 
     def __init__(self, url: str, *, create: bool = False, may_be_empty: bool = False) -> None:
@@ -118,48 +122,41 @@ class Ledger:
         Only as the run is opened are the shards' files looked for: those that others commit while
         it is open were just written.
         """
-        presence = None if self._cursor.opened else Presence(self.storage)
+        opened = self._cursor.opened
         while lines := self._cursor.ahead(self.state.lines):
             for line in lines:
-                self.state.fold(line, presence.missing(paths(line)) if presence is not None else {})
+                paths = () if opened else manifest.shard_paths(line)
+                self.state.fold(line, self.files.missing(paths))
+
         return self.state
 
-    def begin_flow(self, flow: Mapping[str, Any], stages: Sequence[StageLine] = ()) -> None:
+    def begin_flow(self, flow: Json, stages: Sequence[StageLine] = ()) -> None:
         """Makes a flow the current one, with the `stages` that it takes over; the others follow
         through `begin_stage`.
         """
-        self._append(lambda: FlowLine(flow, tuple(stages)) if self.state.flow != flow else None)
+        self._append(FlowLine(flow, tuple(stages)), lambda: self.state.flow != flow)
 
     def begin_stage(self, line: StageLine) -> None:
         """Makes a stage's key the current one."""
-        self._append(lambda: line if self.state.stages.get(line.stage) != line else None)
+        self._append(line, lambda: self.state.stages.get(line.stage) != line)
 
-    def finish_stage(self, ref: StageRef, report: Mapping[str, Any]) -> None:
+    def finish_stage(self, ref: StageRef, report: Json) -> None:
         """Records that a stage ran to its end."""
         key = (ref.stage, ref.stage_key)
-        self._append(
-            lambda: (
-                DoneLine(ref.stage, ref.stage_key, report)
-                if self.state.done.get(key) != report
-                else None
-            )
-        )
+        self._append(DoneLine(*key, report), lambda: self.state.done.get(key) != report)
 
     def name_written(self, line: WrittenLine) -> None:
         """Names files beside the tables that are about to stand; nothing is added where the
         manifest says so already.
         """
-        self._append(lambda: None if self.state.names(line) else line)
+        self._append(line, lambda: not self.state.names(line))
 
     def fence(self, work: str, token: int, holder: str) -> bool:
         """Takes a piece of work under `token` from whoever holds it under a smaller one; False
         where another writer was first.
         """
-        return self._append(
-            lambda: (
-                FenceLine(work, token, holder) if self.state.fences.get(work, 0) < token else None
-            )
-        )
+        line = FenceLine(work, token, holder)
+        return self._append(line, lambda: self.state.fences.get(work, 0) < token)
 
     def commit(
         self,
@@ -178,53 +175,48 @@ class Ledger:
         kept as further attempts.
 
         A trajectory with a value that cannot be held is committed as an invalid attempt; those are
-        returned (see `ended_line`).
-        `name` marks the piece of work as done in `state.named`. Raises `SynthError` for any other
-        record that cannot be held, and
-        `FencedError` where the work of the current task (`synth.ledger.fencing`) was taken over by
-        another worker.
+        returned (see `ended_line`). `name` marks the piece of work as done in `state.named`. Raises
+        `SynthError` for any other record that cannot be held, and `FencedError` where the worker of
+        the current task (`synth.ledger.log.fencing`) was declared dead.
         """
-        records: dict[str, Sequence[msgspec.Struct]] = {
-            **{"decisions": decisions, "scores": scores, "replies": replies},
-            **{"nodes": nodes, "edges": edges},
+        records: Records = {
+            **{"trajectories": trajectories, "tasks": tasks, "decisions": decisions},
+            **{"scores": scores, "replies": replies, "nodes": nodes, "edges": edges},
         }
         while True:
             refuse_fenced(self.refresh().fences)
-            line, kept, ended = self.write_shard(ref, trajectories, tasks, records, name)
+            line, ended = self.write_shard(ref, records, name)
             while not self.append(line):
                 self._after_another()
-                if (
-                    FENCE.get() in self.state.fences
-                    or kept != self._renumbered(kept)
-                    or any(
-                        self.state.settled(t.slot_id)
-                        for t in kept
-                        if t.trajectory_id not in line.superseded
-                    )
-                ):
+                if self._outdated(line):
                     break
             else:
                 self.refresh()
-                return ended
-            for file in line.files.values():
-                self.storage.discard(file.path)
+                return [now for _, now in ended]
+            self.discard([line])
+
+    def _outdated(self, line: ShardLine) -> bool:
+        """Whether what others have committed meanwhile refuses a shard, or gives its attempts other
+        numbers.
+        """
+        state = self.state
+        return FENCE.get() in state.fences or any(
+            one.attempt < state.next_attempt(one.slot_id)
+            or (state.settled(one.slot_id) and one.trajectory_id not in line.superseded)
+            for one in line.slots
+        )
 
     def write_shard(
-        self,
-        ref: StageRef,
-        trajectories: Sequence[Trajectory],
-        tasks: Sequence[Task],
-        records: Mapping[str, Sequence[msgspec.Struct]],
-        name: str = "",
-    ) -> tuple[ShardLine, Sequence[Trajectory], list[Trajectory]]:
+        self, ref: StageRef, records: Records, name: str = ""
+    ) -> tuple[ShardLine, list[tuple[Trajectory, Trajectory]]]:
         """Writes a shard's files, `records` by table, uncommitted: until a line of the manifest
         names them they are part of nothing.
 
-        Also returns the trajectories as they were written, and those of them that became invalid
-        for it.
+        Also returns each trajectory that became invalid for it: as it was, and as it is now.
         """
-        given = self._renumbered(trajectories)
-        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, given, tasks, records)
+        given: Sequence[Any] = records.get("trajectories", ())
+        records = {**records, "trajectories": self._renumbered(given)}
+        kept, tables, ended = storable_shard(ref.stage, ref.stage_key, records)
         line = ShardLine(
             stage=ref.stage,
             stage_key=ref.stage_key,
@@ -237,10 +229,44 @@ class Ledger:
             ),
             name=name,
         )
-        return line, kept, ended
+        return line, ended
+
+    def commit_import(self, line: ImportLine) -> None:
+        """One line of the manifest for imported files and the shards that hold them; makes the run
+        where there is none.
+
+        Raises `SynthError` where another process imported the same meanwhile; its rows stand, these
+        are removed.
+        """
+        while True:
+            if not self.refresh().lines:
+                self.append(RunLine(uuid.uuid4().hex))
+                continue
+            if any(one.slot_id in self.state.slots for shard in line.shards for one in shard.slots):
+                self.discard(line.shards)
+                raise SynthError(
+                    f"{self.storage.url}: another import of the same files came first; run the "
+                    "command again for the rest"
+                )
+            if self.append(line):
+                self.refresh()
+                return
+
+    def discard(self, shards: Iterable[ShardLine]) -> None:
+        """Removes the files of shards that were never committed."""
+        for path in (file.path for shard in shards for file in shard.files.values()):
+            self.storage.discard(path)
+
+    def frame(self, table: str, *, every: bool = False) -> "pl.LazyFrame":
+        """A table's rows of the current flow, or of `every` flow that ran here, read when the frame
+        is collected. Raises `ConfigError` for an unknown table, `DamagedError`.
+        """
+        from synth.ledger.views import connect
+
+        return connect(self).frame(table, every=every)
 
     def trajectories(
-        self, wanted: set[str] | None = None, *, every: bool = False
+        self, wanted: Collection[str] | None = None, *, every: bool = False
     ) -> Iterator[Trajectory]:
         """The current flow's trajectories, or those of `every` flow that ran here; all attempts,
         one shard in memory at a time.
@@ -250,15 +276,14 @@ class Ledger:
             if ids and "trajectories" in shard.files:
                 yield from self._read_shard(shard, ids)
 
-    def records(self, stages: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Rows of the current flow's trajectories without the heavy columns, of all stages or of
-        those named.
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Rows of the current flow's trajectories without the heavy columns, one shard in memory at
+        a time.
         """
         for shard, slots in self.state.seen():
-            if "trajectories" in shard.files and (stages is None or shard.stage in stages):
+            if "trajectories" in shard.files:
                 seen = {record.trajectory_id for record in slots}
-                blob = self.files.read(shard.files["trajectories"])
-                for row in pq.read_table(pa.BufferReader(blob), columns=LIGHT).to_pylist():
+                for row in self.files.table(shard.files["trajectories"], LIGHT).to_pylist():
                     if row["trajectory_id"] in seen:
                         yield row
 
@@ -267,27 +292,26 @@ class Ledger:
         `ConfigError`.
         """
         found = {
-            r.trajectory_id: s
-            for s in self.state.shards
-            for r in s.slots
-            if r.trajectory_id.startswith(identity)
+            record.trajectory_id: shard
+            for shard in self.state.shards
+            for record in shard.slots
+            if record.trajectory_id.startswith(identity)
         }
         if len(found) != 1:
-            problem = (
-                "names no trajectory" if not found else f"is the beginning of {len(found)} ids"
-            )
+            problem = f"is the beginning of {len(found)} ids" if found else "names no trajectory"
             raise ConfigError(
                 f"{identity!r} {problem} in {self.storage.url}; list them with: synth sql RUN "
                 "'SELECT trajectory_id FROM trajectories'"
             )
+
         ((whole_id, shard),) = found.items()
         return next(self._read_shard(shard, [whole_id]))
 
     def task_ids(self) -> dict[str, str]:
         """The current flow's tasks: id -> environment."""
-        tables = (self.files.table(file) for file in self._task_files(every=False))
-        columns = (table.select(["task_id", "env"]).to_pylist() for table in tables)
-        return {row["task_id"]: row["env"] for found in columns for row in found}
+        files = self._task_files(every=False)
+        tables = (self.files.table(file, ["task_id", "env"]) for file in files)
+        return {row["task_id"]: row["env"] for table in tables for row in table.to_pylist()}
 
     def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
         """The wanted tasks by id, as far as the current flow has them, or any flow that ran here.
@@ -305,25 +329,13 @@ class Ledger:
             ids = pa.array(sorted(held.intersection(wanted)), pa.string())
             for row in table.filter(pc.is_in(table["task_id"], value_set=ids)).to_pylist():
                 found[row["task_id"]] = rows.task_of(row)
+
         return found
 
     def _task_files(self, *, every: bool) -> list[StoredFile]:
         whole, partly = self.state.visible()
         shards = self.state.shards if every else [*whole, *partly]
         return [shard.files["tasks"] for shard in shards if "tasks" in shard.files]
-
-    def decided(self, stage_key: str) -> set[str]:
-        """Trajectories that have decisions under a stage's key."""
-        files = [
-            shard.files["decisions"]
-            for shard in self.state.shards
-            if shard.stage_key == stage_key and "decisions" in shard.files
-        ]
-        return {
-            identity
-            for file in files
-            for identity in self.files.table(file).column("trajectory_id").to_pylist()
-        }
 
     def _read_shard(self, shard: ShardLine, wanted: Sequence[str]) -> Iterator[Trajectory]:
         """The wanted of its trajectories; of the others nothing is decoded, which is most of the
@@ -339,12 +351,12 @@ class Ledger:
         """Writes a line after those that were read; False where another writer was first."""
         return self._cursor.append(line)
 
-    def _append(self, make: Callable[[], manifest.Line | None]) -> bool:
-        """Writes a line at the end of the log; asked again after each look at what others wrote,
-        None = not needed any more: False.
+    def _append(self, line: manifest.Line, needed: Callable[[], bool]) -> bool:
+        """Writes a line at the end of the log. `needed` is asked after each look at what others
+        wrote; returns False once it is not.
         """
         self.refresh()
-        while (line := make()) is not None:
+        while needed():
             if self.append(line):
                 self.refresh()
                 return True
@@ -366,17 +378,14 @@ class Ledger:
         """Attempts that another process committed meanwhile under the same number get the next free
         ones.
         """
-        result, given = [], dict[str, int]()
-        for trajectory in trajectories:
-            attempt = max(
-                trajectory.attempt,
-                given.get(trajectory.slot_id, self.state.next_attempt(trajectory.slot_id)),
-            )
-            given[trajectory.slot_id] = attempt + 1
-            if attempt != trajectory.attempt:
-                identity = trajectory_id(trajectory.slot_id, attempt)
-                trajectory = msgspec.structs.replace(
-                    trajectory, attempt=attempt, trajectory_id=identity
-                )
-            result.append(trajectory)
+        result, following = [], dict[str, int]()
+        for one in trajectories:
+            free = following.get(one.slot_id, self.state.next_attempt(one.slot_id))
+            attempt = max(one.attempt, free)
+            following[one.slot_id] = attempt + 1
+            if attempt != one.attempt:
+                identity = trajectory_id(one.slot_id, attempt)
+                one = msgspec.structs.replace(one, attempt=attempt, trajectory_id=identity)
+            result.append(one)
+
         return result

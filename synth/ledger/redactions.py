@@ -8,7 +8,6 @@ is.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ import msgspec
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
-from synth.ledger.with_tasks import with_tasks
+from synth.ledger.with_tasks import batches, with_tasks
 from synth.schemas.errors import RowError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -40,8 +39,10 @@ _FOUND = (
 may be told not to honour.
 """
 _OF_TASKS = f"""
-SELECT t.task_id, d.reason, d.detail FROM ({_FOUND}) AS d JOIN trajectories AS t USING (trajectory_id)
-WHERE t.task_id IN (SELECT unnest(?)) ORDER BY trajectory_id, d.detail
+SELECT t.task_id, d.reason, d.detail
+FROM ({_FOUND}) AS d JOIN trajectories AS t USING (trajectory_id)
+WHERE t.task_id IN (SELECT unnest(?))
+ORDER BY trajectory_id, d.detail
 """
 
 
@@ -94,9 +95,8 @@ def without_findings(
     """Each trajectory, redacted by the current flow's decisions; a few hundred in memory at a
     time.
     """
-    waiting = iter(trajectories)
     with connect(ledger) as connection:
-        while chunk := list(islice(waiting, CHUNK)):
+        for chunk in batches(trajectories, CHUNK):
             yield from of_chunk(connection, chunk, aside)
 
 
@@ -150,17 +150,15 @@ def with_redacted_tasks(
     """As `with_tasks`, for what leaves the machine: each trajectory as given, and its task
     redacted.
     """
-    waiting = iter(with_tasks(ledger, trajectories))
-    while chunk := list(islice(waiting, CHUNK)):
+    for chunk in batches(with_tasks(ledger, trajectories), CHUNK):
+        tasks = {task.task_id: task for _, task in chunk if task is not None}
         of_tasks = SetAside()
-        clean = tasks_without_findings(
-            ledger, {task.task_id: task for _, task in chunk if task is not None}, of_tasks
-        )
+        clean = tasks_without_findings(ledger, tasks, of_tasks)
         for trajectory, task in chunk:
-            if task is None or task.task_id in clean:
-                yield trajectory, None if task is None else clean[task.task_id]
-            else:
+            if task is not None and task.task_id not in clean:
                 aside.add(trajectory.trajectory_id, of_tasks.errors[task.task_id])
+            else:
+                yield trajectory, None if task is None else clean[task.task_id]
 
 
 def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, str]]:
@@ -170,15 +168,14 @@ def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, st
     Of a trajectory whose findings cannot be read there are none: it is set aside where rows are
     made.
     """
-    values: dict[str, dict[str, str]] = {}
     with connect(ledger) as connection:
-        found = found_in_decisions(connection, sorted(identities))
-    of_them = ledger.trajectories(set(found.findings)) if found.findings else ()
+        found = found_in_decisions(connection, sorted(identities)).findings
+    values: dict[str, dict[str, str]] = {identity: {} for identity in found}
     unread = SetAside()
-    for trajectory, task in with_tasks(ledger, of_them):
-        goal, findings = "" if task is None else task.goal, found.findings[trajectory.trajectory_id]
-        pairs = unread.tried(trajectory.trajectory_id, partial(_pairs, trajectory, goal, findings))
-        values[trajectory.trajectory_id] = pairs or {}
+    for trajectory, task in with_tasks(ledger, ledger.trajectories(values) if values else ()):
+        identity, goal = trajectory.trajectory_id, "" if task is None else task.goal
+        pairs = unread.tried(identity, partial(_pairs, trajectory, goal, found[identity]))
+        values[identity] = pairs or {}
     return values
 
 

@@ -7,27 +7,40 @@ import re
 import tempfile
 import uuid
 import weakref
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from threading import RLock
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import duckdb
 import pyarrow as pa
 
-from synth.ledger.evidence import MIGRATED
-from synth.ledger.groups import GROUPS
+from synth.ledger.derived_views import DERIVED
 from synth.ledger.ledger import Ledger
-from synth.ledger.manifest import ShardLine, StoredFile
-from synth.ledger.question import answered, one_question
-from synth.ledger.repairs import REPAIRS
-from synth.ledger.shown import ObservedPrompt, files_of, former_files, shown
-from synth.ledger.spending import SPENDING
+from synth.ledger.log.manifest import ShardLine
 from synth.ledger.tables import TABLES
+from synth.ledger.tables.evidence import HELD_BY, TYPED, former_rows
+from synth.schemas.errors import ConfigError
 
-_DERIVED = {"spending": SPENDING, "groups": GROUPS, "repairs": REPAIRS}
-_NAMES = frozenset([*TABLES, *(f"{name}_all" for name in TABLES), *_DERIVED])
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMES = frozenset([*TABLES, *(f"{name}_all" for name in TABLES), *DERIVED])
+_BY_TRAJECTORY = ("trajectories", "turns", "decisions")
+"""Tables of which the rows of superseded attempts are hidden, and those of adopted ones shown."""
+_FIRST_OF_TASK = (
+    "SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id "
+    "ORDER BY stage, stage_key) = 1"
+)
+"""A task that several shards hold is shown once."""
 _WORD = re.compile("[a-z_]+")
+_TYPES = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.int32(): "INTEGER",
+}
 
 
 class Views:
@@ -40,75 +53,86 @@ class Views:
     def __init__(self, ledger: Ledger) -> None:
         state = ledger.state
         self.lines = state.lines
-        self._storage, self._shard_files = ledger.storage, ledger.files
-        self._every, (self._whole, self._partly) = tuple(state.shards), state.visible()
+        self._storage, self._files = ledger.storage, ledger.files
+        self._every, (self._whole, self._partly) = list(state.shards), state.visible()
+        self._hides = bool(state.superseded)
         self._made: set[str] = set()
         self._making = RLock()
         self.database = duckdb.connect(":memory:")
         spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
-        self.database.execute(f"SET temp_directory = {_quoted(str(spill))}")
-        self.database.execute(
-            "SET enable_progress_bar = false"
-        )  # it would be written into the answer, pipe or not
+        self.database.execute(f"SET temp_directory = {quoted(str(spill))}")
+        # it would be written into the answer, pipe or not
+        self.database.execute("SET enable_progress_bar = false")
         if not ledger.storage.local:
             self.database.register_filesystem(ledger.storage.fs)
-        self._hides = bool(state.superseded)
-        _identities(self.database, "adopted", state.adopted())
-        _identities(self.database, "superseded", state.superseded)
+        for name, found in (("adopted", state.adopted()), ("superseded", state.superseded)):
+            ids = pa.table({"id": pa.array(sorted(found), pa.string())})
+            if found:
+                self._keep(name, ids.schema, [ids])
 
-    def make(self, names: Set[str] = _NAMES) -> None:
+    def make(self, names: Set[str] = NAMES) -> None:
         """Makes these views, and those that they stand on, where they are not there yet. Raises
         `DamagedError`.
         """
         with self._making:
             for name in sorted(names):
-                if name not in self._made:
-                    if name in _DERIVED:
-                        self.make(_named(_DERIVED[name]) - {name})
-                    self.database.execute(
-                        _DERIVED.get(name) or f"CREATE VIEW {name} AS {self._rows(name)}"
-                    )
-                    self._made.add(name)
+                if name in self._made:
+                    continue
+                if name in DERIVED:
+                    self.make(named(DERIVED[name]) - {name})
+                self.database.execute(
+                    DERIVED.get(name) or f"CREATE VIEW {name} AS {self._rows(name)}"
+                )
+                self._made.add(name)
 
     def _rows(self, name: str) -> str:
         """The question behind the view of one table: `<table>` or `<table>_all`."""
-        table = name.removesuffix("_all")
+        table, whole = name.removesuffix("_all"), self._whole
+        parts = [_empty(TABLES[table])]
         if name != table:
-            every = [self._scan(files, table)] if (files := files_of(table, self._every)) else []
-            every += self._migrated(table, self._every)
-            return " UNION ALL BY NAME ".join([_empty(TABLES[table]), *every])
-        found = shown(name, self._whole, self._partly, hides=self._hides)
-        parts = [self._part(part, name) for part in found] + self._migrated(name, self._whole)
-        rows = " UNION ALL BY NAME ".join([_empty(TABLES[name]), *parts])
-        if name == "tasks" and sum(len(part.files) for part in found) > 1:
-            rows = (
-                f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY task_id "
-                "ORDER BY stage, stage_key) = 1"
-            )
-        return rows
+            whole = self._every
+            parts += self._scan(table, whole)
+        elif table in _BY_TRAJECTORY:
+            hidden = ["trajectory_id NOT IN (FROM lineage.superseded)"] if self._hides else []
+            adopted = [*hidden, "trajectory_id IN (FROM lineage.adopted)"]
+            parts += self._scan(table, whole, hidden) + self._scan(table, self._partly, adopted)
+        else:
+            parts += self._scan(table, [*whole, *self._partly] if table == "tasks" else whole)
 
-    def _migrated(self, table: str, shards: Sequence[ShardLine]) -> list[str]:
-        """A typed table's rows out of the table `scores` that earlier versions wrote."""
-        files = former_files(shards) if table in MIGRATED else ()
-        return [MIGRATED[table].replace("{rows}", self._scan(files, "scores"))] if files else []
+        former = [shard.files["scores"] for shard in whole if "scores" in shard.files]
+        if former and table in TYPED:
+            kept = (former_rows(self._files.table(file), table) for file in former)
+            self._keep(name, TABLES[table], kept)
+            parts.append(f"FROM lineage.{name}")
 
-    def _part(self, part: ObservedPrompt, table: str) -> str:
-        rows = self._scan(part.files, table)
-        if part.adopted_only:
-            rows = f"SELECT * FROM ({rows}) WHERE trajectory_id IN (FROM lineage.adopted)"
-        return (
-            f"SELECT * FROM ({rows}) WHERE trajectory_id NOT IN (FROM lineage.superseded)"
-            if part.hides
-            else rows
-        )
+        rows = " UNION ALL BY NAME ".join(parts)
+        return rows if name != "tasks" else _FIRST_OF_TASK.format(rows=rows)
 
-    def _scan(self, files: Sequence[StoredFile], table: str) -> str:
-        if self._storage.local:
-            for file in files:
-                self._shard_files.verify(file)
-        paths = ", ".join(_quoted(self._storage.path(file.path)) for file in files)
+    def _scan(
+        self, table: str, shards: Sequence[ShardLine], conditions: Sequence[str] = ()
+    ) -> list[str]:
+        """The rows of a table in the files of these shards; nothing where they have none."""
+        names = HELD_BY if table == "scores" else (table,)
+        files = [one.files[name] for one in shards for name in names if name in one.files]
+        if not files:
+            return []
+        for file in files if self._storage.local else ():
+            self._files.verify(file)
         columns = ", ".join(TABLES["scores"].names) if table == "scores" else "*"
-        return f"SELECT {columns} FROM read_parquet([{paths}], union_by_name = true)"
+        paths = ", ".join(quoted(self._storage.path(file.path)) for file in files)
+        where = " AND ".join(["true", *conditions])
+        scan = f"read_parquet([{paths}], union_by_name = true)"
+        return [f"SELECT {columns} FROM {scan} WHERE {where}"]
+
+    def _keep(self, name: str, schema: pa.Schema, parts: Iterable[pa.Table]) -> None:
+        """Puts rows into a table that views stand on."""
+        # SHOW TABLES lists what is asked about, so what views stand on has a schema of its own
+        self.database.execute("CREATE SCHEMA IF NOT EXISTS lineage")
+        self.database.execute(f"CREATE TABLE lineage.{name} AS {_empty(schema)}")
+        for part in parts:
+            self.database.register("_given", part)
+            self.database.execute(f"INSERT INTO lineage.{name} BY NAME FROM _given")
+            self.database.unregister("_given")
 
 
 class LedgerConnection:
@@ -124,8 +148,21 @@ class LedgerConnection:
         """Asks a question; what it returns gives the rows. Raises `DamagedError` where a file of it
         has other bytes than were committed.
         """
-        self._views.make(_named(sql))
+        self._views.make(named(sql))
         return self._cursor.execute(sql, parameters)
+
+    def frame(self, table: str, *, every: bool) -> "pl.LazyFrame":
+        """The rows of a table, or those of `every` flow that ran here: read as the frame is
+        collected, each time anew. Raises `ConfigError` for an unknown table, `DamagedError`.
+        """
+        if table not in TABLES:
+            raise ConfigError(
+                f"frame: there is no table {table!r}; known: {', '.join(TABLES)} (every=True also "
+                "gives the rows of former flows; views such as spending are asked by sql)"
+            )
+        name = f"{table}_all" if every else table
+        self._views.make({name})
+        return self._cursor.table(name).pl(lazy=True)  # type: ignore[no-any-return]
 
     def cursor(self) -> "LedgerConnection":
         """Another connection to the same views, for a question while this one's rows are still
@@ -150,17 +187,16 @@ class LedgerConnection:
 
 _KEPT: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
 _KEEPING = RLock()
-atexit.register(
-    _KEPT.clear
-)  # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
+# before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
+atexit.register(_KEPT.clear)
 
 
 def connect(ledger: Ledger) -> LedgerConnection:
     """A connection with the views over a ledger as it stands now; they are kept until it grows.
 
     Everywhere DuckDB's types stand in quotes: Prefect's threads keep functions of ours beyond the
-    end of the interpreter, their
-    annotations would keep the types, and DuckDB's binding then lists each one as leaked.
+    end of the interpreter, their annotations would keep the types, and DuckDB's binding then lists
+    each one as leaked.
     """
     with _KEEPING:
         views = _KEPT.get(ledger)
@@ -169,71 +205,9 @@ def connect(ledger: Ledger) -> LedgerConnection:
         return LedgerConnection(views)
 
 
-def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
-    """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for
-    what is no question, `DamagedError`.
-
-    The connection reads this run's files and nothing else.
-    """
-    connection = _reading_only(ledger)
-    return answered(connection, lambda: connection.execute(one_question(connection, sql)))
-
-
-def relation(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyRelation":
-    """The same as a relation, whose rows are computed as they are fetched: `.pl()`, `.df()`,
-    `.arrow()`, `.fetchall()`.
-    """
-    connection = _reading_only(ledger)
-    return answered(connection, lambda: connection.sql(one_question(connection, sql)))
-
-
-def _reading_only(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
-    """A database of its own over all views, which reads this run's files, writes none, and cannot
-    be told otherwise.
-    """
-    views = Views(ledger)
-    views.make()
-    connection = views.database
-    paths = sorted(
-        {
-            ledger.storage.path(file.path)
-            for shard in ledger.state.shards
-            for file in shard.files.values()
-        }
-    )
-    connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, paths))}]")
-    connection.execute("SET python_enable_replacements = false")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
-    return connection
-
-
-def _named(sql: str) -> frozenset[str]:
+def named(sql: str) -> frozenset[str]:
     """The views that a question may mean: all whose names are among its words."""
-    return _NAMES.intersection(_WORD.findall(sql.lower()))
-
-
-def _identities(
-    connection: "duckdb.DuckDBPyConnection", name: str, identities: Collection[str]
-) -> None:
-    """A list of ids that the views stand on, in a schema of its own: SHOW TABLES lists what is
-    asked about.
-    """
-    if not identities:
-        return
-    connection.execute("CREATE SCHEMA IF NOT EXISTS lineage")
-    connection.register("_identities", pa.table({"id": pa.array(sorted(identities), pa.string())}))
-    connection.execute(f"CREATE TABLE lineage.{name} AS FROM _identities")
-    connection.unregister("_identities")
-
-
-_TYPES = {
-    pa.string(): "VARCHAR",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-    pa.bool_(): "BOOLEAN",
-    pa.int32(): "INTEGER",
-}
+    return NAMES.intersection(_WORD.findall(sql.lower()))
 
 
 def _empty(schema: pa.Schema) -> str:
@@ -246,5 +220,6 @@ def _type(kind: pa.DataType) -> str:
     return f"{_TYPES[kind.value_type]}[]" if pa.types.is_list(kind) else _TYPES[kind]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as SQL spells it."""
     return "'" + text.replace("'", "''") + "'"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, ReleaseRefusal, may_leave
-from synth.ledger.decided import decision_order, has_decided, with_verdicts
+from synth.ledger.decisions import decision_order, has_decided, with_verdicts
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect

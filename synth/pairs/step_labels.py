@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, may_leave
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.loss_turns import EVIDENCE
@@ -121,7 +121,7 @@ def step_labels(
 def _every(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Iterator[StepRow]:
     yield from _interventional(ledger, settings, report)
     with connect(ledger) as connection:
-        for trajectory, verdicts in decided(ledger, report.aside):
+        for trajectory, verdicts in with_decisions(ledger, report.aside):
             if trajectory.synthesizer in EVIDENCE:
                 continue  # up to eight of one state: their breaches are one label many times
             refusal = may_leave(Lineage(trajectory), verdicts, LABELLED_TURNS, settings)

@@ -6,7 +6,7 @@ from functools import reduce
 
 from synth.engine.numbers import counted_noun
 from synth.engine.table import DrawnCell, Table
-from synth.ledger.groups import LOST_SHARE
+from synth.ledger.derived_views import LOST_SHARE
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.stand_ins import StandIns

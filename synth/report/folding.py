@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from synth.ledger.graph_rows import Edge, Node
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.topology.graph import FAILURE, START, SUCCESS
 
 ENDS = (START, SUCCESS, FAILURE)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.engine.funnel import funnel_notes, funnel_table
-from synth.engine.stage_reports import episodes_report
+from synth.engine.runs.stage_reports import episodes_report
 from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section
 from synth.schemas.printable import in_html

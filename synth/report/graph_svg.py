@@ -5,7 +5,7 @@ second evidence marked.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from synth.ledger.graph_rows import Edge, Node
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.folding import Arrow, Box, folded
 from synth.report.layering import layers
 from synth.report.placing import placed

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from synth.ledger.graph_rows import Edge
 from synth.ledger.ledger import Ledger
+from synth.ledger.tables.graph_rows import Edge
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns

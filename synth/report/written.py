@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import mkdtemp
 
+from synth.ledger.atomic_write import NO_STAGE, write_named
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.storage import write_error
-from synth.ledger.written import NO_STAGE, write_named
+from synth.ledger.storage.errors import access_error
 
 PAGE = "report.html"
 
@@ -31,7 +31,7 @@ def write_page(ledger: Ledger, pieces: Iterable[str], ref: StageRef = NO_STAGE) 
             if not storage.local:
                 aside.parent.rmdir()
     except OSError as error:
-        raise write_error(storage.path(PAGE), error) from error
+        raise access_error(storage.path(PAGE), error) from error
 
 
 def _aside(target: Path) -> Path:

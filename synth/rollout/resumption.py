@@ -5,7 +5,13 @@ compared with it.
 from collections.abc import Sequence
 
 from synth.boundary import FaultError
-from synth.ledger.journal import Event, Journal, JournaledFault, JournaledReply, JournaledStep
+from synth.ledger.storage.journal import (
+    Event,
+    Journal,
+    JournaledFault,
+    JournaledReply,
+    JournaledStep,
+)
 from synth.models.reply_health import unfinished
 from synth.schemas.canonical import content_hash
 from synth.schemas.model import (

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from synth.boundary import NotStarted
-from synth.ledger.journal import Event, Journal
+from synth.ledger.storage.journal import Event, Journal
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.rollout.attempt import run_attempt
 from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host

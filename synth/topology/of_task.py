@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Score
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.schemas.trajectory import Trajectory
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import TaskGraph, is_donor, population, task_graph

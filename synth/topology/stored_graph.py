@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Ledger
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas.errors import ConfigError
 from synth.schemas.printable import SPACING, ascii_json, printable

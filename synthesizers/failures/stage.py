@@ -14,7 +14,7 @@ from synth.engine.study.bench import Bench
 from synth.engine.study.method import synthesizer
 from synth.engine.study.player import Player, agent_in
 from synth.ledger.ledger import Score
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.ledger.ledger import Decision, Score
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.labels import Memo, RetryLabel
 from synth.schemas.outcome import Fault, Outcome

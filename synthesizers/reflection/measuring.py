@@ -18,7 +18,7 @@ from synth.engine.study.alternatives import drawn_acts, played_there
 from synth.engine.study.continuations import Continuations
 from synth.engine.study.player import DecisionState
 from synth.ledger.ledger import Score
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError

@@ -11,7 +11,7 @@ import msgspec
 from synth.engine.context import Run
 from synth.engine.study.player import Player
 from synth.engine.study.rebuilding import why_not_replayable
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.ledger.typed import Read, read
 from synth.ledger.views import connect
 from synth.schemas.labels import RetryLabel

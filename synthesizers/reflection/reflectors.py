@@ -9,7 +9,7 @@ import msgspec
 
 from synth.engine.asking import RoleClient, RoleRequest, prompt
 from synth.engine.context import Role
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.check import CheckResult
 from synth.schemas.model import Message
 from synth.schemas.outcome import Fault, Outcome

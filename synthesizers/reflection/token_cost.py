@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Trajectory, Usage
 
@@ -67,10 +67,10 @@ def tokens_of_reflection(
     """
     read = sum(len(message["content"]) for message in messages)
     found = [
-        _measured(Usage(reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens))
-        if reply.prompt_tokens > 0
-        else _estimate(read, 0, len(reply.content or ""))
-        for reply in replies
+        _measured(Usage(used.prompt_tokens, used.completion_tokens, used.cached_tokens))
+        if used.prompt_tokens > 0
+        else _estimate(read, 0, len(content or ""))
+        for used, content in ((reply.usage, reply.content) for reply in replies)
     ]
     return sum(found or [_estimate(read, 0, len(text))], Tokens())
 

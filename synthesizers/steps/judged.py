@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from synth.engine.asking import RoleClient, RoleRequest, UnreadableError
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.model import Completion, Message
 from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.text.transcript.log import log_of

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.engine.progress import progress_for
-from synth.engine.replaying import recheck_all, replay_all
+from synth.engine.runs.replaying import recheck_all, replay_all
 from synth.exporters.sums import SUMS
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.flows.bindings import Bindings, SaidByUser
@@ -25,8 +25,8 @@ from synth.flows.environments import open_env
 from synth.flows.parts import part
 from synth.flows.ray import on_ray
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
-from synth.ledger.state import IMPORT
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.log.state import IMPORT
 from synth.rl.trl import RlEnvironment, environment_factories
 from synth.schemas.errors import ConfigError, UnboundError
 from synth.schemas.filter import Case

@@ -16,7 +16,7 @@ import yaml
 from synth.flows.own_flow import given_flow, refuse_what_a_run_says, what_runs
 from synth.flows.parts import folders
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.report.build import pieces
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

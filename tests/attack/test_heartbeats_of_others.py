@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from synth.claims.workers import heartbeats
 from synth.cli.status import status
-from synth.engine.beating import remember
+from synth.engine.runs.beating import remember
 from synth.ledger.storage import Storage
 from tests.flows.prefect_processes import PrefectSite
 

@@ -14,11 +14,11 @@ from synth.claims.claims import WorkerRecord, _decoded
 from synth.exporters.dataset_folder import MANIFEST, read_manifest
 from synth.exporters.shards import write_row_files
 from synth.hub.source import found
-from synth.ledger import manifest
-from synth.ledger.journal import state_folder
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import DoneLine, FenceLine, RunLine, ShardLine, StageLine, StoredFile
+from synth.ledger.log import manifest
+from synth.ledger.log.manifest import DoneLine, FenceLine, RunLine, ShardLine, StageLine, StoredFile
 from synth.ledger.storage import Storage
+from synth.ledger.storage.journal import state_folder
 from synth.schemas.errors import ConfigError, DamagedError, SynthError
 from tests.trajectories import make_trajectory
 

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from synth.api.bound import bindings_for
 from synth.engine.progress import progress_for
-from synth.engine.replaying import ReplayTally, recheck_all, replay_all
+from synth.engine.runs.replaying import ReplayTally, recheck_all, replay_all
 from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
 from synth.flows.environments import bound_envs, said_by_files, users_environments
 from synth.importers.commit import import_into
-from synth.ledger import manifest, packs
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import RunLine, StageLine
+from synth.ledger.log import manifest
+from synth.ledger.log.manifest import RunLine, StageLine
 from synth.ledger.storage import Storage
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, UnboundError
@@ -126,7 +126,7 @@ def test_a_manifest_that_was_rewritten_from_a_line_on_unbinds_the_run(made: Path
         blob = manifest.stored(line, history)
         path.unlink()
         path.write_bytes(blob)
-        history = packs.history_after(history, blob)
+        history = manifest.history_after(history, blob)
     shutil.rmtree(made / "run/manifest/packs", ignore_errors=True)
     assert replayed(made / "run").unbound is not None
     assert starts(made) == 1

@@ -30,7 +30,7 @@ from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger import Ledger
-from synth.ledger.graph_rows import Node
+from synth.ledger.tables.graph_rows import Node
 from synth.report.build import report
 from synth.schemas.canonical import valid_text
 from synth.schemas.check import CheckResult, SubVerdict

@@ -11,7 +11,7 @@ import pytest
 
 from synth.envs.echo import WORLD as ECHO
 from synth.flows.environments import make_tasks
-from synth.ledger.journal import Journal, JournaledReply
+from synth.ledger.storage.journal import Journal, JournaledReply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy
 from synth.rollout.attempt import run_attempt

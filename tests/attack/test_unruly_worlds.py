@@ -16,8 +16,8 @@ from synth.envs.audit.questions import QUESTIONS
 from synth.envs.echo import WORLD as ECHO
 from synth.envs.echo import EchoConfig
 from synth.envs.world import EnvEntry
-from synth.ledger.journal import Journal
-from synth.ledger.views import query
+from synth.ledger.sql import query
+from synth.ledger.storage.journal import Journal
 from synth.policies.scripted import expert_policy
 from synth.rl.episode import RlEpisode as RlEpisode
 from synth.rollout.answers import stepped

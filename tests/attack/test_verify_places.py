@@ -10,10 +10,11 @@ from random import Random
 
 import pytest
 
-from synth.ledger import Ledger, manifest
+from synth.ledger import Ledger
+from synth.ledger.atomic_write import write_named
+from synth.ledger.log import manifest
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
-from synth.ledger.written import write_named
 from tests.attack.finished_run import finish, found, whole_flow
 from tests.flow_files import run_flow
 

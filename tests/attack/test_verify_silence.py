@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from synth.cli.main import cli
 from synth.ledger import Ledger
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from tests.attack.finished_run import finish, found, tree, whole_flow
 from tests.flow_files import run_flow
 
@@ -112,7 +112,7 @@ def test_in_object_storage_an_export_that_was_killed_half_way_is_finished_by_the
     for name in ("manifest.json", "SHA256SUMS"):
         storage.discard(f"datasets/rl/{name}")
     last = max(int(name) for name in storage.names("manifest") if name.isdecimal())
-    from synth.ledger.manifest import WrittenLine, name_of, read
+    from synth.ledger.log.manifest import WrittenLine, name_of, read
 
     named = [
         number

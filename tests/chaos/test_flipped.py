@@ -10,9 +10,10 @@ from random import Random
 
 import pytest
 
-from synth.ledger import Ledger, packs
+from synth.ledger import Ledger
+from synth.ledger.log import manifest_checkpoints
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from synth.schemas.errors import DamagedError
 from tests.chaos.faults_table import FaultsTable
 from tests.chaos.ground import ROOT, Ground, asked, echoed, every_stage, kill
@@ -103,12 +104,12 @@ def test_one_bit_of_a_pack_of_manifest_lines(
     before = held(url)
     for path in (path for path in (tmp_path / "run").rglob("*") if path.is_file()):
         bucket.create(str(path.relative_to(tmp_path / "run")), path.read_bytes())
-    names = sorted(path.name for path in (tmp_path / "run" / packs.FOLDER).iterdir())
+    names = sorted(path.name for path in (tmp_path / "run" / manifest_checkpoints.FOLDER).iterdir())
     assert names
     assert [*problems(bucket, Verified())] == []
     for _ in range(FLIPS):
-        path = tmp_path / "run" / packs.FOLDER / draw.choice(names)
-        name, stood = f"{packs.FOLDER}/{path.name}", flipped(path, draw)
+        path = tmp_path / "run" / manifest_checkpoints.FOLDER / draw.choice(names)
+        name, stood = f"{manifest_checkpoints.FOLDER}/{path.name}", flipped(path, draw)
         bucket.replace(name, path.read_bytes())
         assert Ledger(bucket.url).state == truth
         assert Ledger(url).state == truth

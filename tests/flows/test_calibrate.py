@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from synth.cli.run import run as run_command
 from synth.engine.funnel import funnel
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.task import Task

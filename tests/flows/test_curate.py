@@ -16,8 +16,8 @@ from synth.flows.curate import curate
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.ledger import Ledger
+from synth.ledger.sql import query
 from synth.ledger.storage import Storage
-from synth.ledger.views import query
 from synth.schemas.errors import ConfigError, FlowError, SynthError
 from tests.flow_files import ROLLOUT, echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert

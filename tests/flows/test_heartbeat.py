@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from synth.claims import workers
 from synth.claims.workers import Heartbeat, dead, heartbeats, lives, of_this_process, write
 from synth.cli.status import status
-from synth.engine.beating import remembered
+from synth.engine.runs.beating import remembered
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError

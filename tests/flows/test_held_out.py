@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from tests.flow_files import echo_flow, run_flow
 
 HELD_OUT = {"name": "storefront", "tasks": 1, "variant": "held_out"}

@@ -17,8 +17,8 @@ import yaml
 
 from synth.claims.workers import heartbeats
 from synth.ledger import Ledger
-from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.storage import Storage
+from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
 from tests.synth.canonical_content import canonical_content

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.policies.chance import turn_draws
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow

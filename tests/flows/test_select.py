@@ -9,7 +9,7 @@ import pytest
 
 from synth.flows.resolve import resolve
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.errors import FlowError
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from synth.claims.workers import Heartbeat, of_this_process, write
 from synth.cli.status import status
-from synth.engine.beating import remember
+from synth.engine.runs.beating import remember
 from synth.ledger.storage import Storage
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault, Outcome
 from tests.echo_fault import planned_fault

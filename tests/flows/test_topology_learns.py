@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from synth.cli.graph import graph
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.topology.restless_world import NAME

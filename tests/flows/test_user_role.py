@@ -14,12 +14,12 @@ import pytest
 from synth.cli.show import readable
 from synth.engine.cost import cost
 from synth.engine.progress import PlainProgress
-from synth.engine.replaying import recheck_all, replay_all
-from synth.engine.summary import summary_lines
+from synth.engine.runs.replaying import recheck_all, replay_all
+from synth.engine.runs.summary import summary_lines
 from synth.flows.environments import open_env
 from synth.flows.resolve import resolve
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.errors import FlowError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome

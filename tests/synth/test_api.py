@@ -16,7 +16,7 @@ import synth
 from synth.ledger import Ledger as StoredLedger
 from synth.ledger import StageRef
 from synth.ledger.ledger import Score
-from synth.ledger.manifest import name_of
+from synth.ledger.log.manifest import name_of
 from tests.flow_files import echo_flow
 from tests.trajectories import make_task, make_trajectory
 

@@ -14,8 +14,8 @@ from synth.engine.progress import progress_for
 from synth.engine.study.continuations import Continuations
 from synth.engine.study.player import DecisionState, Player
 from synth.engine.study.step_effect import Effect, step_effect
-from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.storage.journal import Journal
 from synth.models.admission import ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synth.engine.budget import Budget
-from synth.engine.summary import failure, summary_lines
+from synth.engine.runs.summary import failure, summary_lines
 from synth.ledger import Ledger
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.outcome import Fault

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from tests.flow_files import SYNTH
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from synth.engine.context import Role
 from synth.engine.study.continuations import Continuations
 from synth.engine.study.player import DecisionState, Player, Proposal
 from synth.engine.study.step_effect import continued
-from synth.ledger.role_reply import RoleReply
+from synth.ledger.tables.role_reply import RoleReply
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn, Opening

@@ -10,9 +10,9 @@ from synth.engine.context import Role, Run
 from synth.engine.study.continuations import Continuations
 from synth.engine.study.player import Player
 from synth.ledger.ledger import Score, StageRef
-from synth.ledger.role_reply import RoleReply
-from synth.ledger.state import evidence_key
-from synth.ledger.storable import ended_line
+from synth.ledger.log.state import evidence_key
+from synth.ledger.tables.role_reply import RoleReply
+from synth.ledger.tables.row_validation import ended_line
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import run_workers

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.engine.context import Run
-from synth.ledger.journal import Event, JournaledReply, recorded_in
+from synth.ledger.storage.journal import Event, JournaledReply, recorded
 from synth.models.admission import ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN, run_slots
@@ -55,7 +55,7 @@ class Continuations:
     def __init__(self, run: Run, shard: str) -> None:
         self.run = run
         self._journal = run.journals[shard]
-        self._events, damage = recorded_in([self._journal.path])
+        self._events, damage = recorded(self._journal.path)
         taken_up(run, self._events, damage)
         self._known: dict[str, Continuation] = {}
         self._read: dict[str, Continuation] = {}

@@ -17,8 +17,8 @@ from synth.engine.study.rebuilding import why_not_replayable, world_versions
 from synth.engine.study.step_tests import TEST, VALUE, Recorded, TestSummary
 from synth.engine.study.trials import Trials, base_trials
 from synth.ledger.ledger import Score
-from synth.ledger.role_reply import RoleReply
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
+from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.typed import read
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint, recorded_act

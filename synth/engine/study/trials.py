@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from synth.engine.context import Role, Run
-from synth.ledger.state import IMPORT
+from synth.ledger.log.state import IMPORT
 from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
 from synth.schemas.outcome import Outcome

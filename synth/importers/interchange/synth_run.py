@@ -27,7 +27,7 @@ from synth.importers.records import (
     one_line,
 )
 from synth.ledger.ledger import Ledger
-from synth.ledger.state import IMPORT, LedgerState
+from synth.ledger.log.state import IMPORT, LedgerState
 from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError

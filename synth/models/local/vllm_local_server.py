@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from synth.boundary import described
-from synth.ledger.journal import state_folder
+from synth.ledger.storage.journal import state_folder
 from synth.models.server_error import ServerError
 from synth.models.servers.http_server import HTTPServer
 from synth.models.settings import ModelSettings

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.storefront_truth import shares, tables, write
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 

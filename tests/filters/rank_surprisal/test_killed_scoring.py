@@ -13,7 +13,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from synth.engine.measured import KEPT_EVERY
+from synth.engine.runs.measure_cache import KEPT_EVERY
 from synth.ledger.ledger import Ledger
 from tests.filters.rank_surprisal.test_served_student import flow, ledger, measures
 from tests.flow_files import SYNTH

@@ -14,7 +14,7 @@ import pytest
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow

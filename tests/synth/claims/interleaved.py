@@ -19,7 +19,7 @@ from typing import Any
 from synth.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
 from synth.ledger import Ledger, StageRef
-from synth.ledger.fencing import FENCE
+from synth.ledger.log.fencing import FENCE
 from synth.schemas.stage import PlannedSlot
 from synth.schemas.trajectory import Trajectory
 from tests.trajectories import make_trajectory

@@ -13,7 +13,7 @@ from synth.claims import Lease, Leases
 from synth.claims.claims import Claim, WorkerRecord, clear_leases
 from synth.claims.workers import heartbeats
 from synth.ledger import Ledger, StageRef
-from synth.ledger.fencing import FENCE, FencedError
+from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
 from synth.schemas.stage import Plan
 from tests.trajectories import make_trajectory
@@ -46,9 +46,9 @@ class Worker:
     def dies(self) -> None:
         """As a process that is killed: its lock falls, nothing is cleared away."""
         self.leases._over.set()
-        if self.leases._holder is not None:
-            os.close(self.leases._holder._lock)
-            self.leases._holder = None
+        if self.leases._worker is not None:
+            os.close(self.leases._worker._lock)
+            self.leases._worker = None
 
 
 @pytest.fixture
@@ -337,7 +337,7 @@ def test_a_claim_is_made_where_no_link_to_its_holder_can_be(url: str, tmp_path: 
     worker.leases.claim("x", holder)
     seen = [other.leases.claim(work, other.leases.holder()) for work in "wx"]
     assert [claim.record for claim in seen if isinstance(claim, Claim)] == [
-        WorkerRecord(holder, worker.leases._place)
+        WorkerRecord(holder, worker.leases._host_id)
     ] * 2
     for one in (worker, other):
         one.leases.close()

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef, packs
-from synth.ledger.fencing import FENCE, FencedError
+from synth.ledger import Ledger, StageRef
+from synth.ledger.log import manifest_checkpoints
+from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from synth.schemas.errors import DamagedError
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, model_flow, run_flow
@@ -156,7 +157,7 @@ def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_p
     writer, reader = Ledger(bucket, create=True), Ledger(bucket)
     for token in range(1, 40):
         writer.fence("w", token, "h")
-    assert len(writer.storage.names(packs.FOLDER)) == 6
+    assert len(writer.storage.names(manifest_checkpoints.FOLDER)) == 6
     assert reader.refresh() == writer.state
     asked: list[str] = []
     read = Storage.read

@@ -10,8 +10,9 @@ import pytest
 
 from synth.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims
-from synth.ledger import Ledger, manifest
-from synth.ledger.manifest import FenceLine, ShardLine
+from synth.ledger import Ledger
+from synth.ledger.log import manifest
+from synth.ledger.log.manifest import FenceLine, ShardLine
 from synth.schemas.stage import PlannedSlot
 from synth.schemas.trajectory import Trajectory
 from tests.synth.claims.interleaved import REF, interleaved

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from synth.cli.graph import graph
 from synth.ledger import Ledger, StageRef
-from synth.ledger.graph_rows import Edge, Node
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.schemas.errors import ConfigError
 from tests.synth.topology.trials import trial, turn
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from tests.flow_files import SYNTH
 from tests.synth.cli.test_commands import ROOT, refused, synth
 from tests.trajectories import make_trajectory

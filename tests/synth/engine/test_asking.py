@@ -12,13 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError
-from synth.engine.breaker import IN_A_ROW
+from synth.engine.budget import IN_A_ROW
 from synth.engine.context import Role, Run
 from synth.engine.cost import cost
 from synth.engine.progress import PlainProgress, progress_for
 from synth.envs.echo import SPEC
-from synth.ledger.journal import Journal
 from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.storage.journal import Journal
 from synth.ledger.views import connect
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.schemas.flow import Flow

@@ -3,7 +3,7 @@
 import pytest
 
 from synth.boundary import FaultError
-from synth.engine.breaker import IN_A_ROW, Breaker
+from synth.engine.budget import IN_A_ROW, Breaker
 from synth.schemas.outcome import Fault
 
 REFUSED = FaultError(Fault.MODEL, "policy: model m at http://x/v1: HTTP 401: no", final=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from synth.engine.budget import Budget, Room
-from synth.engine.summary import summary_lines
+from synth.engine.runs.summary import summary_lines
 from synth.ledger import Ledger
 from synth.schemas.trajectory import Usage
 from tests.flow_files import model_flow, run_flow

@@ -10,9 +10,9 @@ import pytest
 
 from synth.engine.cost import cost, cost_in_words, spent
 from synth.ledger import Ledger, StageRef
-from synth.ledger.journal import Journal, JournaledReply
-from synth.ledger.manifest import StageLine
-from synth.ledger.views import query
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.sql import query
+from synth.ledger.storage.journal import Journal, JournaledReply
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Trajectory, Usage

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from synth.engine.stage_reports import env_versions
+from synth.engine.runs.stage_reports import env_versions
 from synth.envs.echo import SPEC
 from synth.ledger.ledger import StageRef
 from tests.flow_files import echo_flow, run_flow

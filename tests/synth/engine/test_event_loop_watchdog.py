@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from synth.boundary import guard_async
-from synth.engine.event_loop import event_loop_watchdog
+from synth.engine.runs.event_loop import event_loop_watchdog
 from synth.schemas.outcome import Fault
 
 

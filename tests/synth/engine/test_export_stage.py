@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow

@@ -1,6 +1,6 @@
 import gc
 
-from synth.engine.event_loop import THRESHOLDS, gc_paused
+from synth.engine.runs.event_loop import THRESHOLDS, gc_paused
 
 
 def test_collection_is_rarer_within_and_as_before_afterwards() -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from synth.engine.summary import summary_lines
+from synth.engine.runs.summary import summary_lines
 from synth.ledger import Ledger
 from synth.schemas.outcome import Outcome
 from tests.flow_files import echo_flow, model_flow, run_flow

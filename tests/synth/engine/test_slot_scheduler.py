@@ -9,10 +9,9 @@ import pytest
 
 from synth.claims import Lease, Leases
 from synth.claims import slots as claimed_slots
-from synth.claims.claims import Claim
 from synth.engine.context import Run
 from synth.ledger import Ledger
-from synth.ledger.journal import Journal, JournaledStep
+from synth.ledger.storage.journal import Journal, JournaledStep
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.trajectory import Trajectory
 from synth.synthesizers import episodes
@@ -112,7 +111,7 @@ def test_a_run_that_was_killed_many_times_goes_on_alone_at_once(tmp_path: Path) 
     for number in range(3):
         leases = Leases(ledger, term_s=60)
         for slot_id in Ledger(str(tmp_path / "like")).state.slots:
-            assert leases.claim_after(Claim(slot_id, number - 1, None), leases.holder()) is not None
+            assert isinstance(leases.claim(slot_id, leases.holder(), number), Lease)
         leases.close()
     _, _, said = run_flow(FLOW, url)
     assert "others work on this run" not in said

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from synth.engine.runner import plain
+from synth.engine.runs.runner import plain
 from synth.ledger import Ledger
-from synth.ledger.flow_lock import flow_lock
+from synth.ledger.storage.flow_lock import flow_lock
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from tests.flow_files import echo_flow, run_flow

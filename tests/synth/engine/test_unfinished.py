@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from synth.engine.unfinished import not_begun, unfinished, unfinished_line
+from synth.engine.runs.unfinished import not_begun, unfinished, unfinished_line
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 
 FLOW = {
     "name": "f",

@@ -10,7 +10,7 @@ from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 
 REPORT = {
     "rows": 1,

@@ -10,7 +10,7 @@ import pytest
 from synth.hub.card_sections import authors, cost_by_method, false_discoveries, funnel_and_faults
 from synth.hub.row_facts import RowFacts
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.printable import in_cell
 from synth.schemas.trajectory import Usage
 from tests.trajectories import make_fault, make_trajectory

@@ -9,7 +9,7 @@ import pytest
 
 from synth.hub.card_worlds import licences, worlds
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from tests.trajectories import make_trajectory
 
 

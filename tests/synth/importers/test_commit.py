@@ -20,7 +20,7 @@ from synth.importers.records import Format, ImportSettings
 from synth.importers.registry import importer
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 
 
 def chat(question: str, **more: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from synth.importers.commit import import_into
 from synth.importers.records import Imported, Rejection
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -12,9 +12,9 @@ from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
-from synth.ledger.state import evidence_key
-from synth.ledger.views import query
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.log.state import evidence_key
+from synth.ledger.sql import query
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -6,8 +6,8 @@ from typing import Any
 from synth.ledger import Ledger
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Decision, Score, StageRef
-from synth.ledger.manifest import StageLine
-from synth.ledger.state import conclusion
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.log.state import conclusion
 from synth.ledger.views import connect
 
 REF = StageRef("critical_step", "key")

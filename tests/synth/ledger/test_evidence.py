@@ -13,9 +13,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synth.ledger.frames import frame
 from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.typed import committed, labels, read
 from synth.ledger.views import connect
 from synth.schemas.labels import AttributionLabel, RetryLabel, StepLabel, StepValue
@@ -140,7 +139,7 @@ def test_what_is_written_today_stands_in_the_columns_that_a_recorded_run_is_read
         new.commit(StageRef(stage, key), scores=scores)
     names = [
         name
-        for name in frame(new, table, every=True).collect_schema().names()
+        for name in new.frame(table, every=True).collect_schema().names()
         if name not in ("label_id", "detail", "act", "other_act")
     ]
     columns = ", ".join(names)
@@ -148,7 +147,7 @@ def test_what_is_written_today_stands_in_the_columns_that_a_recorded_run_is_read
         columns = "arm, trajectory_id"
     sql = f"SELECT {columns} FROM {table}_all"
     assert Counter(map(str, asked(new, sql))) == Counter(map(str, asked(old, sql)))
-    assert frame(old, table, every=True).collect().height == len(asked(old, sql))
+    assert old.frame(table, every=True).collect().height == len(asked(old, sql))
 
 
 def test_rows_are_read_in_the_order_of_their_commits_or_sorted_and_as_their_struct(

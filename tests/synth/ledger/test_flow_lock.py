@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger.flow_lock import flow_lock
+from synth.ledger.storage.flow_lock import flow_lock
 from synth.schemas.errors import ConfigError, SynthError
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synth.ledger.flow_lock.PATIENCE_S", 0.1)
+    monkeypatch.setattr("synth.ledger.storage.flow_lock.PATIENCE_S", 0.1)
 
 
 def held(folder: Path, flow: str, url: str = "runs/x") -> None:
@@ -61,7 +61,7 @@ def test_another_flow_waits_for_the_last_of_several(tmp_path: Path) -> None:
 
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
     code = (
-        "import sys, time, pathlib; from synth.ledger.flow_lock import flow_lock\n"
+        "import sys, time, pathlib; from synth.ledger.storage.flow_lock import flow_lock\n"
         "with flow_lock(pathlib.Path(sys.argv[1]), 'a', 'night', 'runs/x'): print('held', "
         "flush=True); time.sleep(60)"
     )

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.frames import frame
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.sql import relation
 from synth.ledger.tables import TABLES
-from synth.ledger.views import relation
 from synth.schemas.errors import ConfigError, DamagedError
 from tests.trajectories import make_task, make_trajectory
 
@@ -40,7 +39,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
 def test_a_frame_has_the_rows_and_types_of_the_view(
     ledger: Ledger, table: str, every: bool
 ) -> None:
-    rows = frame(ledger, table, every=every).collect()
+    rows = ledger.frame(table, every=every).collect()
     view = relation(ledger, f"FROM {table}{'_all' if every else ''}").pl()
     assert rows.schema == view.schema
     order = rows.columns[:3]
@@ -50,23 +49,25 @@ def test_a_frame_has_the_rows_and_types_of_the_view(
 def test_attempts_that_were_superseded_or_not_adopted_are_in_no_frame_but_that_of_every_flow(
     ledger: Ledger,
 ) -> None:
-    current = frame(ledger, "trajectories").select("slot_id").collect()["slot_id"].to_list()
+    current = ledger.frame("trajectories").select("slot_id").collect()["slot_id"].to_list()
     assert sorted(current) == ["a", "b", "c"]
     every = (
-        frame(ledger, "trajectories", every=True).select("slot_id").collect()["slot_id"].to_list()
+        ledger.frame("trajectories", every=True).select("slot_id").collect()["slot_id"].to_list()
     )
     assert sorted(every) == ["a", "a", "b", "c", "d"]
-    assert frame(ledger, "tasks").collect().height == 1
+    assert ledger.frame("tasks").collect().height == 1
 
 
 def test_only_the_first_rows_are_read_where_no_more_are_wanted(ledger: Ledger) -> None:
-    assert frame(ledger, "turns", every=True).select("turn").head(3).collect()[
-        "turn"
-    ].to_list() == [0, 1, 0]
+    assert ledger.frame("turns", every=True).select("turn").head(3).collect()["turn"].to_list() == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_a_table_of_a_run_that_has_none_is_empty_and_typed(tmp_path: Path) -> None:
-    rows = frame(Ledger(str(tmp_path / "run"), create=True), "scores").collect()
+    rows = Ledger(str(tmp_path / "run"), create=True).frame("scores").collect()
     assert rows.height == 0
     assert rows.columns == TABLES["scores"].names
 
@@ -76,7 +77,7 @@ def test_a_table_that_is_none_is_refused_with_the_names_of_those_there_are(ledge
         ConfigError,
         match=r"there is no table 'spending'; known: tasks, trajectories, .*views such as spending",
     ):
-        frame(ledger, "spending")
+        ledger.frame("spending")
 
 
 def test_a_damaged_file_gives_no_frame(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_a_damaged_file_gives_no_frame(tmp_path: Path) -> None:
     (path,) = (tmp_path / "run" / "turns").iterdir()
     path.write_bytes(path.read_bytes()[:-1] + b"X")
     with pytest.raises(DamagedError, match="damaged"):
-        frame(Ledger(str(tmp_path / "run")), "turns")
+        Ledger(str(tmp_path / "run")).frame("turns")
 
 
 def test_a_relation_can_write_nothing_and_outlives_its_connection(

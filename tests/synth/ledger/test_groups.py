@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
-from synth.ledger.views import query
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.sql import query
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Trajectory, Usage
 from tests.trajectories import make_fault, make_trajectory

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synth.ledger.journal import (
+from synth.ledger.storage.journal import (
     BusyError,
     Event,
     Journal,

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.ledger import Decision, Ledger, StageRef
-from synth.ledger.manifest import StageLine
-from synth.ledger.views import query
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.sql import query
 from synth.schemas.errors import ConfigError, DamagedError
 from synth.schemas.outcome import Fault
 from tests.trajectories import make_fault, make_task, make_trajectory, turns

@@ -5,9 +5,9 @@ attempt to another.
 from pathlib import Path
 
 from synth.ledger import Decision, Ledger, StageRef
-from synth.ledger.manifest import ShardLine, SlotRecord, StageLine, StoredFile
-from synth.ledger.state import LedgerState
-from synth.ledger.views import query
+from synth.ledger.log.manifest import ShardLine, SlotRecord, StageLine, StoredFile
+from synth.ledger.log.state import LedgerState
+from synth.ledger.sql import query
 from tests.trajectories import make_fault, make_task, make_trajectory
 
 REF = StageRef("rollout", "key1")
@@ -76,7 +76,10 @@ def test_a_slot_filled_again_gets_a_new_number_so_that_verdicts_on_the_lost_atte
     again.begin_stage(StageLine("rollout", "key1", {}))
     (filled,) = again.trajectories()
     assert (filled.attempt, len(filled.turns)) == (1, 2)
-    assert filled.trajectory_id not in again.decided("f")
+    assert query(again, "SELECT trajectory_id FROM decisions_all").fetchall() == [
+        (lost.trajectory_id,)
+    ], "no verdict is on the attempt that fills the slot"
+    assert filled.trajectory_id != lost.trajectory_id
     turns.write_bytes(content)
     assert seen(tmp_path) == [("a", 1)]
     assert query(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.task import Task
 
 

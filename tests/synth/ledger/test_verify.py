@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synth.ledger import Ledger, StageRef, manifest
-from synth.ledger.manifest import FenceLine
+from synth.ledger import Ledger, StageRef
+from synth.ledger.log import manifest
+from synth.ledger.log.manifest import FenceLine
+from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
-from synth.ledger.verify import Verified, problems
 from synth.schemas.errors import ConfigError
-from tests.synth.ledger.test_packs import pack_of
+from tests.synth.ledger.test_manifest_checkpoints import pack_of
 from tests.trajectories import make_trajectory
 
 FENCES = 40

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
+from synth.ledger.sql import query
 from synth.ledger.tables import TABLES
-from synth.ledger.views import query
 from synth.schemas.errors import ConfigError
 from tests.trajectories import make_task, make_trajectory
 

@@ -18,7 +18,7 @@ from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.flows.synthesize import synthesize
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow

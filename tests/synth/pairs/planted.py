@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from synth.ledger.ledger import Decision, Score
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.pairs import PairReport, PairSettings, preference_pairs
 from synth.schemas.pairs import PairFamily
 from synth.schemas.trajectory import Authorship, SampledBy, Trajectory

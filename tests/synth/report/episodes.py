@@ -7,7 +7,7 @@ from typing import Any
 
 from synth.ledger import Ledger
 from synth.ledger.ledger import StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Task

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from synth.cli.report import report
 from synth.ledger import Ledger
-from synth.ledger.graph_rows import Edge, Node
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.build import report as built
 from synth.report.folding import Arrow, folded
 from synth.report.graph_svg import picture, shade

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront import WORLD
-from synth.ledger.journal import Event, Journal
+from synth.ledger.storage.journal import Event, Journal
 from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.policies.chat import chat_policy

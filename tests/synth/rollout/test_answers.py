@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from synth.envs.echo import WORLD
-from synth.ledger.journal import Journal
-from synth.ledger.rows import shard_tables
+from synth.ledger.storage.journal import Journal
+from synth.ledger.tables.rows import shard_tables
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
@@ -70,7 +70,9 @@ def play(tmp_path: Path, world: Any, act: Any = None) -> Trajectory:
     journal.close()
     if act is None:
         assert found[-1].outcome is Outcome.SUCCESS
-    shard_tables("rollout", "key", found, (), {})  # everything that got through can be stored
+    shard_tables(
+        "rollout", "key", {"trajectories": found}
+    )  # everything that got through can be stored
     return found[0]
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from synth.envs.echo import WORLD
-from synth.ledger.journal import Journal
+from synth.ledger.storage.journal import Journal
 from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from synth.branching import replay
 from synth.envs.echo import WORLD
-from synth.ledger.journal import Journal
+from synth.ledger.storage.journal import Journal
 from synth.policies.chat import chat_policy
 from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec

@@ -13,7 +13,7 @@ from synth.branching import DriftError, branch, replay
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.customer import LINES
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
-from synth.ledger.journal import JournaledReply, recorded
+from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.filter import Case

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger.decided import decided
+from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Decision, Score
 from synth.loss_turns import MASKS
 from synth.selection.recoveries import excursion_masks, recoveries
@@ -52,7 +52,7 @@ def test_what_a_decision_says_of_a_row_comes_back_with_its_verdict(tmp_path: Pat
             Decision(taken.trajectory_id, "secrets", True, "clean", None, {"findings": []}),
         ],
     )
-    said = {one.slot_id: verdicts for one, verdicts in decided(ledger, SetAside())}
+    said = {one.slot_id: verdicts for one, verdicts in with_decisions(ledger, SetAside())}
     assert said["base"] == {}
     masks = {name: verdict.masks for name, verdict in said["taken"].items()}
     assert masks == {"select": {3: "a"}, "secrets": {}}

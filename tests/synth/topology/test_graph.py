@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from synth.ledger.graph_rows import Edge, Node
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Turn
 from synth.topology.graph import (

@@ -9,7 +9,7 @@ import pytest
 
 from synth.flows.stages.topology import _embed
 from synth.ledger import Ledger
-from synth.ledger.views import query
+from synth.ledger.sql import query
 from synth.topology.embeddings import (
     Kept,
     Vectors,

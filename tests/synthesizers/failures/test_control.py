@@ -10,7 +10,7 @@ import pytest
 from synth.ledger import Ledger
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Score, StageRef
-from synth.ledger.manifest import StageLine
+from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.labels import AttributionLabel
 from synth.synthesizers.failures.records import Judged, false_share, judged_in, labels

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from synth.flows.environments import open_env
-from synth.ledger import rows
 from synth.ledger.ledger import Ledger
+from synth.ledger.tables import rows
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory, Turn

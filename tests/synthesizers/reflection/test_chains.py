@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome, Termination
 from synth.synthesizers.reflection.chain import improved

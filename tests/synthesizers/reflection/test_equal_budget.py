@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from benchmarks.equal_budget import equal_budget_table
-from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
+from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
 from synth.synthesizers.reflection.equal_budget import (

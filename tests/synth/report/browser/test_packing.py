@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from synth.ledger import Ledger
-from synth.ledger.graph_rows import Edge, Node
 from synth.ledger.ledger import Decision, Score
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.browser.packing import pack
 from synth.report.build import report
 from synth.text.redaction.findings import Scan

@@ -1,0 +1,27 @@
+"""What a role said that plays no episode: a reflector, an injector, a judge, a writer of goals."""
+
+import msgspec
+
+from synth.schemas.trajectory import Usage
+
+
+class RoleReply(msgspec.Struct, frozen=True):
+    """One reply of a role that plays no episode: what it was asked about, what it said, what that
+    has used.
+
+    `question_id` is the same for all tries at a question, numbered by `ordinal`; `unreadable` says
+    why a try was of no use.
+    """
+
+    question_id: str
+    ordinal: int
+    subject_id: str
+    task_id: str | None
+    role: str
+    purpose: str
+    model: str
+    weights_id: str | None
+    content: str | None
+    thought: str | None
+    unreadable: str | None
+    usage: Usage

@@ -1,0 +1,317 @@
+"""Packs spare requests and decide nothing: whatever becomes of them, the manifest's own lines say
+what a run holds.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synth.ledger import Ledger, StageRef
+from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.manifest import (
+    DoneLine,
+    FenceLine,
+    Line,
+    RunLine,
+    ShardLine,
+    SlotRecord,
+    StageLine,
+)
+from synth.ledger.log.state import LedgerState
+from synth.ledger.storage import Storage
+from synth.schemas.canonical import digest
+from synth.schemas.errors import DamagedError
+from tests.trajectories import make_trajectory
+
+NAMES = st.sampled_from("abc")
+SLOTS = st.builds(
+    SlotRecord,
+    NAMES,
+    st.integers(0, 2),
+    st.text("xyz", min_size=8, max_size=8),
+    st.sampled_from([None, "model"]),
+)
+LINES: st.SearchStrategy[Line] = st.one_of(
+    st.builds(
+        ShardLine,
+        stage=NAMES,
+        stage_key=NAMES,
+        files=st.just({}),
+        slots=st.lists(SLOTS, max_size=3).map(tuple),
+        name=NAMES,
+    ),
+    st.builds(StageLine, NAMES, NAMES, st.dictionaries(NAMES, st.text(max_size=5), max_size=1)),
+    st.builds(DoneLine, NAMES, NAMES, st.just({"kind": "tables"})),
+    st.builds(FenceLine, NAMES, st.integers(1, 9), NAMES),
+)
+
+
+@pytest.fixture(params=["local", "memory"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    return str(tmp_path / "run") if request.param == "local" else f"memory://{uuid.uuid4().hex}/run"
+
+
+def written(url: str, lines: Sequence[Line], *, first: int = 0) -> Storage:
+    """Lines as they were stored before there were packs."""
+    storage = Storage(url)
+    for place, line in enumerate(lines):
+        assert storage.create(manifest.name_of(first + place), manifest.stored(line), durable=False)
+    return storage
+
+
+def fences(count: int, run_id: str = "r") -> list[Line]:
+    return [RunLine(run_id), *(FenceLine("w", token, "h") for token in range(1, count))]
+
+
+def as_stored(lines: Sequence[Line], *, chained: bool = False) -> list[bytes]:
+    """Lines as earlier versions stored them, or each with a hash over the digests of all lines
+    before it.
+    """
+    stored: list[bytes] = []
+    for line in lines:
+        stored.append(manifest.stored(line, history(stored) if chained else ""))
+    return stored
+
+
+def history(stored: Sequence[bytes]) -> str:
+    """A hash over the digests of all lines, each with the hash before it."""
+    found = ""
+    for blob in stored:
+        found = digest(found.encode() + blob[:32])
+    return found
+
+
+def pack_of(lines: Sequence[Line], last: int, size: int, *, chained: bool = False) -> bytes:
+    stored = as_stored(lines[: last + 1], chained=chained)
+    body = f"{history(stored)}\n".encode() + b"".join(stored[last + 1 - size :])
+    return digest(body).encode() + b"\n" + body
+
+
+def folded(lines: Sequence[Line]) -> LedgerState:
+    state = LedgerState()
+    for line in lines:
+        state.fold(line)
+    return state
+
+
+def requests(storage: Storage) -> Counter[str]:
+    """Counts what is asked of a storage from now on."""
+    counted: Counter[str] = Counter()
+    read, size, names = storage.read, storage.size, storage.names
+    storage.read = lambda name: (counted.update(["read"]), read(name))[1]  # type: ignore[method-assign]
+    storage.size = lambda name: (counted.update(["size"]), size(name))[1]  # type: ignore[method-assign]
+    storage.names = lambda folder: (counted.update(["names"]), names(folder))[1]  # type: ignore[method-assign]
+    return counted
+
+
+def test_a_pack_is_made_of_the_lines_alone_by_whoever_writes_the_last_of_them(url: str) -> None:
+    one, other = Ledger(url, create=True), Ledger(url)
+    for token in range(1, 40):
+        assert (one, other)[token % 2].fence("w", token, "h")
+    lines = [RunLine(one.state.run_id), *fences(40)[1:]]
+    made = {(0, 8), (8, 8), (16, 8), (24, 8), (32, 8), (0, 32)}
+    assert {
+        name: one.storage.read(f"manifest/packs/{name}")
+        for name in one.storage.names("manifest/packs")
+    } == {
+        f"{first:08d}-{first + size - 1:08d}": pack_of(lines, first + size - 1, size, chained=True)
+        for first, size in made
+    }
+
+
+def test_who_comes_back_after_many_lines_asks_for_few_objects(url: str) -> None:
+    lines = fences(600)
+    written(url, lines[:5])
+    reader, newcomer = Ledger(url), Storage(url)
+    written(url, lines[5:], first=5)
+    for size in manifest_checkpoints.SIZES:
+        for first in range(0, 600 - size + 1, size):
+            newcomer.create(
+                manifest_checkpoints.name_of(first, size),
+                pack_of(lines, first + size - 1, size),
+                durable=False,
+            )
+    counted = requests(reader.storage)
+    assert reader.refresh() == folded(lines)
+    # lines 5, 6, 7; 8-15, 0-255, 256-511; 512-543, 544-575; three of 8; no 512-767, 576-607,
+    # 600-607; line 599 for proof, none after it
+    assert counted == {"read": 3 + 3 + 2 + 3 + 3 + 2, "size": 2}
+
+
+def test_in_object_storage_a_run_is_opened_by_packs(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"memory://{uuid.uuid4().hex}"
+    lines = fences(600)
+    storage = written(url, lines)
+    for size in manifest_checkpoints.SIZES:
+        for first in range(0, 600 - size + 1, size):
+            storage.create(
+                manifest_checkpoints.name_of(first, size), pack_of(lines, first + size - 1, size)
+            )
+    asked: list[str] = []
+    read = Storage.read
+    monkeypatch.setattr(
+        Storage, "read", lambda self, name: (asked.append(name), read(self, name))[1]
+    )
+    assert Ledger(url).state == folded(lines)
+    assert len(asked) == 2 + 2 + 3 + 3 + 2
+
+
+def test_who_has_caught_up_asks_for_no_pack(url: str) -> None:
+    writer, reader = Ledger(url, create=True), Ledger(url)
+    counted = requests(reader.storage)
+    for token in range(1, 36):
+        writer.fence("w", token, "h")
+        reader.refresh()
+    assert counted == {"read": 35 * 2, "size": 35 * 2}
+
+
+FATES = st.sampled_from(
+    [
+        "there",
+        "missing",
+        "flipped",
+        "cut",
+        "of another run",
+        "of another past",
+        "of another branch",
+        "empty",
+    ]
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(LINES, max_size=40), st.data())
+def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(
+    drawn: list[Line], data: st.DataObject
+) -> None:
+    lines = [RunLine("r"), *drawn]
+    url, seen = f"memory://{uuid.uuid4().hex}", data.draw(st.integers(1, len(lines)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("synth.ledger.log.manifest_checkpoints.SIZES", (12, 4))
+        written(url, lines[:seen])
+        early = Ledger(url)
+        storage = written(url, lines[seen:], first=seen)
+        for size in manifest_checkpoints.SIZES:
+            for first in range(0, len(lines) - size + 1, size):
+                pack = damaged(pack_of(lines, first + size - 1, size), lines, first, size, data)
+                if pack is not None:
+                    storage.create(manifest_checkpoints.name_of(first, size), pack)
+        assert early.refresh() == folded(lines)
+        assert Ledger(url, create=True).state == folded(lines)
+        assert Ledger(url).state == folded(lines)
+    storage.fs.rm(storage.root, recursive=True)
+
+
+def damaged(
+    pack: bytes, lines: Sequence[Line], first: int, size: int, data: st.DataObject
+) -> bytes | None:
+    match data.draw(FATES):
+        case "missing":
+            return None
+        case "flipped":
+            at, bit = data.draw(st.integers(0, len(pack) - 1)), data.draw(st.integers(0, 7))
+            return pack[:at] + bytes([pack[at] ^ 1 << bit]) + pack[at + 1 :]
+        case "cut":
+            return pack[: data.draw(st.integers(0, len(pack) - 1))]
+        case "of another run":
+            return pack_of(fences(len(lines), "another"), first + size - 1, size)
+        case "of another past" if first:
+            return pack_of([FenceLine("other", 1, "h"), *lines[1:]], first + size - 1, size)
+        case "of another branch":
+            at = data.draw(st.integers(first, first + size - 1))
+            return pack_of(
+                [*lines[:at], *(FenceLine("other", 1, "h") for _ in lines[at:])],
+                first + size - 1,
+                size,
+            )
+        case "empty":
+            return digest(b"").encode() + b"\n"
+        case _:
+            return pack
+
+
+def test_a_missing_line_is_named_though_a_pack_holds_it(url: str) -> None:
+    lines = fences(40)
+    storage = written(url, lines)
+    storage.create(manifest_checkpoints.name_of(0, 32), pack_of(lines, 31, 32))
+    storage.discard(manifest.name_of(7))
+    with pytest.raises(DamagedError, match="manifest/00000007: this manifest line is missing"):
+        Ledger(url)
+
+
+def test_on_a_disk_a_damaged_line_is_named_though_a_pack_holds_it_well(tmp_path: Path) -> None:
+    lines = fences(40)
+    storage = written(str(tmp_path), lines)
+    storage.create(manifest_checkpoints.name_of(0, 32), pack_of(lines, 31, 32))
+    (tmp_path / "manifest" / "00000007").write_bytes(
+        manifest.stored(lines[7]).replace(b'"h"', b'"i"')
+    )
+    with pytest.raises(DamagedError, match="manifest/00000007: damaged manifest line"):
+        Ledger(str(tmp_path))
+
+
+def test_a_line_of_another_version_is_named_in_a_pack_too(url: str) -> None:
+    """Read by packs in object storage, and line by line on a disk."""
+    stored = [manifest.stored(line) for line in fences(8)]
+    payload = b'{"type":"hologram"}'
+    stored[3] = digest(payload).encode() + b" " + payload + b"\n"
+    storage = Storage(url)
+    for number, blob in enumerate(stored):
+        storage.create(manifest.name_of(number), blob)
+    past = ""
+    for blob in stored:
+        past = digest(past.encode() + blob[:32])
+    body = past.encode() + b"\n" + b"".join(stored)
+    storage.create("manifest/packs/00000000-00000007", digest(body).encode() + b"\n" + body)
+    with pytest.raises(
+        DamagedError, match="manifest/00000003: written by another version of synth"
+    ):
+        Ledger(url)
+
+
+def test_a_pack_that_cannot_be_written_stops_no_commit(tmp_path: Path) -> None:
+    ledger = Ledger(str(tmp_path), create=True)
+    (tmp_path / "manifest" / "packs").write_text("")
+    for number in range(1, 17):
+        ledger.fence("w", number, "h")
+    ledger.commit(StageRef("rollout", "key1"), trajectories=[make_trajectory("x")])
+    assert [*Ledger(str(tmp_path)).state.slots] == ["x"]
+
+
+def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_who_reads_writes_nothing(
+    url: str,
+) -> None:
+    lines = fences(300)
+    storage = written(url, lines)
+    Ledger(url)
+    assert storage.names(manifest_checkpoints.FOLDER) == []
+    Ledger(url, create=True)
+    assert storage.read("manifest/packs/00000000-00000255") == pack_of(lines, 255, 256)
+
+
+def test_lines_too_long_for_a_pack_are_read_one_by_one(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synth.ledger.log.manifest_checkpoints.LARGEST", 500)
+    ledger = Ledger(url, create=True)
+    for number in range(1, 40):
+        ledger.fence("w", number, "h")
+    assert ledger.storage.names(manifest_checkpoints.FOLDER) == []
+    assert Ledger(url).state.fences == {"w": 39}
+
+
+def test_lines_that_were_read_and_not_taken_in_are_given_again(url: str) -> None:
+    """A run that is interrupted between the two goes on to its end in the same process."""
+    writer, reader = Ledger(url, create=True), Ledger(url)
+    for token in range(1, 40):
+        writer.fence("w", token, "h")
+    while len(given := reader._cursor.ahead(reader.state.lines)) < 8:
+        reader.state.fold(*given)
+    for line in given[:3]:
+        reader.state.fold(line)
+    assert reader.refresh() == writer.state
