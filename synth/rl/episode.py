@@ -34,12 +34,15 @@ def opener(worlds: str) -> OpenEnv:
     """
     if worlds.endswith((".yaml", ".yml")):
         return cast(OpenEnv, imported("worlds", "synth.flows.environments:bound_envs")(worlds))
+
     found = imported("worlds", worlds)
+
     if not callable(found):
         raise ConfigError(
             f"worlds: {worlds} is a {type(found).__name__}, not a function of an environment's "
             "name and settings"
         )
+
     return cast(OpenEnv, found)
 
 
@@ -62,10 +65,12 @@ def task_of(row: Mapping[str, Any]) -> Task:
     `ConfigError`.
     """
     text = row.get("task") or (row.get("reward_model") or {}).get("ground_truth")
+
     if not isinstance(text, str):
         raise ConfigError(
             "the row has no text `task`; it is no row of `synth export RUN --kind rl`"
         )
+
     try:
         return msgspec.json.decode(text, type=Task)
     except msgspec.DecodeError as error:
@@ -104,6 +109,7 @@ class RlEpisode:
         opening = await self._crossed("reset", lambda: given.opened(env))
         greeted = greeting_turn(opening)
         self.turns += [] if greeted is None else [greeted]
+
         return opening
 
     async def step(self, turn: AgentTurn) -> Response:
@@ -111,23 +117,28 @@ class RlEpisode:
         and changes nothing.
         """
         env = self._world()
+
         if self._ended is not None:
             over = tuple(
                 Observation(OVER, Source.TOOL, call.call_id, call.name, error=True)
                 for call in turn.tool_calls
             )
+
             return Response(over or (Observation(OVER, Source.ENVIRONMENT, error=True),), done=True)
+
         index = len(self.turns)
         response = await self._crossed(
             f"step {index}", lambda: stepped(env.step(turn), index, turn.tool_calls)
         )
         self.turns.append(recorded_turn(index, Act(turn=turn), response))
+
         if response.done:
             self._ended = Termination.DONE
         elif not response.observations and not turn.tool_calls:
             self._ended = Termination.AGENT_STOP
         else:
             self._ended = reached(self._limits, self.turns, completion_tokens=0, waited_s=0)
+
         return response
 
     async def call(self, name: str, arguments: str) -> tuple[str, bool]:
@@ -161,6 +172,7 @@ class RlEpisode:
     async def close(self) -> None:
         """Closes the world; a fault of closing harms nobody any more."""
         env, self._env = self._env, None
+
         if env is not None:
             with contextlib.suppress(FaultError):
                 await guard_async(
@@ -183,6 +195,7 @@ class RlEpisode:
             raise ConfigError(
                 "the episode has not begun: call reset with a row of an rl export first"
             )
+
         return self._env
 
     async def _crossed(self, what: str, call: Callable[[], Awaitable[T]]) -> T:

@@ -112,18 +112,22 @@ def environment_factories(
     or none (a task never played).
     """
     schemas: dict[str, list[ToolSchema]] = {}
+
     for row in rows:
         tools, name = [dict(tool) for tool in row["tool_schemas"]], row["environment"]
+
         if not tools:
             raise ConfigError(
                 f"task {row['task_id']} of {name} shows no tools: no trial of it was played; roll "
                 "it out, then export again"
             )
+
         if canonical_json(schemas.setdefault(name, tools)) != canonical_json(tools):
             raise ConfigError(
                 f"tasks of {name} show different tools; TRL has one set per environment: train on "
                 "one set at a time"
             )
+
     return {name: _factory(name, tools, open_env, limits) for name, tools in schemas.items()}
 
 
@@ -136,10 +140,12 @@ def _factory(
         """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
         found = task_of({"task": task})
         refuse_another(name, found.env, row)
+
         try:
             self._world.reset(found)
         except FaultError:
             return  # its tools say so, and it has no reward; the other completions go on
+
         if canonical_json(self._world.tools) != canonical_json(schemas):
             raise ConfigError(
                 f"world {name} shows other tools than the row says: it is another version; export "
@@ -162,6 +168,7 @@ def _factory(
     kind = type(
         name, (), {**members, "__init__": open_world, "reset": reset, "get_reward": get_reward}
     )
+
     return kind
 
 

@@ -30,6 +30,7 @@ def excursion_masks(
     turns before the return; of one without return, all turns from its first.
     """
     masked: list[int] = []
+
     for found in excursions:
         if found.back is None:
             masked += range(found.turn, len(by_turn))
@@ -41,7 +42,9 @@ def excursion_masks(
                 for at, value in enumerate(by_turn)
                 if value is not None and found.turn <= at < found.back
             ]
+
             masked += range(found.turn, 1 - min(known)[1])
+
     return {turns[at]: EXCURSION for at in sorted(set(masked))}
 
 
@@ -75,15 +78,20 @@ def recoveries(ledger: Ledger) -> Recoveries:
         for row in read(ledger, RecoveredTrial, ("recovered",))
         if row.value == 1
     }
+
     masks: dict[str, Mapping[int, str]] = {}
+    # potentials are long: read for those alone that came back
     subjects = sorted({identity for identity, _ in came_back})
+
     for at in range(0, len(subjects), CHUNK):
         for row in read(ledger, Potentials, ("potential",), subjects=subjects[at : at + CHUNK]):
             if (found := came_back.get((row.subject_id, row.stage_key))) is not None:
                 masks[row.subject_id] = excursion_masks(found, row.about.by_turn, row.about.turns)
+
     sides = {
         row.subject_id: str(given(row.about.side))
         for row in read(ledger, AttributionLabel, ("recovery",))
         if row.value == 1
     }
+
     return Recoveries(masks, sides)

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import Form, RowSettings
+from synth.exporters.forms.form import Form
+from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger, Score

@@ -58,7 +58,7 @@ def test_loss_is_where_our_masks_are(storefront: Path, student: Path, tmp_path: 
     )
     rows = datasets.load_dataset(str(tmp_path / "sft"), split="train").select(range(8))
     for row in rows:
-        chat = form_of("sft", "axolotl").chat(row)
+        chat = form_of("sft", "axolotl").read(row)
         text, spans = template.spans(chat.messages, chat.tools)
         tokens = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         lit = [spans[turn] for turn in chat.trained]

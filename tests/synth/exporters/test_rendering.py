@@ -10,7 +10,7 @@ import pytest
 
 from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.exporters.proof.masks import scalars, stands_in
+from synth.exporters.proof.rendered import scalars, stands_in
 from synth.exporters.proof.template import FAMILIES, student_template
 from synth.importers.load import imported
 from synth.importers.records import Imported

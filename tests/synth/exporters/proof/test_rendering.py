@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from synth.exporters.forms.form import Chat
 from synth.exporters.forms.trl import SFT
-from synth.exporters.kind import Chat
 from synth.exporters.sft_rows import sft_row
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Turn

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.exporters.kind import Steps
+from synth.exporters.forms.form import Steps
 from synth.exporters.proof.masks import text_problems
 
 PROMPT: list[dict[str, Any]] = [{"role": "user", "content": "Where?"}]
