@@ -222,7 +222,7 @@ TO_PEOPLE = (
 """What a module does that makes text fit to be shown by its own means."""
 TO_FILES_AND_MODELS = {
     "schemas/messages.py",
-    "synth/exporters/forms/exact_json.py",
+    "synth/exporters/exact_json.py",
     "synth/exporters/proof/rendered.py",
     "synth/text/transcript/log.py",
     "synth/text/leaks/scan.py",

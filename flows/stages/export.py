@@ -11,9 +11,9 @@ from pydantic import ConfigDict, Field, field_validator
 
 from synth.engine.context import Run
 from synth.engine.unfinished import unfinished_line
-from synth.exporters.dataset_folder import Replace, why_to_write
 from synth.exporters.export import ExportReport, export
-from synth.exporters.in_run import dataset_in, refuse_others
+from synth.exporters.folder.dataset_folder import Replace, why_to_write
+from synth.exporters.folder.in_run import dataset_in, refuse_others
 from synth.exporters.kind import RowSettings
 from synth.exporters.registry import form_of
 from synth.ledger.ledger import StageRef

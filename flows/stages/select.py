@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from synth.datasets.release import CHATS, Lineage, may_leave
 from synth.engine.context import Run
-from synth.exporters.rl import rl_tasks
+from synth.exporters.kinds.rl import rl_tasks
 from synth.flows.stages.export import FlowRelease
 from synth.flows.stages.select_report import rl_report, sft_report, standings
 from synth.ledger.decided import decided

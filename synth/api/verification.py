@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.engine.numbers import counted_noun
-from synth.exporters.sums import SUMS, folder_problems, is_dataset, read_sums
+from synth.exporters.folder.sums import SUMS, folder_problems, is_dataset, read_sums
 from synth.ledger import manifest
 from synth.ledger.storage import Storage
 from synth.ledger.verify import Verified, problems

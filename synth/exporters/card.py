@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Collection
 
+from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.notes import most_first, notes
-from synth.exporters.skills import SKILLS
 from synth.exporters.tally import ExportCounts
 from synth.schemas.printable import front_matter, in_cell, in_markdown
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from synth.exporters.card import card
-from synth.exporters.control_tokens import as_the_flow_says, guarded, marked, marking
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.forms.form import NotRepresentableError
+from synth.exporters.folder.dataset_folder import DatasetFolder
+from synth.exporters.form import NotRepresentableError
 from synth.exporters.kind import Kind, RowSettings, Spelling, as_key, identity_of
+from synth.exporters.kinds.control_tokens import as_the_flow_says, guarded, marked, marking
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import KINDS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
@@ -184,8 +184,8 @@ def tally_for(
         )
 
     if settings.unroll == "auto":
-        from synth.exporters.proof.template import served_template
         from synth.exporters.proof.turns import all_prefixes_stay
+        from synth.exporters.template import served_template
 
         tally = ExportCounts(kind, settings, form.per_turn, say)
         # counted apart: this look is no part of the export

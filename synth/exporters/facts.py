@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.forms.exact_json import plain_text
+from synth.exporters.exact_json import plain_text
 from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Source, Trajectory, argument_error
 

@@ -9,7 +9,7 @@ import msgspec
 from pydantic import Field, model_validator
 
 from synth.datasets.release import CHATS, KindRule
-from synth.exporters.forms.form import Arguments, Form
+from synth.exporters.form import Arguments, Form
 from synth.schemas.release import Release
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -5,7 +5,7 @@ synth.exporters.load import load_verified`.
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.sums import SUMS, folder_problems, leads_out, read_sums, texts_in
+from synth.exporters.folder.sums import SUMS, folder_problems, leads_out, read_sums, texts_in
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, DamagedError
 

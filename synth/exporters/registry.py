@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from synth.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
-    from synth.exporters.forms.form import Form
+    from synth.exporters.form import Form
     from synth.exporters.kind import Kind
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -18,9 +18,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "attribution": ("who_and_when",),
     "memory": ("trl", "llamafactory", "axolotl", "openai"),
 }
-"""Each kind, with its forms; the first is written where none is asked for. `synth.exporters.KIND`
-(of labels on turns `synth.exporters.labelled`) and `synth.exporters.forms.FORM` have it under the
-kind's name, in capitals.
+"""Each kind, with its forms; the first is written where none is asked for. `kinds.KIND` (of labels
+on turns `kinds.labelled`) and `forms.FORM` of this room have it under the kind's name, in capitals.
 """
 _LABELLED = ("dpo", "kto", "prm")
 FORMS = tuple((kind, form) for kind, forms in KINDS.items() for form in forms)
@@ -44,7 +43,7 @@ def require(kind: str, form: str | None, kind_at: str = "kind", form_at: str = "
 def kind_of(name: str) -> "Kind":
     """A kind by name."""
     require(name, None)
-    return cast("Kind", _loaded("labelled" if name in _LABELLED else name, name))
+    return cast("Kind", _loaded(f"kinds.{'labelled' if name in _LABELLED else name}", name))
 
 
 def form_of(kind: str, name: str | None) -> "Form":

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.datasets.release import LeftOut, Lineage, ReleaseRefusal, held_out, may_leave
-from synth.exporters.forms.form import Form
+from synth.exporters.form import Form
 from synth.exporters.kind import (
     ControlTokenPolicy,
     Kind,

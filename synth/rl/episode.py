@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from synth.boundary import FaultError, guard_async, imported
-from synth.exporters.sft_rows import joined_answers
+from synth.exporters.kinds.sft_rows import joined_answers
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached

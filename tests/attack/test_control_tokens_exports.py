@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from synth.cli.export import export as command
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export, records
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.sft import sft_rows
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import KINDS as FORMS_OF
-from synth.exporters.sft import sft_rows
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score
 from synth.schemas.trajectory import Observation, Source

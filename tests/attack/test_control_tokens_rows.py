@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.control_tokens import guarded
 from synth.exporters.export import records
-from synth.exporters.sft import sft_rows
+from synth.exporters.kinds.control_tokens import guarded
+from synth.exporters.kinds.sft import sft_rows
 from synth.ledger.ledger import Ledger
 from tests.attack.control_token_rows import (
     TOKENS,

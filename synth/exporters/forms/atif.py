@@ -5,9 +5,9 @@
 from typing import Any
 
 from synth.exporters import facts
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import NotRepresentableError, form
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import NotRepresentableError, form
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.importers.atif import OWN as OWN
 from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
 from synth.schemas.printable import in_file_name

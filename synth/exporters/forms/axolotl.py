@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
+from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
+from synth.exporters.form import Chat, NotRepresentableError, form, said, table
 from synth.exporters.forms import trl
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import Chat, NotRepresentableError, form, said, table
-from synth.exporters.labelled import LabelledRow
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.labelled import LabelledRow
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.schemas.model import Message
 from synth.schemas.trajectory import argument_error
 

@@ -10,11 +10,11 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
 
+from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import Form, NotRepresentableError, Value, form, table
+from synth.exporters.form import Form, NotRepresentableError, Value, form, table
 from synth.exporters.forms.trl import trained_turns
-from synth.exporters.sft_rows import up_to_last_loss
+from synth.exporters.kinds.sft_rows import up_to_last_loss
 from synth.schemas.canonical import canonical_json
 from synth.schemas.messages import ENVIRONMENT_NAME
 from synth.schemas.model import Message

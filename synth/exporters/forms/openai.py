@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from synth.exporters import facts
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import Chat, NotRepresentableError, form, said
 from synth.exporters.forms.axolotl import with_objects
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import Chat, NotRepresentableError, form, said
-from synth.exporters.sft_rows import SftRow, said_after, up_to_last_loss
+from synth.exporters.kinds.sft_rows import SftRow, said_after, up_to_last_loss
 
 _KEYS = {
     "system": ("role", "content"),

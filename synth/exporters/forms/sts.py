@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from synth.exporters import facts
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import form, said
-from synth.exporters.sft_rows import SftRow, said_after
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import form, said
+from synth.exporters.kinds.sft_rows import SftRow, said_after
 from synth.schemas.model import Message
 from synth.schemas.printable import in_file_name
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from synth.exporters.forms.exact_json import exact_json, holds_exactly
-from synth.exporters.forms.form import Chat, Comparison, NotRepresentableError, Steps, Value, form
-from synth.exporters.labelled import LabelledRow
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.exact_json import exact_json, holds_exactly
+from synth.exporters.form import Chat, Comparison, NotRepresentableError, Steps, Value, form
+from synth.exporters.kinds.labelled import LabelledRow
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.schemas.trajectory import ToolSchema
 
 _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")

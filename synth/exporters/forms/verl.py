@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import SPEAKERS
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import Chat, NotRepresentableError, form, said
+from synth.exporters.form import Chat, NotRepresentableError, form, said
 from synth.exporters.forms.trl import trained_turns
-from synth.exporters.rl import RlRow
+from synth.exporters.kinds.rl import RlRow
 from synth.schemas.canonical import digest
 
 LOOPS = "synth_agent_loop.yaml"

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from synth.exporters import facts
-from synth.exporters.attribution import AttributionRow
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import form
-from synth.exporters.memory import question_of
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import form
+from synth.exporters.kinds.attribution import AttributionRow
+from synth.exporters.kinds.memory import question_of
 from synth.schemas.labels import given
 from synth.schemas.messages import to_messages
 from synth.schemas.trajectory import Observation, Source, ToolCall

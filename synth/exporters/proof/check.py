@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from synth.exporters.control_tokens import guarded
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, drawn, write
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, Spelling, as_key
+from synth.exporters.kinds.control_tokens import guarded
 from synth.exporters.proof.consumers import consumer_findings
 from synth.exporters.proof.loading import LoadedFile, ProofIssues, loaded, loading_findings
 from synth.exporters.proof.reading import READERS, reading_findings

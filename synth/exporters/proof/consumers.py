@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from synth.exporters.forms.form import Form
+from synth.exporters.form import Form
 from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.tally import ExportCounts
 

@@ -7,9 +7,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.forms.exact_json import plain_text, text
-from synth.exporters.forms.form import Form
-from synth.exporters.shards import FOLDER
+from synth.exporters.exact_json import plain_text, text
+from synth.exporters.folder.shards import FOLDER
+from synth.exporters.form import Form
 from synth.schemas.canonical import canonical_json, digest
 
 

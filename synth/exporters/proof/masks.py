@@ -9,10 +9,10 @@ They need no generation tags.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from synth.exporters.forms.form import Chat, Comparison, Steps
+from synth.exporters.form import Chat, Comparison, Steps
+from synth.exporters.kinds.sft_rows import assistant_places
 from synth.exporters.proof.rendered import lost, shared, unheard
-from synth.exporters.proof.template import MaskTemplate
-from synth.exporters.sft_rows import assistant_places
+from synth.exporters.template import MaskTemplate
 
 Span = tuple[int, int]
 

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.exporters import facts
-from synth.exporters.attribution import AttributionRow
 from synth.exporters.facts import RenderedChat
 from synth.exporters.forms.who_and_when import TERMINAL
+from synth.exporters.kinds.attribution import AttributionRow
 from synth.importers.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
 from synth.importers.sniff import format_of, importer

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from synth.exporters.facts import RenderedChat, differing
+from synth.exporters.folder.shards import FOLDER
+from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.forms import who_and_when
-from synth.exporters.forms.form import Form, NotRepresentableError
 from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import (
     NotReadError,
@@ -24,7 +25,6 @@ from synth.exporters.proof.readers import (
     read_session,
     told_of_failure,
 )
-from synth.exporters.shards import FOLDER
 
 
 class Reader(msgspec.Struct, frozen=True):

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.masks import mask_problems, side_problems, step_problems, text_problems
-from synth.exporters.proof.template import FAMILIES, MaskTemplate, served_template, student_template
 from synth.exporters.proof.turns import turn_problems
 from synth.exporters.tally import ExportCounts
+from synth.exporters.template import FAMILIES, MaskTemplate, served_template, student_template
 from synth.schemas.errors import RowError
 
 RENDERED = ("sft", "memory", "dpo", "kto", "prm")

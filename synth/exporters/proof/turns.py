@@ -13,8 +13,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from synth.exporters.proof.template import MaskTemplate, added_tokens, own_tokens
-from synth.exporters.sft_rows import SftRow, assistant_places
+from synth.exporters.kinds.sft_rows import SftRow, assistant_places
+from synth.exporters.template import MaskTemplate, added_tokens, own_tokens
 from synth.schemas.model import Message
 from synth.schemas.trajectory import ToolSchema
 from synth.set_aside import SetAside

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, tally_for, write
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, Spelling, as_key
-from synth.exporters.sft import SFT, sft_rows
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.sft import SFT, sft_rows
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome, Termination

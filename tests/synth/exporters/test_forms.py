@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
+from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.forms import atif, axolotl, llamafactory, openai, sts, verl
-from synth.exporters.forms.form import Form, NotRepresentableError
-from synth.exporters.sft_rows import SftRow, joined_answers, loss_characters, sft_row, unrolled
+from synth.exporters.kinds.sft_rows import (
+    SftRow,
+    joined_answers,
+    loss_characters,
+    sft_row,
+    unrolled,
+)
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import FIND, call, result, trajectory
 

@@ -12,14 +12,14 @@ from click.testing import CliRunner
 
 from synth.cli.export import export as command
 from synth.exporters import facts
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, tally_for, write
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.forms.llamafactory import lost
 from synth.exporters.kind import RowSettings
-from synth.exporters.labelled import LabelledRow
+from synth.exporters.kinds.labelled import LabelledRow
+from synth.exporters.kinds.sft import SFT, sft_rows
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.registry import form_of
-from synth.exporters.sft import SFT, sft_rows
-from synth.exporters.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.pairs import preference_pairs
 from synth.schemas.errors import ConfigError

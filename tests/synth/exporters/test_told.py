@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.registry import form_of, kind_of
 from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import tally_for, write
-from synth.exporters.forms.form import Form
+from synth.exporters.folder.dataset_folder import DatasetFolder
+from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.proof.check import prove
 from synth.exporters.proof.loading import LoadedFile, ProofIssues, loading_findings
-from synth.exporters.sft import SFT, sft_rows
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Observation, Source

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from synth.exporters.folder.shards import FOLDER, write_row_files
 from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.proof.consumers import consumer_findings
 from synth.exporters.proof.loading import ProofIssues, loaded
 from synth.exporters.registry import form_of, kind_of
-from synth.exporters.sft_rows import sft_row
-from synth.exporters.shards import FOLDER, write_row_files
 from synth.exporters.tally import ExportCounts
 from synth.schemas.trajectory import Observation, Source, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory

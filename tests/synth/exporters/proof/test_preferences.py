@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.forms.form import Comparison
+from synth.exporters.form import Comparison
 from synth.exporters.proof.rendered import shared
 from tests.synth.exporters.solved import FIND
 from tests.synth.exporters.test_training import tiny_model
@@ -65,7 +65,7 @@ def pair(
 
 def problems(row: Comparison, source: str = PLAIN, tokenizer: Any = None) -> list[str]:
     from synth.exporters.proof.masks import side_problems
-    from synth.exporters.proof.template import MaskTemplate
+    from synth.exporters.template import MaskTemplate
 
     return list(side_problems(row, MaskTemplate("test", source, tokenizer)))
 
@@ -147,7 +147,7 @@ def test_the_weighed_tokens_are_those_that_trls_trainer_gives_a_completion_mask(
     from trl import DPOTrainer
 
     from synth.exporters.proof.masks import weighed
-    from synth.exporters.proof.template import served_template
+    from synth.exporters.template import served_template
 
     tiny_model(tmp_path / "model", ["Where? Help. find it there"])
     template = served_template(str(tmp_path / "model"))

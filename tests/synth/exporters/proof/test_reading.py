@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from synth.exporters import facts
-from synth.exporters.attribution import AttributionRow, Cause
-from synth.exporters.forms.form import Form, NotRepresentableError
+from synth.exporters.folder.shards import write_row_files
+from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.attribution import AttributionRow, Cause
+from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import imported
 from synth.exporters.proof.reading import READERS, reading_findings
 from synth.exporters.registry import form_of
-from synth.exporters.sft_rows import sft_row
-from synth.exporters.shards import write_row_files
 from synth.schemas.check import CheckResult
 from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Outcome

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.datasets.release import TASKS, Lineage, may_leave
-from synth.exporters.forms.form import Form
+from synth.exporters.form import Form
 from synth.exporters.kind import Kind
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decided import decision_order, verdicts_on

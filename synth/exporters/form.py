@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from synth.exporters import facts
-from synth.exporters.forms.exact_json import plain_text, text
+from synth.exporters.exact_json import plain_text, text
 from synth.schemas.model import Message
 from synth.schemas.yaml_text import read_yaml
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from synth.datasets.release import COMPILED_TRACES, Lineage
 from synth.exporters.kind import Kind
-from synth.exporters.sft import chat_counts, chat_texts
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.sft import chat_counts, chat_texts
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decided import decided
 from synth.ledger.ledger import Ledger

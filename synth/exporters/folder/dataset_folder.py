@@ -17,10 +17,10 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from synth.exporters.forms.form import Form
+from synth.exporters.folder.shards import ShardFile, is_shard, write_rows, writing
+from synth.exporters.folder.sums import SUMS, names_dataset, sums_text
+from synth.exporters.form import Form
 from synth.exporters.kind import Spelling, as_key
-from synth.exporters.shards import ShardFile, is_shard, write_rows, writing
-from synth.exporters.sums import SUMS, names_dataset, sums_text
 from synth.ledger.manifest import WrittenFile
 from synth.ledger.storage import Storage, process_lives
 from synth.ledger.written import CARD, fault, written_file
@@ -86,7 +86,7 @@ class DatasetFolder:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def write(self, records: Iterable[Mapping[str, Any]], form: Form, rows_per_shard: int) -> None:
-        """Writes all rows aside, in the form's layout; see `synth.exporters.shards`."""
+        """Writes all rows aside, in the form's layout; see `synth.exporters.folder.shards`."""
         self.files = write_rows(self._aside, records, form, rows_per_shard, self._url)
         for name, blob in form.beside(tuple(self.files)).items() if self.files else ():
             self.add(name, blob)

@@ -5,7 +5,7 @@ not replaced unasked.
 from collections.abc import Mapping
 from pathlib import Path
 
-from synth.exporters.dataset_folder import DatasetFolder, Replace, read_manifest
+from synth.exporters.folder.dataset_folder import DatasetFolder, Replace, read_manifest
 from synth.exporters.kind import Spelling, as_key
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.manifest import WrittenFile, WrittenLine

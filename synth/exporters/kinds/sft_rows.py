@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.forms.form import Form
+from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
 from synth.loss_turns import EVIDENCE, characters, turns_without_loss
 from synth.schemas.messages import to_messages

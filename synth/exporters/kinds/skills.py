@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from synth.exporters.control_tokens import tokens_of
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.control_tokens import tokens_of
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values

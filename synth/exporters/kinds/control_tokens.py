@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import Column, Form, NotRepresentableError
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import Column, Form, NotRepresentableError
 from synth.exporters.kind import ControlTokenPolicy, RowSettings, identity_of, lineage_of
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
@@ -144,7 +144,7 @@ def tokens_of(tally: ExportCounts) -> ControlTokens:
     if tally.settings.student is None or find_spec("transformers") is None:
         return control_tokens()
 
-    from synth.exporters.proof.template import own_tokens, served_template
+    from synth.exporters.template import own_tokens, served_template
 
     return control_tokens(own_tokens(served_template(tally.settings.student)))
 

@@ -7,12 +7,12 @@ from functools import partial
 import msgspec
 
 from synth.datasets.release import Lineage, ReleaseRefusal, Why, counted
-from synth.exporters.control_tokens import broken_link
-from synth.exporters.forms.form import Form
+from synth.exporters.form import Form
 from synth.exporters.kind import Kind
+from synth.exporters.kinds.control_tokens import broken_link
+from synth.exporters.kinds.sft_rows import SftRow, loss_characters, said_after, sft_row, unrolled
+from synth.exporters.kinds.skills import with_skills
 from synth.exporters.notes import remedial_setting
-from synth.exporters.sft_rows import SftRow, loss_characters, said_after, sft_row, unrolled
-from synth.exporters.skills import with_skills
 from synth.exporters.tally import MASKED, ExportCounts
 from synth.ledger.decided import decided
 from synth.loss_turns import turns_without_loss
@@ -161,7 +161,7 @@ def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
     """Tokens of what carries loss as the student's template renders it; rows for which it cannot be
     told are counted as such.
     """
-    from synth.exporters.proof.template import student_template
+    from synth.exporters.template import student_template
 
     # the same text is counted once, however many rows have it
     template = student_template(student)

@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synth.exporters.forms.form import Form
+from synth.exporters.form import Form
 from synth.ledger.inside import plain
 from synth.ledger.storage import write_error
 from synth.schemas.canonical import content_hash, digest

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from synth.datasets.release import LABELLED_TURNS
-from synth.exporters.forms.exact_json import plain_text
-from synth.exporters.forms.form import Form, NotRepresentableError
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.kind import Kind
-from synth.exporters.sft_rows import inexact, joined_answers
+from synth.exporters.kinds.sft_rows import inexact, joined_answers
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.pairs import (
@@ -172,7 +172,7 @@ def _renderer(student: str | None) -> Render:
     if student is None:
         return transcript
 
-    from synth.exporters.proof.template import served_template
+    from synth.exporters.template import served_template
 
     template = served_template(student)
 
