@@ -28,8 +28,8 @@ class ExportSettings(RowSettings):
     `RowSettings`.
 
     Datasets lie in RUN/datasets/<kind>, or RUN/datasets/<name>-<kind> where the stage has a `name`.
-    `overwrite`: cards that were edited
-    by hand are written anew, and datasets of another flow replaced.
+    `overwrite`: cards that were edited by hand are written anew, and datasets of another flow
+    replaced.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -71,6 +71,7 @@ class FlowRelease(msgspec.Struct, frozen=True):
         if not of_kind:
             return cls()
 
+        # whatever one of them lets leave has a place somewhere
         names = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
         given = {name: any(getattr(one, name) for one in of_kind) for name in names}
         masked = any(

@@ -53,6 +53,7 @@ class SelectSettings(BaseModel):
 
     @model_validator(mode="after")
     def _for_something(self) -> Self:
+        """A stage without settings selects for SFT."""
         return self if self.sft or self.rl else self.model_copy(update={"sft": SftSelection()})
 
 
@@ -83,8 +84,12 @@ class SelectStage:
         """
         state = run.ledger.state
         names = list(state.stages)
+
+        # the stage may run again, and then stands among the others already
         before = names[: names.index(self.name)] if self.name in names else names
         keys = [(name, state.stages[name].stage_key) for name in before]
+
+        # a draw goes by the seed, all else by what was collected
         drawn = [run.flow.seed] if self.config.sft is not None and self.config.sft.by_reward else []
 
         return content_hash([state.current_valid(), keys, *drawn])
@@ -102,6 +107,8 @@ class SelectStage:
             return
 
         sft, rl = self.config.sft, self.config.rl
+
+        # trajectories first, then tasks: both go into one commit, or none does
         decisions = [] if sft is None else await self._sft(run, sft)
         scores: list[Score] = []
         tasks = [] if rl is None else rl_tasks(run.ledger, self.takes["rl"].release)
@@ -119,15 +126,21 @@ class SelectStage:
 
     @property
     def _rl_name(self) -> str:
+        """Under which decisions on tasks stand."""
         return f"{self.name}.rl"
 
     async def _sft(self, run: Run, rule: SftSelection) -> list[Decision]:
+        """A decision on each success, in the order of their ids.
+
+        Raises `SynthError` where rows are to be drawn by rewards, and nobody gave any.
+        """
         measures, came_back = _measures(run.ledger), recoveries(run.ledger)
         candidates: list[Candidate] = []
         settled: dict[str, tuple[bool, str]] = {}
         aside = SetAside()
 
         for trajectory, verdicts in decided(run.ledger, aside):
+            # provenance takes a while of each, and the run has other things to do meanwhile
             await asyncio.sleep(0)
             run.progress.step(1)
             identity = trajectory.trajectory_id
@@ -138,6 +151,7 @@ class SelectStage:
             if isinstance(found, str):
                 settled[identity] = (False, found)
             elif found is not None and rule.by_reward:
+                # the draw decides, and what is better only between those that it ranks alike
                 drawn = draw_rank(run.flow.seed, identity, known.get(REWARD))
                 candidates.append(replace(found, rank=(drawn, *found.rank)))
             elif found is not None:
@@ -154,14 +168,16 @@ class SelectStage:
             )
 
         settled |= chosen(candidates, standings(run.ledger), rule)
-        decisions = []
+        return [self._decision(*one, came_back) for one in sorted(settled.items())]
 
-        for identity, (keep, reason) in sorted(settled.items()):
-            masks = came_back.masks_of(identity) if keep else {}
-            told = {MASKS: {str(turn): why for turn, why in masks.items()}} if masks else None
-            decisions.append(Decision(identity, self.name, keep, reason, detail=told))
-
-        return decisions
+    def _decision(
+        self, identity: str, settled: tuple[bool, str], came_back: Recoveries
+    ) -> Decision:
+        """With the turns that carry no loss, where a recovery is taken."""
+        keep, reason = settled
+        masks = came_back.masks_of(identity) if keep else {}
+        told = {MASKS: {str(turn): why for turn, why in masks.items()}} if masks else None
+        return Decision(identity, self.name, keep, reason, detail=told)
 
     def _competes(
         self,
@@ -173,15 +189,21 @@ class SelectStage:
         """A candidate; or why no export takes it in; or None for what is no success that filters
         let pass.
         """
+        # what this stage said before is no reason to say it again
         others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
         identity, takes = trajectory.trajectory_id, self.takes["sft"]
         side, masks = came_back.sides.get(identity), came_back.masks_of(identity)
         tested = takes.release.include_evidence and side is not None
+
+        # a share that is spent on what no export takes in would be lost
         refusal = may_leave(Lineage(trajectory), others, CHATS, takes.release)
+
         if not is_candidate(trajectory, tested=tested) or (refusal and refusal.by_filter):
             return None
+
         if refusal is not None:
             return refusal.counted
+
         if not takes.masked and turns_without_loss(trajectory, masks):
             return "masked_turns"
 
@@ -197,6 +219,7 @@ class SelectStage:
         with connect(run.ledger) as connection:
             rows = connection.execute(sql, [stage_key]).fetchall()
 
+        # of the key that is told of, whatever stage has decided since
         verdicts: dict[str, dict[str, tuple[bool, str]]] = {self._rl_name: {}, self.name: {}}
         for name, identity, keep, reason in rows:
             verdicts[name][identity] = (keep, reason)
@@ -214,7 +237,10 @@ class SelectStage:
 
 def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
     """What topology found, by trajectory, then by metric."""
-    sql = """SELECT subject_id, map_from_entries(list((metric, value))) FROM scores
+    sql = """SELECT subject_id, list((metric, value)) FROM scores
         WHERE metric IN (SELECT unnest(?)) AND turn IS NULL AND value IS NOT NULL GROUP BY 1"""
+
     with connect(ledger) as connection:
-        return dict(connection.execute(sql, [MEASURES]).fetchall())
+        found = connection.execute(sql, [MEASURES]).fetchall()
+
+    return {identity: dict(measured) for identity, measured in found}

@@ -39,6 +39,7 @@ def sft_report(ledger: Ledger, verdicts: Verdicts) -> Mapping[str, Any]:
 
 def rl_report(tasks: Iterable[tuple[RlTask, Traits]], verdicts: Verdicts) -> Mapping[str, Any]:
     """Of tasks."""
+    # each task counts as one, whatever its trials came to
     parts = [
         (verdicts[one.task_id][0], {**traits, "pass rate": band(one)}, 1)
         for one, traits in tasks
@@ -60,6 +61,8 @@ def rl_report(tasks: Iterable[tuple[RlTask, Traits]], verdicts: Verdicts) -> Map
 
 def _report(of: str, unit: str, verdicts: Verdicts, parts: Parts) -> dict[str, Any]:
     found = list(parts)
+
+    # what was rejected is told by reason, what was taken by what it is made of
     rejected = Counter(reason for keep, reason in verdicts.values() if not keep)
     return {
         "for": of,
@@ -86,6 +89,7 @@ def standings(ledger: Ledger) -> Standings:
 
 def _loss(ledger: Ledger, verdicts: Verdicts) -> Parts:
     """How the loss (characters) lies by trait and by tool, over all that was decided on."""
+    # the rows are counted as the export would write them, without what it takes out
     known, came_back = standings(ledger), recoveries(ledger)
     clean = without_findings(ledger, ledger.trajectories(set(verdicts)), SetAside())
 
@@ -96,5 +100,6 @@ def _loss(ledger: Ledger, verdicts: Verdicts) -> Parts:
         recovered = identity in came_back.masks or identity in came_back.sides
         found = traits(trajectory, task, easy=easy, recovered=recovered)
         yield keep, found, loss_characters(trajectory, masks)
+        # the same loss again, by the tool that it is on
         for tool, size in loss_by_tool(trajectory, masks):
             yield keep, {"tool": tool}, size

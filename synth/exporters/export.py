@@ -40,15 +40,15 @@ class ExportReport(msgspec.Struct, frozen=True):
     left_out: Counter[str]
     filtered: Counter[str]
     notes: tuple[str, ...]
-    trained_turns: int = 0
-    masked: Counter[str] = msgspec.field(default_factory=Counter)
-    unparsed_calls: int = 0
-    unsaid: Counter[str] = msgspec.field(default_factory=Counter)
-    loss: int = 0
-    loss_unit: str = "characters"
-    losses: tuple[str, ...] = ()
-    control_tokens: Counter[str] = msgspec.field(default_factory=Counter)
-    empty: str | None = None
+    trained_turns: int
+    masked: Counter[str]
+    unparsed_calls: int
+    unsaid: Counter[str]
+    loss: int
+    loss_unit: str
+    losses: tuple[str, ...]
+    control_tokens: Counter[str]
+    empty: str | None
 
 
 Announce = Callable[[ExportReport], None]

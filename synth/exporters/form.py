@@ -3,15 +3,15 @@ reads a row again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from synth.exporters import facts
 from synth.exporters.exact_json import plain_text, text
+from synth.schemas.labels import given
 from synth.schemas.model import Message
 from synth.schemas.yaml_text import read_yaml
 
@@ -36,8 +36,8 @@ class NotRepresentableError(Exception):
 class Column(NamedTuple):
     """A column of a form; `value` makes what stands in it of a row.
 
-    `kind`: one of Arrow's names ("string", "int32"), "json", a list `[kind]`, or a struct
-    `{name: kind}`.
+    `kind`: one of Arrow's names ("string", "int32"), "json", a list `[kind]`, or a struct `{name:
+    kind}`.
     """
 
     name: str
@@ -101,12 +101,12 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     section of the card that says how to use the rows. `per_turn`: the form of rows that hold one
     turn with loss each. `arguments`: of calls, as the consumer wants them; `holds`: whether its
     loader gives a JSON value back unchanged. `masks`: whether it can say that a turn carries no
-    loss; `joins`: whether it is written from messages, in which answers can be joined.
-    `layout`: rows in parquet shards, in one parquet file, in JSON lines (one column, `line`), or
-    each in a file of its own (`name` and `text`); `beside`: further files by name, from the names of
-    the shards. `read` reads a loaded row as its consumer does, where the student's template renders
-    it. `told`: what a row tells, of which the facts in `lacks` have no place; `loses`: what else of
-    a row is lost.
+    loss; `joins`: whether it is written from messages, in which answers can be joined. `layout`:
+    rows in parquet shards, in one parquet file, in JSON lines (one column, `line`), or each in a
+    file of its own (`name` and `text`); `beside`: further files by name, from the names of the
+    shards. `read` reads a loaded row as its consumer does, where the student's template renders it.
+    `told`: what a row tells, of which the facts in `lacks` have no place; `loses`: what else of a
+    row is lost.
     """
 
     name: str
@@ -180,10 +180,10 @@ def _columns(groups: Sequence[Mapping[str, Any]], values: Mapping[str, Value]) -
         owner = f"{group['from']}." if "from" in group else ""
 
         for said, kind in group.items():
-            # what the form computes comes before an attribute of that name
+            # what the form computes comes before what the row holds under that name
             attribute, _, renamed = said.partition(" as ")
             name = renamed or attribute
-            value = values.get(name) or attrgetter(owner + attribute)
+            value = values.get(name) or partial(_at, (owner + attribute).split("."))
 
             if kind == "messages":  # JSON that `datasets` decodes
                 kind, value = ["json"], _after(value, _json_texts)
@@ -192,6 +192,14 @@ def _columns(groups: Sequence[Mapping[str, Any]], values: Mapping[str, Value]) -
 
             if name != "from":
                 yield Column(name, kind, value)
+
+
+def _at(path: Sequence[str], found: Any) -> Any:
+    """What a row holds at a path of attributes and keys; None where a label does not set it."""
+    for name in path:
+        found = found[name] if isinstance(found, Mapping) else getattr(found, name)
+
+    return given(found)
 
 
 def _after(value: Value, written: Value) -> Value:

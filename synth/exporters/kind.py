@@ -34,21 +34,17 @@ class RowSettings(Release):
     names for the kind.
 
     `arguments`: left out, as the form's trainer wants them. `require_tools`: only trajectories with
-    tool schemas, whether they call tools
-    or not. `keep_masked`: take in rows with turns that must carry no loss, for trainers that read
-    `masked_turns`, where the form cannot
-    say it. `past_thoughts`: rows of one turn show the model what it had thought before (policies do
-    not, unless `send_thoughts` is set).
-    `join_answers`: what users say right after a tool answered is put into that answer, for formats
-    in which speakers alternate strictly.
-    `off_policy`: the pairs whose prefix the policy to be trained did not sample, and only these (a
-    data set of their own).
+    tool schemas, whether they call tools or not. `keep_masked`: take in rows with turns that must
+    carry no loss, for trainers that read `masked_turns`, where the form cannot say it.
+    `past_thoughts`: rows of one turn show the model what it had thought before (policies do not,
+    unless `send_thoughts` is set). `join_answers`: what users say right after a tool answered is
+    put into that answer, for formats in which speakers alternate strictly. `off_policy`: the pairs
+    whose prefix the policy to be trained did not sample, and only these (a data set of their own).
     `include_statistical`: step labels that stand on statistics too. `student`: whose chat template
-    rows are rendered with (folder or
-    name of a tokenizer, a .jinja file, or `trl:qwen3`). `control_tokens`: whether rows in whose
-    texts a tokenizer would read structure
-    are dropped, neutralised or kept; left out, as the flow's filter of that name says, and dropped
-    where the flow has none.
+    rows are rendered with (folder or name of a tokenizer, a .jinja file, or `trl:qwen3`).
+    `control_tokens`: whether rows in whose texts a tokenizer would read structure are dropped,
+    neutralised or kept; left out, as the flow's filter of that name says, and dropped where the
+    flow has none.
     """
 
     form: str | None = None
@@ -124,8 +120,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     texts: Callable[[Any, Form, Change], Any]
     rows: "Callable[[Ledger, ExportCounts], Iterator[Any]]"
-    counts: "Callable[[Any, ExportCounts], Mapping[str, int]]" = lambda row, tally: {}
-    content: Callable[[Any], object] = lambda row: None
+    counts: "Callable[[Any, ExportCounts], Mapping[str, int]]"
+    content: Callable[[Any], object]
     rule: KindRule = CHATS
 
     @property

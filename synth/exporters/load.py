@@ -44,14 +44,7 @@ def load_verified(
     local = Path(source).is_dir()
     folder = Path(source) if local else _downloaded(str(source), revision, given.get("token"))
     storage = Storage(str(folder))
-    problem = next(folder_problems(storage), None)
-    if problem is not None:
-        raise DamagedError(f"{problem}; nothing was loaded")
-    if expect not in (None, sums := storage.sha256(SUMS)):
-        raise DamagedError(
-            f"{storage.path(SUMS)}: its digest is {sums}, not the one that was expected; nothing "
-            "was loaded"
-        )
+    _refuse_damaged(storage, expect)
 
     # what is asked for may name files elsewhere
     asked = {key: value for key, value in given.items() if key not in _OF_LOADING}
@@ -70,6 +63,21 @@ def load_verified(
     _refuse_media(storage, loaded)
 
     return loaded
+
+
+def _refuse_damaged(storage: Storage, expect: str | None) -> None:
+    """Raises `DamagedError` for the first file that is not as the sums say, and for other sums than
+    were expected.
+    """
+    problem = next(folder_problems(storage), None)
+    if problem is not None:
+        raise DamagedError(f"{problem}; nothing was loaded")
+
+    if expect not in (None, sums := storage.sha256(SUMS)):
+        raise DamagedError(
+            f"{storage.path(SUMS)}: its digest is {sums}, not the one that was expected; nothing "
+            "was loaded"
+        )
 
 
 def _refuse_unnamed(folder: Path, storage: Storage, found: Any) -> None:

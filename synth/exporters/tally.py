@@ -88,7 +88,7 @@ class ExportCounts(LeftOut):
         """
         counts, content = self.kind.counts(row, self), self.kind.content(row)
         lineage = lineage_of(row)
-        known = None if content is None else hash(msgspec.msgpack.encode(content))
+        known = hash(msgspec.msgpack.encode(content))
         if done == "neutralise":
             self.neutralised_rows.append(self.rows)
 
@@ -106,7 +106,7 @@ class ExportCounts(LeftOut):
             masked = name.startswith(MASKED)
             (self.masked if masked else self.counts)[name.removeprefix(MASKED)] += count
 
-        self.seen |= set() if known is None else {known}
+        self.seen.add(known)
 
         for column, counter in self.composition.items():
             if hasattr(lineage, column):

@@ -1,5 +1,8 @@
 """A student's chat template: what it renders, which of it the assistant wrote, and its tokens where
 there is a tokenizer.
+
+A student may be trained with one template and served with another, where TRL brings its own: masks
+are looked at under the former, prompts and steps under the latter.
 """
 
 import re

@@ -88,10 +88,15 @@ def _drawn(scene: Scene) -> Iterator[DrawnPair | str]:
 
 
 def _pivotal(scene: Scene, retry_id: str) -> DrawnPair | str:
+    """What a retry did at its pivot against what the failed trial did there.
+
+    Only a test of that very act says that it is better: that the retry passed does not.
+    """
     retry = scene.with_turn(retry_id)
     if retry is None:
         return "trajectory_lost"
 
+    # the alternative that was tested must be the act that the retry did
     digest = act_digest(retry.turns[scene.turn])
 
     for row in scene.of(CRITICAL_STEP):
@@ -118,6 +123,7 @@ def _made(found: DrawnPair | str, scene: Scene, settings: PairSettings) -> PairR
     reason = refusal or unlearnable(chosen.recorded) or unlearnable(rejected.recorded)
     if reason is not None:
         return reason
+    # two spellings of one act are no preference
     if chosen.digest == rejected.digest:
         return "same_act"
     if evidence is None:
@@ -144,6 +150,9 @@ def _made(found: DrawnPair | str, scene: Scene, settings: PairSettings) -> PairR
 
 
 def _row(found: DrawnPair, scene: Scene, settings: PairSettings, evidence: RowEvidence) -> PairRow:
+    """The pair as it is written; its id is that of the prompt and of both acts, whatever ids calls
+    have.
+    """
     chosen, rejected, prompt = found.chosen, found.rejected, found.prompt
     # a prefix of somebody else weighs more than an act that was never sampled
     reason = _off_policy(found, settings.student) or _unsampled(found, scene)

@@ -87,6 +87,7 @@ def kto_labels(
     # the first reading decides, so that the second can give rows one at a time
     matched = _matched(_labels(ledger, settings, known, report), report)
 
+    # counted already: the second reading has a report of its own
     for act, row in _labels(ledger, settings, known, KtoReport()):
         place = (row.label.trajectory_id, row.label.turn)
         if (by := matched.get((*act, *place))) is not None:
@@ -103,6 +104,7 @@ def _matched(
     if not told:
         return {}
 
+    # a few hundred bytes of each label
     acts = pl.DataFrame(told, schema=(*_ACT, *_OF_LABEL), orient="row")
     acts = acts.with_columns(left_out=_repeated())
     kept = acts.filter(pl.col("left_out").is_null()).with_columns(by=_beside())
@@ -154,6 +156,7 @@ def _beside() -> pl.Expr:
 def _labels(
     ledger: Ledger, settings: LabelSettings, known: PassRates, report: KtoReport
 ) -> Iterator[tuple[Digests, KtoRow]]:
+    """Every label that the tests allow, each with the digests of its prompt and act."""
     find = partial(_acts, settings=settings, known=known)
     make = partial(_made, settings=settings, known=known)
     return made_at_scenes(ledger, _METRICS, report, find, make)
@@ -167,6 +170,7 @@ def _acts(scene: Scene, settings: LabelSettings, known: PassRates) -> Iterator[P
     rate = known.of(scene.own)
 
     def good(q: float | None, n: int, method: str) -> bool:
+        """Whether an act passes often enough, counted by enough continuations."""
         enough = n >= settings.fewest or (method == FLIP and n > 0)
 
         return q is not None and rate is not None and q >= rate and enough
@@ -206,23 +210,9 @@ def _made(
     if reason is not None:
         return reason
 
-    if act.good:
-        gap = provenance_gap(one, turn)
-        if gap is not None:
-            return f"positive_{gap}"
-    else:
-        if act.row.metric == INJECTION:
-            twin = scene.better(act.row)
-            if twin is None:
-                return "trajectory_lost"
-
-            unlikely = bar(twin.trajectory, one, turn, scene.surprisals, settings.student)
-            if unlikely is not None:
-                return f"injection_{unlikely}"
-
-        # where nobody ever passes, an act that failed may have been as good as any
-        if known.of(one) == 0 and one.task_id not in known.solvable:
-            return "all_fail_not_proven_solvable"
+    reason = _unproven(act, scene, settings, known)
+    if reason is not None:
+        return reason
 
     kind = template(scene.task, own.env)
     # the state is the trial's, whichever run the act was recorded in
@@ -236,3 +226,24 @@ def _made(
     }
 
     return (prompt_digest(one, turn), act.digest), KtoRow(KtoLabel(**told), one)
+
+
+def _unproven(act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates) -> str | None:
+    """Why an act cannot be called desirable, or undesirable, whatever its counts."""
+    one = act.trajectory
+    if act.good:
+        gap = provenance_gap(one, act.turn)
+        return None if gap is None else f"positive_{gap}"
+
+    if act.row.metric == INJECTION:
+        twin = scene.better(act.row)
+        if twin is None:
+            return "trajectory_lost"
+
+        unlikely = bar(twin.trajectory, one, act.turn, scene.surprisals, settings.student)
+        if unlikely is not None:
+            return f"injection_{unlikely}"
+
+    # where nobody ever passes, an act that failed may have been as good as any
+    hopeless = known.of(one) == 0 and one.task_id not in known.solvable
+    return "all_fail_not_proven_solvable" if hopeless else None

@@ -66,6 +66,7 @@ class PairRow(msgspec.Struct, frozen=True):
 
     @property
     def action_only(self) -> bool:
+        """Whether thoughts would tell which side is which."""
         return bool(self.chosen.thought) is not bool(self.rejected.thought)
 
 
@@ -100,9 +101,8 @@ class LengthBalance(msgspec.Struct, frozen=True):
 class PairReport(LeftOut):
     """Filled by `preference_pairs` before it gives its first row.
 
-    `candidates` by family, `policies` = (prefix, chosen, rejected) -> pairs,
-    `off_policy` by reason. `lengths` and `styles` by `family`, `all`, and the same after
-    `off_policy/`.
+    `candidates` by family, `policies` = (prefix, chosen, rejected) -> pairs, `off_policy` by
+    reason. `lengths` and `styles` by `family`, `all`, and the same after `off_policy/`.
     """
 
     # what tests allow, before caps and balance

@@ -83,7 +83,7 @@ def _rank(pair: PreferencePair) -> tuple[Hashable, ...]:
     """The better of two candidates for one pair: not written by a script, by the policy itself, the
     plainer family.
     """
-    # the trajectories' ids come last: some order there must be, and it must not depend on the reading
+    # ids come last: some order there must be, and the order of reading is none
     by_itself = pair.chosen_policy == pair.prefix_policy
     scripted = Authorship.SCRIPTED in (pair.chosen_authorship, pair.rejected_authorship)
     places = (pair.prefix.trajectory_id, pair.chosen.trajectory_id)
@@ -91,6 +91,7 @@ def _rank(pair: PreferencePair) -> tuple[Hashable, ...]:
 
 
 def _name(pair: PreferencePair) -> str:
+    """Of the family, as the report calls it."""
     return f"off_policy/{pair.family}" if pair.off_policy else pair.family.value
 
 
@@ -169,4 +170,5 @@ def _balanced(
 
 
 def _measured(found: Sequence[Lengths]) -> tuple[int, float | None, float | None]:
+    """(pairs, AUC of length, share whose chosen side is the longer)"""
     return len(found), length_auc(found), chosen_longer(found)

@@ -63,10 +63,12 @@ class PairAct(msgspec.Struct, frozen=True):
 
     @property
     def recorded(self) -> Turn:
+        """The turn as it lies in the ledger."""
         return self.trajectory.turns[self.turn]
 
     @property
     def digest(self) -> str:
+        """Of what was done, whatever its white space and the ids of its calls."""
         return act_digest(self.recorded)
 
     def told(self) -> dict[str, Any]:
@@ -120,6 +122,7 @@ class Scene(msgspec.Struct, frozen=True):
         counted continuations that passed, with the policy that proposed it; corrections come from
         the world's expert. None where it is lost.
         """
+        # of an injection the clean run is the better one, whatever it came to
         injected, own = row.metric == INJECTION, self.own
         named = (row.clean_twin_id,) if injected else row.pos_ids
 
@@ -175,6 +178,7 @@ def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[
             verdicts = {one.trajectory_id: decided for one, decided in released}
             # what stands beside the trajectories, of this chunk alone
             tags = dict(connection.execute(_TAGS, [list(found)]).fetchall())
+            # students have weighed many trajectories; those of injections are asked for
             injected = [rows for rows in chunk if any(row.metric == INJECTION for row in rows)]
             nlls = surprisals(connection, sorted(_named(injected)))
 
@@ -232,11 +236,13 @@ def _released(
 
 
 def _with_turn(found: Mapping[str, Trajectory], identity: str, turn: int) -> Trajectory | None:
+    """A trajectory that has a turn, None where it is not there or ends before."""
     one = found.get(identity)
     return one if one is not None and turn < len(one.turns) else None
 
 
 def _named(chunk: Sequence[Sequence[Experiment]]) -> set[str]:
+    """All trajectories that rows tell of: their own, continuations, retries, clean twins."""
     return {
         identity
         for rows in chunk

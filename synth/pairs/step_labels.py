@@ -51,6 +51,7 @@ def blamed(trajectory: Trajectory) -> Iterator[BlamedStep]:
 
 
 def _read(trajectory: Trajectory, line: str) -> BlamedStep | None:
+    """What one line of evidence blames, None where it is written in neither way."""
     # a broken process is told with its turn, a protected row with its name alone
     if breach := _BREACH.match(line):
         rule, turn = breach[1], int(breach[2])
@@ -72,6 +73,7 @@ def _writer(trajectory: Trajectory, key: str) -> int | None:
     """
     # a refused call changed nothing, and a call of someone else is not the policy's to answer for
     writes = [turn for turn in trajectory.turns if _own(turn) and _wrote(trajectory, turn)]
+    # of several writes the one that names the row is blamed
     naming = [
         turn for turn in writes if any(f'"{key}"' in call.arguments for call in turn.tool_calls)
     ]
@@ -80,10 +82,12 @@ def _writer(trajectory: Trajectory, key: str) -> int | None:
 
 
 def _own(turn: Turn) -> bool:
+    """Whether the policy took the turn: neither injected nor played for it."""
     return turn.sampled_by is SampledBy.POLICY and turn.injected is None
 
 
 def _wrote(trajectory: Trajectory, turn: Turn) -> bool:
+    """Whether a turn changed the state by a call that is made to change it."""
     before = (
         trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
     )
@@ -112,6 +116,7 @@ def step_labels(
     settings = settings or LabelSettings()
     report = StepReport() if report is None else report
 
+    # tested steps first: of two labels on one step readers see the stronger one before
     for found in (_interventional, _observed):
         for row in found(ledger, settings, report):
             report.tiers[row.label.tier] += 1
@@ -122,6 +127,7 @@ def step_labels(
 def _interventional(
     ledger: Ledger, settings: LabelSettings, report: StepReport
 ) -> Iterator[StepRow]:
+    """E1: acts at tested states, each once, with the counts of their continuations."""
     for scene in scenes(ledger, (*_TESTS, STEP_VALUE), report):
         own, seen = scene.own, set[str]()
 
@@ -191,6 +197,7 @@ Told = tuple[int, dict[str, Any]]
 
 
 def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[Told]:
+    """E2: what the check blames; what it does not locate is counted."""
     for found in blamed(trajectory):
         if found.turn is None:
             report.left_out[f"not_located:{found.rule.partition(':')[0]}"] += 1
@@ -201,6 +208,7 @@ def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[Told]:
 
 def _statistics(ledger: Ledger) -> dict[str, list[Told]]:
     """By trajectory."""
+    # rows of the current flow, without the JSON that people read
     measured = (
         frame(ledger, "measures")
         .filter(pl.col("metric").is_in(STATISTICAL), pl.col("turn").is_not_null())

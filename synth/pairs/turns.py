@@ -1,5 +1,8 @@
 """Questions about one recorded turn: what stood before it, how long it is, where its arguments come
 from, who sampled it, of which template its task is.
+
+A prompt is what stood before the turn, as messages with the thoughts of earlier turns; two turns
+have the same prompt where these and the tools are the same.
 """
 
 from collections.abc import Mapping
@@ -39,6 +42,7 @@ def prompt_digest(trajectory: Trajectory, turn: int) -> str:
 
 
 def _nameless(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message without ids, which are new in every rollout."""
     calls = message.get("tool_calls")
     plain = {key: value for key, value in message.items() if key not in _IDS}
     return plain if calls is None else {**plain, "tool_calls": [call["function"] for call in calls]}
@@ -86,6 +90,7 @@ def foreign_prefix(trajectory: Trajectory, turn: int) -> str | None:
 def tool_in_context(trajectory: Trajectory, turn: int) -> str:
     """The last tool that answered before a turn; `none` before the first."""
     # results carry names only where their server gave them, else their calls do
+    # from the turn backwards, to the last answer of a tool
     for earlier in reversed(trajectory.turns[:turn]):
         names = {call.call_id: call.name for call in earlier.tool_calls}
 

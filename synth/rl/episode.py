@@ -46,15 +46,6 @@ def opener(worlds: str) -> OpenEnv:
     return cast(OpenEnv, found)
 
 
-def refuse_another(name: str, task_env: str, row: Mapping[str, Any]) -> None:
-    """Raises `ConfigError` where the task of a row is of another environment than the row says."""
-    if task_env != name:
-        raise ConfigError(
-            f"row {str(row.get('task_id'))[:80]!r}: says {name!r}, its task {task_env[:80]!r}; do "
-            "not use these rows"
-        )
-
-
 T = TypeVar("T")
 
 OVER = "The episode is over: nothing more is carried out."

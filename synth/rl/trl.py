@@ -2,8 +2,7 @@
 its agents are shown, and its reward.
 
 TRL takes the methods of an environment's class for tools, in the order of their names, and renders
-each as it stands if it is a
-dictionary. So each tool here is its own schema that can be called.
+each as it stands if it is a dictionary. So each tool here is its own schema that can be called.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from synth.boundary import FaultError
-from synth.rl.episode import RlEpisode, refuse_another, task_of
+from synth.rl.episode import RlEpisode, task_of
 from synth.rollout.limits import Limits
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, OpenEnv, Response
@@ -134,45 +133,53 @@ def environment_factories(
 def _factory(
     name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Limits | None
 ) -> Callable[[], Any]:
+    """TRL finds the names of tools on the class; each instance has the tools themselves."""
     places = {f"tool_{at:04d}": schema for at, schema in enumerate(schemas)}
 
-    def reset(self: Any, task: str, **row: Any) -> None:
-        """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
-        found = task_of({"task": task})
-        refuse_another(name, found.env, row)
+    class World:
+        def __init__(self) -> None:
+            self._world = RlEnvironment(open_env, limits)
+            for place, schema in places.items():
+                setattr(self, place, Tool(schema, self._world.call))
 
-        try:
-            self._world.reset(found)
-        except FaultError:
-            return  # its tools say so, and it has no reward; the other completions go on
+        def reset(self, task: str, **row: Any) -> None:
+            """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
+            found = task_of({"task": task})
+            _refuse_another(name, found, row)
 
-        if canonical_json(self._world.tools) != canonical_json(schemas):
-            raise ConfigError(
-                f"world {name} shows other tools than the row says: it is another version; export "
-                "the tasks again"
-            )
+            try:
+                self._world.reset(found)
+            except FaultError:
+                return  # its tools say so, and it has no reward; the other completions go on
 
-    def get_reward(self: Any) -> float | None:
-        """None where the world broke: TRL leaves such a completion out of its group."""
-        try:
-            return float(self._world.reward())
-        except FaultError:
-            return None
+            if canonical_json(self._world.tools) != canonical_json(schemas):
+                raise ConfigError(
+                    f"world {name} shows other tools than the row says: it is another version; "
+                    "export the tasks again"
+                )
 
-    def open_world(self: Any) -> None:
-        self._world = RlEnvironment(open_env, limits)
-        for place, schema in places.items():
-            setattr(self, place, Tool(schema, self._world.call))
+        def get_reward(self) -> float | None:
+            """None where the world broke: TRL leaves such a completion out of its group."""
+            try:
+                return float(self._world.reward())
+            except FaultError:
+                return None
 
-    members: dict[str, Any] = dict.fromkeys(places, _seen)
-    kind = type(
-        name, (), {**members, "__init__": open_world, "reset": reset, "get_reward": get_reward}
-    )
+    for place in places:
+        setattr(World, place, _seen)
 
-    return kind
+    World.__name__ = name
+    return World
+
+
+def _refuse_another(name: str, task: Task, row: Mapping[str, Any]) -> None:
+    """Raises `ConfigError` where the task is of another environment than its row says."""
+    if task.env != name:
+        raise ConfigError(
+            f"row {str(row.get('task_id'))[:80]!r}: says {name!r}, its task {task.env[:80]!r}; do "
+            "not use these rows"
+        )
 
 
 def _seen(self: Any) -> None:
-    """Stands on the class, where TRL looks for the names of tools; each instance has the tool
-    itself under that name.
-    """
+    """Stands where TRL looks for a tool's name."""

@@ -29,17 +29,15 @@ _COMPLETED = frozenset({None, "completed", *FINISH_REASONS})
 
 
 class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
-    """Plays a row's task. `worlds` says how environments are started (`synth.rl.episode`): it stands
-    in the trainer's configuration, and
-    no row can change it; `limits` are those of a rollout.
+    """Plays a row's task. `worlds` says how environments are started (`synth.rl.episode`): it
+    stands in the trainer's configuration, and no row can change it; `limits` are those of a
+    rollout.
 
     The schemas are shown as they are, and answers are not cut: verl's own would lose nested
-    parameters, and what follows 256 characters.
-    A fault is no reward: where the world breaks, or verl's server leaves a turn unfinished, the
-    task is played anew, `tries` times in all.
-    Then the loop raises. verl's trainer (`trainer.use_v1`, its default) then leaves this rollout
-    out of its group and its batch; its
-    older trainer ends the step with the error.
+    parameters, and what follows 256 characters. A fault is no reward: where the world breaks, or
+    verl's server leaves a turn unfinished, the task is played anew, `tries` times in all. Then the
+    loop raises. verl's trainer (`trainer.use_v1`, its default) then leaves this rollout out of its
+    group and its batch; its older trainer ends the step with the error.
     """
 
     def __init__(
@@ -58,8 +56,7 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
         """One episode; the reward is 1 for a success, else 0. Raises `ConfigError` for a row that
-        holds no task, and `FaultError` where
-        every try ended by a fault.
+        holds no task, and `FaultError` where every try ended by a fault.
         """
         self.tools: dict[str, Any] = {}
 

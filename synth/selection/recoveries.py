@@ -1,5 +1,7 @@
 """What came back from an error: base trials by the stage `topology`, injected runs by the stage
 that put the mistake there.
+
+Such a row is learnt for its way back: the turns that led astray stay in the context without loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +24,10 @@ def excursion_masks(
     """Turn -> `excursion`, for the turns that made it worse.
 
     `by_turn` are the potentials that the excursions were found with, `turns` the indices of those
-    turns in the trajectory (canned turns
-    have neither). Of an excursion that the agent came back from knowingly, those are the turns down
-    to its lowest potential, the last one
-    where several are as low, and what follows carries loss; of one that was left without a re-read,
-    an undo or a stated correction, all
-    turns before the return; of one without return, all turns from its first.
+    turns in the trajectory (canned turns have neither). Of an excursion that the agent came back
+    from knowingly, those are the turns down to its lowest potential, the last one where several are
+    as low, and what follows carries loss; of one that was left without a re-read, an undo or a
+    stated correction, all turns before the return; of one without return, all turns from its first.
     """
     masked: list[int] = []
 

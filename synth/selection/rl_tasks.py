@@ -2,8 +2,7 @@
 both outcomes.
 
 A group of G trials with one outcome has no advantage, and teaches nothing. Ranked by E[1 - p^G -
-(1-p)^G] under the Beta posterior of the
-pass rate (rigor.md 13), exact.
+(1-p)^G] under the Beta posterior of the pass rate (rigor.md 13), exact.
 """
 
 from collections.abc import Sequence
@@ -39,8 +38,8 @@ class RlSelection(BaseModel):
     `tasks` of them, the likeliest first.
 
     `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a
-    success of a retry), `all`, `none`.
-    `by_branching`: ties by error branch ratio x strategic heterogeneity, before the task id.
+    success of a retry), `all`, `none`. `by_branching`: ties by error branch ratio x strategic
+    heterogeneity, before the task id.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -5,6 +5,8 @@ Of chats, arguments and tools are JSON text, and each message says whether it ca
 loader takes null-filled keys out again (`remove_none_values`) and decodes tools and arguments that
 are text. Its DPO passes no tools and drops calls (axolotl-ai-cloud/axolotl#3824), so rows with any
 are refused. Read against 0.19.
+
+Step values are TRL's rows under another guide: its trainer wants no line break after a step.
 """
 
 import json
@@ -22,11 +24,13 @@ from synth.exporters.kinds.sft_rows import SftRow
 from synth.schemas.model import Message
 from synth.schemas.trajectory import argument_error
 
+# of every message, since a struct of arrow has all of its keys
 _KEYS = ("role", "content", "name", "reasoning_content", "tool_call_id", "tool_calls")
 
 
 def _messages(row: SftRow) -> list[Message]:
     """Every message says whether it is trained on, so that no default decides."""
+    # turns are counted as assistant messages
     written, turn = [], -1
 
     for message in row.messages:
@@ -42,6 +46,7 @@ def _chat(row: Mapping[str, Any]) -> Chat:
     """A loaded row as the loader of Axolotl gives it on: keys that are null taken out, tools and
     arguments decoded.
     """
+    # what arrow filled in is taken out, as its own loader does
     messages = [
         with_objects({key: value for key, value in message.items() if value is not None})
         for message in row["messages"]
@@ -68,10 +73,12 @@ def with_objects(message: Message) -> Message:
 
 
 def _object(arguments: str) -> Any:
+    """Its loader decodes what it can, and leaves the rest as it is."""
     return arguments if argument_error(arguments) is not None else json.loads(arguments)
 
 
 def _lost_of_chat(row: SftRow) -> tuple[str, ...]:
+    """Broken arguments stay what was received, which templates print in quotes."""
     calls = (call for turn in row.trajectory.turns for call in turn.tool_calls)
     if any(call.parse_error is not None for call in calls):
         return ("arguments that are no JSON object are rendered as text",)
@@ -79,7 +86,10 @@ def _lost_of_chat(row: SftRow) -> tuple[str, ...]:
 
 
 def _pair(row: LabelledRow) -> list[Message]:
-    """Prompt, chosen, rejected, as role and content."""
+    """Prompt, chosen, rejected, as role and content.
+
+    Raises `NotRepresentableError` for calls and tools, which its strategy drops.
+    """
     # refused rather than written without: the pair would compare other turns than were tested
     messages = [*row.prompt, *row.answers]
     if any(message.get("tool_calls") or message["role"] == "tool" for message in messages):
@@ -91,6 +101,8 @@ def _pair(row: LabelledRow) -> list[Message]:
 
 
 def _lost_of_pair(row: LabelledRow) -> tuple[str, ...]:
+    """All that is no role and no content, and what the pair stands on."""
+    # its strategy renders role and content, and nothing of the rest
     dropped = {"reasoning_content": "thoughts", "name": "names"}
     return (
         EVIDENCE,
@@ -103,11 +115,13 @@ def _lost_of_pair(row: LabelledRow) -> tuple[str, ...]:
     )
 
 
+# what the tables of `data/forms/axolotl.yaml` name and no row holds under that name
 _CHAT = {
     "messages": _messages,
     "tools": lambda row: plain_text(row.trajectory.tools) if row.trajectory.tools else None,
     "masked_turns": trl.masked_turns,
 }
+# a mask is a flag of its message, so whole rows and rows of one turn have one form
 PER_TURN = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
 SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
 DPO = form(
@@ -120,6 +134,7 @@ DPO = form(
     },
     loses=_lost_of_pair,
 )
+# its trainer puts no line break after a step
 PRM = msgspec.structs.replace(
     trl.PRM,
     name="axolotl",

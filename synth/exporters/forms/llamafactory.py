@@ -3,6 +3,8 @@ tool answers of a turn merged; of preferences the conversation, then one answer 
 
 Its loaders leave a row that does not alternate out with a warning only, so such rows are refused
 here. Read against 0.9.5.
+
+All rows lie in one file, since `dataset_info.json`, by which its trainer finds them, names one.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +15,6 @@ from typing import Any
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
 from synth.exporters.form import Form, NotRepresentableError, Value, form, table
-from synth.exporters.forms.trl import trained_turns
 from synth.exporters.kinds.sft_rows import up_to_last_loss
 from synth.schemas.canonical import canonical_json
 from synth.schemas.messages import ENVIRONMENT_NAME
@@ -30,12 +31,15 @@ NAME = "synth"
 
 
 def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """The conversation behind the system prompt. Raises `NotRepresentableError` for what has no
-    place in it.
+    """The conversation behind the system prompt: `{"from": ..., "value": ...}`, users or tools
+    first, then in turns with the assistant.
+
+    Raises `NotRepresentableError` for what has no place in it.
     """
     conversation: list[dict[str, str]] = []
     behind = messages[1:] if _system(messages) is not None else messages
 
+    # messages of one role in a row are one of the conversation
     for role, group in groupby(behind, key=lambda one: str(one["role"])):
         said = [*group]
         if role == "system":
@@ -63,11 +67,13 @@ def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 
 def _system(messages: Sequence[Message]) -> str | None:
+    """The text of the system prompt, which stands in a column of its own."""
     return messages[0]["content"] if messages and messages[0]["role"] == "system" else None
 
 
 def _answer(message: Message) -> dict[str, str]:
     """An assistant's message: text, or its calls as JSON; thoughts inline."""
+    # thoughts have no key of their own here
     content, thought = message["content"] or "", message.get("reasoning_content") or ""
     inline = f"<think>\n{thought}\n</think>\n\n" if thought else ""
     # it knows no ids of calls: answers belong to them by their order
@@ -75,11 +81,13 @@ def _answer(message: Message) -> dict[str, str]:
         {name: call["function"][name] for name in ("name", "arguments")}
         for call in message.get("tool_calls") or ()
     ]
+
     if not calls:
         return {"from": "gpt", "value": inline + content}
     if any(isinstance(call["arguments"], str) for call in calls):
         raise NotRepresentableError("broken_arguments")
 
+    # its converter looks for these words to tell text from calls
     written = plain_text(calls[0] if len(calls) == 1 else calls)
     if any(mark in text for mark in _MARKS for text in (written, content, thought)):
         raise NotRepresentableError("marks_of_calls_in_the_text")
@@ -97,7 +105,11 @@ def _tools(row: Any) -> str:
 
 
 def lost(messages: Sequence[Message]) -> tuple[str, ...]:
-    """What is lost of messages, each by one name."""
+    """What is lost of messages, each by one name.
+
+    Those that a fact of `synth.exporters.facts` names are called as it is.
+    """
+    # each name stands for one way in which a row says less here than it does elsewhere
     names = [(one["role"], one.get("name")) for one in messages]
     calls = [(one.get("tool_calls") or (), one["content"]) for one in messages]
     found = {
@@ -123,10 +135,12 @@ def lost(messages: Sequence[Message]) -> tuple[str, ...]:
 
 
 def _lost_of_chat(row: Any) -> tuple[str, ...]:
+    """Of a chat; the system prompt has its column, and loses nothing."""
     return lost([message for message in row.messages if message["role"] != "system"])
 
 
 def _lost_of_label(evidence: str, row: Any) -> tuple[str, ...]:
+    """Of a labelled turn, whose counts have few columns here."""
     return (evidence, *lost([*row.prompt, *row.answers]))
 
 
@@ -138,24 +152,29 @@ def _form(
     also: str = "",
     **more: Any,
 ) -> Form:
-    """The conversation of what stands before the answers; `joined`: with these behind it."""
+    """The form of a kind, with the conversation of what stands before the answers.
+
+    `joined`: with the answers behind it; `also`: a further line of the guide.
+    """
     told = table("llamafactory")
 
     def conversation(row: Any) -> list[dict[str, str]]:
+        """What the column holds."""
         return [*_alternating(before(row)), *map(_answer, row.answers if joined else ())]
 
     def beside(shards: Sequence[str]) -> dict[str, bytes]:
+        """How its trainer finds the rows, which it knows by the name `synth`."""
         entry = {"file_name": shards[0], **told["dataset_info"][kind]}
 
         return {"dataset_info.json": canonical_json({NAME: entry})}
 
+    # columns of all three kinds; a table names those that it has
     values: dict[str, Value] = {
         "conversations": conversation,
         "chosen": lambda row: _answer(row.answers[0]),
         "rejected": lambda row: _answer(row.answers[1]),
         "system": lambda row: _system(before(row)) or "",
         "tools": _tools,
-        "trained_turns": trained_turns,
     }
 
     # one guide for all: the stage, and a line that rows of one turn need
@@ -165,6 +184,7 @@ def _form(
     return form("llamafactory", kind, values, guide=guide, beside=beside, **settings, **more)
 
 
+# loss on one message alone is a setting of its trainer, which a column cannot say
 _LAST = "mask_history: true     # loss on the last message of a row alone\n"
 _chat = partial(_form, "sft", up_to_last_loss, loses=_lost_of_chat)
 _labelled = partial(_form, before=lambda row: row.prompt)

@@ -1,5 +1,8 @@
 """Chats as OpenAI's fine-tuning and everything that speaks its form read them: one JSON object per
 line, arguments as JSON text.
+
+A line ends with the last message that carries loss. Whole chats and rows of one turn have the same
+form, since `weight` says of each assistant message whether it is trained on.
 """
 
 from collections.abc import Mapping
@@ -13,6 +16,7 @@ from synth.exporters.form import Chat, NotRepresentableError, form, said
 from synth.exporters.forms.axolotl import with_objects
 from synth.exporters.kinds.sft_rows import SftRow, said_after, up_to_last_loss
 
+# of each role, in the order in which they are written
 _KEYS = {
     "system": ("role", "content"),
     "user": ("role", "content", "name"),
@@ -22,11 +26,14 @@ _KEYS = {
 
 
 def _line(row: SftRow) -> str:
-    """`weight` 0 on an assistant message that carries no loss, further keys only in rows that
-    exports leave out unasked.
+    """One chat: `{"messages": [...], "tools": [...]}`.
+
+    `weight` 0 on an assistant message that carries no loss, further keys only in rows that exports
+    leave out unasked. Raises `NotRepresentableError` for a result without an id.
     """
     written, turn = [], -1
 
+    # nothing is learnt behind the last turn with loss
     for message in up_to_last_loss(row):
         role = message["role"]
         turn += role == "assistant"
@@ -40,6 +47,7 @@ def _line(row: SftRow) -> str:
 
         written.append(kept)
 
+    # several calls in one message stay several
     tools = row.trajectory.tools
     offered = {"tools": tools, "parallel_tool_calls": True} if tools else {}
 
@@ -58,6 +66,7 @@ def _told(row: SftRow) -> facts.RenderedChat:
     """Of a row of one turn, what stands behind it is in other rows."""
     # what stands behind the last loss is not written
     messages, whole = up_to_last_loss(row), row.turn is None
+    # the weight says that there is no loss, and not why
     masked = {
         turn: reason if whole else ""
         for turn, reason in row.masked.items()

@@ -1,5 +1,8 @@
 """Trajectories as session traces (STS), which the Hub shows in its trace viewer: one JSON-lines
 file each, a header, then messages.
+
+They are for looking at: the viewer knows no tools, no masks and nothing of what turns cost. Nobody
+trains on them, and no importer of ours reads them.
 """
 
 from collections.abc import Iterator
@@ -24,11 +27,14 @@ def _lines(row: SftRow) -> Iterator[dict[str, Any]]:
         "id": trajectory.trajectory_id,
         "name": f"{trajectory.env} {trajectory.task_id[:8]}",
     } | facts.of(trajectory, (*facts.LINEAGE[1:], "reward"))
+    # as the model saw them, one line each
     for message in row.messages:
         yield {"type": "message", "message": _written(message, trajectory.model)}
 
 
 def _written(message: Message, model: str | None) -> dict[str, Any]:
+    """A message in the viewer's keys; only an assistant's tells its model."""
+    # the viewer's own spelling of keys
     calls = message.get("tool_calls") or ()
     further = {
         "reasoningContent": message.get("reasoning_content"),

@@ -4,6 +4,9 @@ Messages and tools are lists of `Json()`: typed structs would fill the keys that
 arguments lack with null, and TRL trains on these. Arguments are objects, as TRL documents them. Its
 `assistant_only_loss` trains on every assistant message, so `trained_turns` and `masked_turns` say
 which ones (counted from 0 among the assistant messages) should carry loss.
+
+Rows of one turn hold a prompt and a completion, preferences two answers after a prompt, KTO rows
+one, and steps are texts that a template has rendered before. Read against TRL 1.16.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,25 +23,26 @@ _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 
 
 def _exact(tools: Sequence[ToolSchema]) -> list[str | None]:
+    """Schemas as JSON texts that `datasets` reads back as they are.
+
+    Raises `NotRepresentableError` where one of them has a number that ujson cannot hold.
+    """
     texts = [exact_json(tool) for tool in tools]
     if None in texts:
         raise NotRepresentableError("inexact_tool_schemas")
     return texts
 
 
-def trained_turns(row: SftRow) -> list[int]:
-    """The assistant messages that carry loss."""
-    return list(row.trained)
-
-
 def masked_turns(row: SftRow) -> list[dict[str, Any]]:
-    """The others, each with its reason."""
+    """The assistant messages that carry no loss, each with its reason."""
     return [{"turn": turn, "reason": reason} for turn, reason in row.masked.items()]
 
 
 def _tokens(name: str, row: SftRow) -> Any:
     """As sampled: one list per trained turn, where the ledger has them all; of a row of one turn
     that turn's.
+
+    Token ids are whole numbers, log-probabilities natural ones (nats), as the server gave them.
     """
     # compiled rows have no turns, and so no tokens
     turns = row.trajectory.turns
@@ -51,6 +55,7 @@ def _tokens(name: str, row: SftRow) -> Any:
 
 def _step_label(row: LabelledRow) -> list[bool]:
     """Trainers read a missing label as a bad step."""
+    # a step that nothing decided is no bad step
     if row.label.label is None:
         raise NotRepresentableError("undecided_step")
     return [row.label.label]
@@ -69,7 +74,9 @@ def _turn_chat(row: Mapping[str, Any]) -> Chat:
 
 
 def _comparison(sides: Sequence[str], row: Mapping[str, Any]) -> Comparison:
-    """Each side is one message after a prompt that is always given."""
+    """Each side is one message after a prompt that is always given: TRL takes the prompt apart from
+    what both sides have alike where it is not.
+    """
     messages = tuple(message for side in sides for message in row[side])
     return Comparison(row["prompt"], messages, row["tools"])
 
@@ -89,21 +96,16 @@ def steps(row: Mapping[str, Any], separator: str = "\n") -> Steps:
     )
 
 
+# what the tables of `data/forms/trl.yaml` name and no row holds under that name
 _form = partial(form, "trl", arguments="dict", holds=holds_exactly)
 _CHAT: dict[str, Value] = {
     "tools": lambda row: _exact(row.trajectory.tools),
-    "trained_turns": trained_turns,
     "masked_turns": masked_turns,
     **{name: partial(_tokens, name) for name in _TOKENS},
 }
 _TURN: dict[str, Value] = {
     "prompt": lambda row: row.messages[:-1],
     "completion": lambda row: row.messages[-1:],
-}
-_COMPILED: dict[str, Value] = {
-    "context": lambda row: row.extra["context"],
-    "question": lambda row: row.extra["question"],
-    "answer": lambda row: row.extra["answer"],
 }
 _PAIR: dict[str, Value] = {
     "chosen": lambda row: row.answers[:1],
@@ -115,9 +117,10 @@ _STEP: dict[str, Value] = {
     "labels": _step_label,
 }
 
+# the forms themselves; the registry asks for them by the kind's name
 PER_TURN = _form("sft_turn", _CHAT | _TURN, read=_turn_chat)
 SFT = _form("sft", _CHAT, read=_whole_chat, per_turn=PER_TURN)
-MEMORY = _form("memory", _CHAT | _COMPILED, read=_whole_chat)
+MEMORY = _form("memory", _CHAT, read=_whole_chat)
 DPO = _form("dpo", _CHAT | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
 KTO = _form("kto", _CHAT, read=partial(_comparison, ("completion",)))
 PRM = _form("prm", _CHAT | _STEP, read=steps)

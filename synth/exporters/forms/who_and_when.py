@@ -1,9 +1,12 @@
 """Attribution rows in the form of Who&When: `mistake_step` is the index of a message of `history`,
 as text.
+
+The format knows agents, a terminal and somebody without a name: the terminal says what tools and
+the world said, nobody what users said, and calls are words of the turn that made them. Our own
+columns (from `label` on) stand behind those of the format.
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from synth.exporters import facts
@@ -24,6 +27,7 @@ def _history(row: AttributionRow) -> list[dict[str, Any]]:
     """The messages, without the system prompt; calls are written out, since there is no tool
     role.
     """
+    # positions are counted over these messages, so none may be left out
     history = [_heard(observation) for observation in row.trajectory.opening]
 
     for turn in row.trajectory.turns:
@@ -41,12 +45,14 @@ def _heard(observation: Observation) -> dict[str, Any]:
 
 
 def _said(content: str | None, calls: Iterable[ToolCall], between: str) -> str:
+    """A turn in words: its text, then its calls as they were received."""
     written = [f"{call.name} {call.arguments}" for call in calls]
     return between.join([*([content] if content else []), *written])
 
 
 def _step(row: AttributionRow) -> int:
     """Where in the history the turn of the cause stands."""
+    # each turn is one message, and each observation another
     before = row.trajectory.turns[: row.cause.turn]
     return len(row.trajectory.opening) + sum(1 + len(turn.observations) for turn in before)
 
@@ -65,6 +71,7 @@ def _truth(row: AttributionRow) -> str | None:
     task = row.task
     if task is None:
         return None
+    # some tasks know their answer, some only what would check it
     if isinstance(answer := task.script.get("answer"), str):
         return answer
 
@@ -75,7 +82,9 @@ def _truth(row: AttributionRow) -> str | None:
 
 
 def _reason(row: AttributionRow) -> str:
+    """What the label says of the mistake, and what continuations say of the label."""
     label, counts = row.cause.label, ""
+    # what a test has counted is told with the label, where there was one
     passed, failed = given(label.q_pos), given(label.q_neg)
 
     if passed is not None and failed is not None:
@@ -92,11 +101,8 @@ def _reason(row: AttributionRow) -> str:
 
 
 def _status(row: AttributionRow) -> str:
+    """As its stage called it; one that no test decided is weak."""
     return "confirmed" if row.cause.confirmed else str(given(row.cause.label.status) or "weak")
-
-
-def _of_label(name: str, row: AttributionRow) -> Any:
-    return given(getattr(row.cause.label, name))
 
 
 ATTRIBUTION = form(
@@ -112,7 +118,6 @@ ATTRIBUTION = form(
         "history": _history,
         "label_status": _status,
         "fault_step": _fault_step,
-        **{name: partial(_of_label, name) for name in ("strategy", "mode", "clean_twin_id")},
     },
     told=lambda row: facts.rendered(row.trajectory, to_messages(row.trajectory), {}),
     loses=lambda row: () if row.cause.by_agent else (WORLD,),

@@ -67,6 +67,7 @@ def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[Attributio
     values, finder = found_values(ledger, set(causes)), FlowScan(ledger).finder
 
     def labelled() -> Iterator[Trajectory]:
+        """Failed runs that have a cause and may leave."""
         for trajectory, verdicts in decided(ledger, tally.aside):
             found = causes.get(trajectory.trajectory_id, ())
             weak = not any(cause.confirmed for cause in found)
@@ -135,6 +136,7 @@ def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
 
 
 def _counts(row: AttributionRow, tally: ExportCounts) -> Mapping[str, int]:
+    """What the card warns of: labels without a test, rows that blame nobody."""
     return {"weak": not row.cause.confirmed, "faults_of_the_world": not row.cause.by_agent}
 
 

@@ -35,7 +35,8 @@ what is left out.
 COLUMN = "neutralised"
 """In rows that have a place for it: whether its texts were changed."""
 SIDE_FILE = f"{COLUMN}.jsonl"
-"""Beside lines whose readers take no other keys than their own: the numbers of those rows, from 0.
+"""Beside lines whose readers take no other keys than their own: the numbers of those rows, from
+0.
 """
 
 
@@ -146,21 +147,24 @@ def tokens_of(tally: ExportCounts) -> ControlTokens:
 
     from synth.exporters.template import own_tokens, served_template
 
+    # a student may have tokens that no table knows
     return control_tokens(own_tokens(served_template(tally.settings.student)))
 
 
 def _found(row: Any, tally: ExportCounts, tokens: ControlTokens) -> list[Hit]:
+    """(token, place) of all texts that the form would write, in the order in which it does."""
     return found(lambda change: tally.kind.texts(row, tally.form, change), tokens)
 
 
 def _reason(hits: list[Hit]) -> str:
+    """Under which name a row is left out: by the first token that was found."""
     token, place = hits[0]
     return f"{FILTER}:{token}:{place}"
 
 
 def marking(form: Form, settings: RowSettings) -> Form:
-    """The form with a column that says which rows were neutralised, where the settings ask for
-    that and the form has columns.
+    """The form with a column that says which rows were neutralised, where the settings ask for that
+    and the form has columns.
     """
     if settings.control_tokens != "neutralise":
         return form

@@ -17,7 +17,6 @@ from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.pairs import (
     KtoReport,
-    LabelSettings,
     PairReport,
     PairSettings,
     StepReport,
@@ -66,16 +65,17 @@ class LabelledRow(Struct, frozen=True):
         return replace(self, texts=(before, after[len(before) :]))
 
 
-def _labels(tally: ExportCounts) -> dict[str, Any]:
+def _asked(tally: ExportCounts) -> PairSettings:
     """`student` of the export is a template, not a policy, and stays here."""
-    return tally.settings.model_dump(include={*Release.model_fields, "include_statistical"})
+    names = {*Release.model_fields, "include_statistical"}
+    return PairSettings(**tally.settings.model_dump(include=names))
 
 
 def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """The pairs on the policy's own prefixes, or, where they are asked for, only the others."""
     report = PairReport()
 
-    for found in preference_pairs(ledger, PairSettings(**_labels(tally)), report):
+    for found in preference_pairs(ledger, _asked(tally), report):
         pair = found.pair
 
         if pair.off_policy is tally.settings.off_policy:
@@ -92,7 +92,7 @@ def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
 def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Desirable and undesirable turns, stratified."""
     report = KtoReport()
-    for one in kto_labels(ledger, LabelSettings(**_labels(tally)), report):
+    for one in kto_labels(ledger, _asked(tally), report):
         yield from _told(tally, LabelledRow(one.label, one.trajectory), one.label.turn, (one.step,))
 
     tally.take(report)
@@ -103,7 +103,7 @@ def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Steps with a label, or with a soft value alone where nothing decided them."""
     render, report = _renderer(tally.settings.student), StepReport()
 
-    for one in step_labels(ledger, LabelSettings(**_labels(tally)), report):
+    for one in step_labels(ledger, _asked(tally), report):
         row = LabelledRow(one.label, one.trajectory, render=render)
         yield from _told(tally, row, one.label.turn, (one.step,))
 
@@ -130,6 +130,7 @@ def _told(
     settings, form, recorded = tally.settings, tally.form, row.trajectory.turns[:turn]
 
     def made() -> LabelledRow | str:
+        """The whole row, or under which name it is left out."""
         answers = [turn_messages(one, thoughts=thoughts and settings.thoughts)[0] for one in turns]
         shown = replace(row.trajectory, turns=recorded)
         prompt = to_messages(shown, thoughts=settings.past_thoughts)
@@ -144,9 +145,8 @@ def _told(
             inexact(recorded, prompt, form.holds)
 
         joined = joined_answers(prompt) if settings.join_answers else prompt
-        whole = replace(
-            row, prompt=joined, answers=tuple(answers), joined=len(joined) < len(prompt)
-        )
+        changed = len(joined) < len(prompt)
+        whole = replace(row, prompt=joined, answers=tuple(answers), joined=changed)
 
         try:
             return whole.rendered()
@@ -160,6 +160,7 @@ def _told(
 
 def _texts(row: LabelledRow, form: Form, change: Change) -> LabelledRow:
     """The messages and tool schemas changed, and rendered again where they were."""
+    # rendered anew only where something was changed
     prompt = with_messages(row.prompt, change)
     answers = tuple(with_messages(row.answers, change))
     shown = replace(row.trajectory, tools=change(TOOLS, row.trajectory.tools))
@@ -169,6 +170,7 @@ def _texts(row: LabelledRow, form: Form, change: Change) -> LabelledRow:
 
 
 def _renderer(student: str | None) -> Render:
+    """How prompts and steps become texts: by the student's template, or as plain transcripts."""
     if student is None:
         return transcript
 
@@ -199,10 +201,12 @@ def transcript(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
 
 
 def _counts(row: LabelledRow, tally: ExportCounts) -> Mapping[str, int]:
+    """One turn carries loss; how much of it is not counted."""
     return {"trained_turns": 1, "joined": row.joined}
 
 
 def _desirable(row: LabelledRow, tally: ExportCounts) -> Mapping[str, int]:
+    """The same, and which class the row belongs to."""
     good = row.label.desirable
     return {**_counts(row, tally), "desirable": good, "undesirable": not good}
 

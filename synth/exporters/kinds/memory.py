@@ -95,6 +95,7 @@ def supported(answer: str, question: str, outputs: Iterable[str]) -> bool:
 
 
 def _stands(folded: str, name: str) -> bool:
+    """Whether a name stands in a folded text; numbers are compared as numbers."""
     return stands(folded, name, number=name.replace(".", "").replace(",", "").isdigit())
 
 

@@ -99,6 +99,7 @@ def rl_tasks(ledger: Ledger, release: Release) -> list[tuple[RlTask, Mapping[str
 
 
 def _unchecked(task: Task) -> str | None:
+    """Without a check nothing would say whether the task was solved."""
     return None if task.check else "no_check"
 
 
@@ -117,6 +118,7 @@ def rl_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[RlRow]:
     """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks
     are honoured.
     """
+    # what selection went by and what is written are the same counts
     standings = [one for one, _ in rl_tasks(ledger, tally.settings)]
     order = decision_order(ledger)
 
@@ -160,6 +162,7 @@ def _shown(
         canned = takewhile(lambda turn: turn.sampled_by is SampledBy.CANNED, trial.turns)
         found[trial.task_id] = (to_messages(replace(trial, turns=tuple(canned))), trial.tools)
 
+    # what the trial was shown stands in the row, so it must be clean
     for task, trial in wanted.items():
         if trial in of_trials.errors:
             aside.add(task, of_trials.errors[trial])
@@ -180,6 +183,7 @@ def _texts(row: RlRow, form: Form, change: Change) -> RlRow:
 
 
 def _counts(row: RlRow, tally: ExportCounts) -> Mapping[str, int]:
+    """What the card warns of."""
     return {
         "never_tried": not row.tools and not row.standing.trials,
         "unsolvable": not row.standing.solvable,

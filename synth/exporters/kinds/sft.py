@@ -48,6 +48,7 @@ def sft_rows(
 
 def _row(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> SftRow | Why:
     """The row, or why filters or the settings leave it out."""
+    # a decision may say that turns carry no loss, where it takes a row as a recovery
     masks = {turn: why for one in verdicts.values() for turn, why in one.masks.items()}
     refused = _refusal(trajectory, verdicts, tally)
 
@@ -97,6 +98,7 @@ def _without_loss(
 
 
 def _refusal(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> Why | None:
+    """Why a trajectory may not become a row, whatever its turns carry."""
     refusal = tally.refusal(Lineage(trajectory), verdicts)
     if refusal is not None:
         return refusal

@@ -1,5 +1,8 @@
 """`--check`: a data set written where nobody sees it, read back with its consumer's loader,
 rendered and compared; then thrown away.
+
+What is looked at, in this order: whether the loader gives the rows back, whether the consumer's own
+code takes them, what is read of interchange forms, what carries loss under the student's template.
 """
 
 import tempfile
@@ -28,6 +31,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> list[str]:
+        """What is wrong: an export without any of these has passed."""
         return self.findings.failed
 
     def lines(self) -> Iterator[str]:
@@ -50,12 +54,14 @@ def prove(
     tally, rows = drawn(kind, ledger, settings, say, unfinished)
     form = tally.form
 
+    # beside the dataset, `datasets` is given a cache that nobody has used
     with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
         folder, cache = Path(place) / kind, Path(place) / "cache"
         written = LoadedFile(form)
         report = write(tally, rows, DatasetFolder(folder), watched=written.watched)
 
         if report.rows:
+            # first what any loader gives, then what this consumer makes of it
             read = partial(loaded, folder, cache, form)
             loading_findings(folder, cache, written, findings)
             consumer_findings(tally, read, findings)

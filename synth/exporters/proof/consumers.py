@@ -40,6 +40,10 @@ def consumer_findings(tally: ExportCounts, rows: Rows, findings: ProofIssues) ->
 
 
 def _trl(tally: ExportCounts, rows: Rows, findings: ProofIssues) -> None:
+    """Whether TRL's trainers of chats and preferences would render a row as a conversation.
+
+    Step values and tasks are no conversations, and are not asked about.
+    """
     from trl.data_utils import is_conversational
 
     if tally.kind.name in ("prm", "rl"):
@@ -55,6 +59,11 @@ def _trl(tally: ExportCounts, rows: Rows, findings: ProofIssues) -> None:
 
 
 def _llamafactory(form: Form, rows: Rows, findings: ProofIssues) -> None:
+    """Whether its converter gives a row an answer to train on, with `dataset_info.json` as it is
+    written.
+
+    A row that it does not take has an empty `_response`: it warns, and goes on without it.
+    """
     try:
         from llamafactory.data.converter import SharegptDatasetConverter
         from llamafactory.data.parser import DatasetAttr
@@ -81,6 +90,10 @@ def _llamafactory(form: Form, rows: Rows, findings: ProofIssues) -> None:
 
 
 def _atif(rows: Rows, findings: ProofIssues) -> None:
+    """Whether each document is one that the models of the package allow.
+
+    The first refusal is told in one line.
+    """
     from pydantic import ValidationError
 
     document: Any = import_module("atif").Trajectory

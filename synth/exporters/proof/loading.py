@@ -1,4 +1,8 @@
-"""Whether a loader gives back the rows that were written, in their order, to the last value."""
+"""Whether a loader gives back the rows that were written, in their order, to the last value.
+
+Loaders change rows without a word: they fill in keys, round numbers, merge types. So each row is
+compared as a whole with what was to be written.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +45,7 @@ class LoadedFile:
 
     def read_back(self, folder: Path, cache: Path) -> Iterator[str]:
         """The same of the records as a loader gives them; JSON columns as their text again."""
+        # decoded by the loader, and written as exact text
         in_json = [column.name for column in self.form.columns if column.kind == ["json"]]
 
         for row in loaded(folder, cache, self.form):
@@ -53,6 +58,7 @@ class LoadedFile:
 
 
 def _digest(record: Mapping[str, Any]) -> str:
+    """Of the record's values, whatever the order of its keys."""
     return digest(canonical_json(dict(record)))
 
 
@@ -76,6 +82,7 @@ def loaded(folder: Path, cache: Path, form: Form) -> Iterator[dict[str, Any]]:
 
 def loading_findings(folder: Path, cache: Path, written: LoadedFile, findings: ProofIssues) -> None:
     """Compares row by row; files of one row each are compared with what they were to hold."""
+    # compared by digests: rows may be too many to be held
     layout, expected = written.form.layout, written.digests
     found, count = list(written.read_back(folder, cache)), len(expected)
 

@@ -24,6 +24,7 @@ def mask_problems(chat: Chat, template: MaskTemplate, *, by_turn: bool) -> Itera
     assistant wrote.
     """
     answers = [message for message in chat.messages if message["role"] == "assistant"]
+    # a template that marks nothing shows its turns by what they add to a rendering
     found = _marked(chat, template) if template.marked else _after_their_prefixes(chat, template)
 
     if isinstance(found, str):
@@ -61,6 +62,7 @@ def _inside(span: Span, edges: Sequence[int]) -> bool:
 
 def _marked(chat: Chat, template: MaskTemplate) -> tuple[str, dict[int, Span]] | str:
     """The text, and where each assistant message stands in it, as the template marks it."""
+    # marks are spans of characters, one for each assistant message
     text, spans = template.spans(chat.messages, chat.tools)
     if len(spans) != len(assistant_places(chat.messages)):
         return "assistant messages without a mark"
@@ -87,6 +89,7 @@ def _after_their_prefixes(chat: Chat, template: MaskTemplate) -> tuple[str, dict
 
 def side_problems(row: Comparison, template: MaskTemplate) -> Iterator[str]:
     """What is wrong with a row of preferences under a template, by name."""
+    # as the trainer asks: with the opening of the turn that follows
     asked = template.text(row.prompt, row.tools, generation_prompt=True)
     history = template.text(row.prompt, row.tools)
     yield from unheard(row.prompt, row.tools, asked, "is not rendered")
@@ -148,6 +151,7 @@ def step_problems(row: Steps, template: MaskTemplate) -> Iterator[str]:
     asked = template.text(
         row.messages, row.tools, generation_prompt=row.messages[-1]["role"] != "assistant"
     )
+    # texts were rendered when they were exported; the template may have changed
     whole = row.prompt + "".join(row.steps)
     (messages,) = row.conversations
     if whole != template.text(messages, row.tools) or row.prompt != asked:

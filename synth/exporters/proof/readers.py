@@ -40,6 +40,7 @@ def imported(value: Any) -> Imported:
     if name is None:
         raise NotReadError("no importer knows it")
 
+    # a record as `synth import` would make it of a file
     sha = digest(canonical_json(value))
     record = Record("written.json", sha, "file", value, content_hash(value))
     entry = next(iter(importer(name).read([record], ImportSettings())), None)
@@ -59,6 +60,7 @@ def read_atif(document: Mapping[str, Any]) -> RenderedChat:
     agents = [step for step in document["steps"] if step["source"] == "agent"]
     heard = [_own(step) for step in document["steps"] if step["source"] != "agent"]
     own = [_own(step) for step in agents]
+    # names are the importer's to give, and it gives none to agents
     answers = [message for message in messages if message["role"] == "assistant"]
     for message, said in zip(answers, own, strict=True):
         message.update({"name": said["agent"]} if "agent" in said else {})
@@ -119,6 +121,7 @@ def read_session(lines: list[dict[str, Any]]) -> RenderedChat:
         for line in said
     ]
 
+    # where a session comes from stands in its header, under our names
     lineage = facts.of(header, facts.LINEAGE) | {"trajectory_id": header["id"]}
     held_out = lineage.get("split") != "train"
     kept_out = facts.of(lineage, ("benchmark", "split") if held_out else ("benchmark",))
@@ -142,6 +145,7 @@ def read_chat(line: Mapping[str, Any]) -> RenderedChat:
 
 
 def _masks(found: Trajectory) -> dict[int, str]:
+    """By turn: why the importer takes it for one without loss."""
     return {turn.index: turn.mask for turn in found.turns if turn.mask is not None}
 
 
@@ -172,6 +176,7 @@ def read_failure(row: Mapping[str, Any]) -> RenderedChat:
     name.
     """
     entry = imported(row)
+    # the importer gives the mistake as a label on the imported run
     (mark,), found = entry.marks, entry.trajectory
     messages = to_messages(found)
     heard = [*found.opening, *(one for turn in found.turns for one in turn.observations)]
@@ -185,4 +190,7 @@ def read_failure(row: Mapping[str, Any]) -> RenderedChat:
 
 
 def _failure(messages: list[Message], turn: int | None, agent: str | None) -> RenderedChat:
+    """What is compared of a failed run: its messages, and the turn that is blamed with its
+    agent.
+    """
     return RenderedChat(messages, [], {}, {facts.LABEL: {"turn": turn, "agent": agent}})

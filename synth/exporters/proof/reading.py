@@ -59,6 +59,7 @@ def reading_findings(
     loses must be the same. What a form has no place for, a reader may make up.
     """
     reader, problems, unread, count = READERS[form.name], Counter[str](), 0, 0
+    # a reader that gets less than the form tells is compared with less
     told: Any = reader.told or form.told
 
     for row, value in _written(folder, loaded, form, rows):
@@ -100,6 +101,7 @@ def _written(
             yield row, next(values)
             continue
 
+        # a file is found by the row's own name
         text = (folder / FOLDER / record["name"]).read_text(encoding="utf-8")
         several = record["name"].endswith(".jsonl")
         lines = [json.loads(line) for line in text.split("\n") if line] if several else []

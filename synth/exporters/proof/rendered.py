@@ -1,4 +1,8 @@
-"""What of a row stands in its rendering, and what does not."""
+"""What of a row stands in its rendering, and what does not.
+
+Templates leave out what their authors did not think of: tools, text beside calls, empty values. A
+trainer then learns a conversation that never was.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +21,7 @@ def unheard(
     """What others than the assistant said, and which tools there are, that a text lacks; `how` says
     so of what was said.
     """
+    # white space around a text is the template's affair
     for message in messages:
         if message["role"] != "assistant" and not stands_in(message["content"].strip(), text):
             yield f"what the {message['role']} said {how}"
@@ -35,6 +40,7 @@ def lost(message: Mapping[str, Any], written: str) -> Iterator[str]:
     if message["content"] and message["content"].strip() not in written:
         yield "text beside calls is not rendered"
 
+    # every value of the arguments must be there, however the template writes objects
     for call in message.get("tool_calls") or ():
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         if name not in written or not all(stands_in(one, written) for one in scalars(arguments)):

@@ -30,34 +30,37 @@ READ_AS_WRITTEN = "no text is read as a turn, a call or a thought"
 
 
 class Look(NamedTuple):
-    """How the rows of a kind are looked at: how a loaded row is read, what is wrong with one under
-    a template, what is proven where nothing is.
+    """How the rows of a kind are looked at: what is wrong with one under a template, what is proven
+    where nothing is.
 
     `marks`: whether what carries loss is found by the generation tags of the template that the
     student is trained with; others need no tags, and are rendered as the student is served.
     """
 
-    read: Callable[[Any], Any]
     problems: Callable[[Any, MaskTemplate], Iterable[str]]
     proven: str
     marks: bool = False
 
 
-def _look_at(tally: ExportCounts, read: Callable[[Any], Any]) -> Look:
+def _look_at(tally: ExportCounts) -> Look:
+    """By the kind: preferences weigh sides, steps are texts, all else are chats.
+
+    Of rows of one turn what stands before it needs no mask, and no marks to find it by.
+    """
     kind, by_turn = tally.kind.name, tally.form.masks or tally.per_turn
 
     if kind in ("dpo", "kto"):
         proven = "no prompt carries loss, and all of each side does; no side is empty, no two alike"
 
-        return Look(read, side_problems, proven)
+        return Look(side_problems, proven)
     if kind == "prm":
         proven = "their texts are the template's, and each step has a label on its last token"
 
-        return Look(read, step_problems, proven)
+        return Look(step_problems, proven)
 
     proven = "loss is on what the trained turns wrote alone"
 
-    return Look(read, partial(mask_problems, by_turn=by_turn), proven, marks=not tally.per_turn)
+    return Look(partial(mask_problems, by_turn=by_turn), proven, marks=not tally.per_turn)
 
 
 def rendering_findings(
@@ -77,10 +80,11 @@ def rendering_findings(
 
         return
 
-    look = _look_at(tally, form.read)
+    # what is asked of a row depends on its kind, by which template on what is known
+    look = _look_at(tally)
     # masks are those of training, renderings those of serving
     template_of = student_template if look.marks else served_template
-    conclude = partial(_conclude, rows, look.read, findings)
+    conclude = partial(_conclude, rows, form.read, findings)
 
     if tally.kind.name == "prm" and student is None:
         says = "each step has a label, and says what its message does"
@@ -107,6 +111,7 @@ def _under(
     """What is wrong with a row that was read; the template's name; what is proven otherwise.
     Without the marks that a mask is found by, the mask is not looked at.
     """
+    # without marks a mask would be guessed, so it is said that nobody looked
     checked = template.marked or not look.marks
     how = (
         "token by token"
@@ -143,6 +148,11 @@ def _conclude(
     proven: str,
     wrong: list[str],
 ) -> None:
+    """Looks at each row, and tells how many have which problem; a row that cannot be rendered has
+    one too.
+
+    `wrong`: where the line belongs if there is any.
+    """
     problems: Counter[str] = Counter()
     count = 0
 
@@ -151,6 +161,7 @@ def _conclude(
 
         try:
             problems.update(set(problems_of(read(row))))
+        # templates raise whatever they like of values that they did not expect
         except (RowError, TypeError) as error:
             problems[f"cannot be rendered ({' '.join(str(error).split())[:80]})"] += 1
 

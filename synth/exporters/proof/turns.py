@@ -1,10 +1,9 @@
 """Whether a rendered row has the turns that its messages make, and no others that its texts forge.
 
 The same messages are rendered a second time with a blank in the place of each text. A template
-makes of both the same control tokens,
-however it merges answers of tools, drops earlier thoughts or moves the system prompt, since it
-decides by roles and not by texts. What
-the row has beyond that comes from its texts.
+makes of both the same control tokens, however it merges answers of tools, drops earlier thoughts or
+moves the system prompt, since it decides by roles and not by texts. What the row has beyond that
+comes from its texts.
 """
 
 from collections import Counter
@@ -61,6 +60,7 @@ def turn_problems(
     """One line for a row in which a tokenizer reads other turns, calls or thoughts than its
     messages are.
     """
+    # the table's tokens and the student's own
     tokens = control_tokens(own_tokens(template))
     change = _blanking(tokens)
     blank = template.text(with_messages(messages, change), change(TOOLS, list(tools)))
@@ -75,6 +75,7 @@ def turn_problems(
 
 
 def _blanking(tokens: ControlTokens) -> Change:
+    """Puts a blank in the place of each text, but for what templates look at."""
     neutral = neutralising(tokens)
 
     def change(place: str, value: Any) -> Any:
@@ -106,6 +107,7 @@ def _read(
     Without a tokenizer every word between bars may be one.
     """
     added = added_tokens(template)
+    # as the tokenizer reads the text, token by token
     read = Counter(added[number] for number in template.ids(text) if number in added)
     known = set(added.values())
     plain = [token for token in tokens.in_text(text) if token not in known]
