@@ -23,7 +23,7 @@ import_into(sys.argv[2], [Path(sys.argv[1])], "auto", progress_for(quiet=True))
 _EXPORT = """
 import resource, sys
 from time import perf_counter, process_time
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger

@@ -33,7 +33,7 @@ _STAGE = StageRef("made", "key")
 _EXPORT = """
 import resource, sys
 from time import perf_counter, process_time
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger

@@ -15,7 +15,8 @@ from benchmarks.by_task import gap, share
 from benchmarks.storefront_pool import GUESSERS, TRIALS, Pool, Trial, pool
 from synth.schemas.trajectory import Trajectory
 from synth.selection.candidates import candidate, loss_characters
-from synth.selection.choosing import HARD, Candidate, SftSelection, TaskQuota, chosen
+from synth.selection.choosing import Candidate, SftSelection, TaskQuota, chosen
+from synth.success_evidence import HARD
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import GraphTrial as Path
 from synth.topology.graph import graph_of

@@ -4,7 +4,7 @@ starts there that would.
 
 from pathlib import Path
 
-from synth.exporters.sums import SUMS, names_dataset
+from synth.exporters.folder.sums import SUMS, names_dataset
 from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from synth.claims import claims, workers
 from synth.engine.context import Run
-from synth.exporters.in_run import refuse_others
+from synth.exporters.folder.in_run import refuse_others
 from synth.flows.stages.export import ExportStage
 from synth.ledger.ledger import Ledger
 from synth.ledger.log import manifest

@@ -11,11 +11,11 @@ from synth.engine.context import Role, Run, Synthesizer
 from synth.engine.runs.measure_cache import BoundFilter
 from synth.engine.study.method import as_synthesizer
 from synth.envs.world import EnvEntry
-from synth.exporters.registry import TakenIn, require
+from synth.exporters.registry import require
 from synth.filters.registry import FILTERS
 from synth.flows.parts import at, part, validated
 from synth.flows.plugins import plugin, plugin_names
-from synth.flows.stages.export import ExportSettings, ExportStage
+from synth.flows.stages.export import ExportSettings, ExportStage, FlowRelease
 from synth.flows.stages.filter import FilterStage
 from synth.flows.stages.report import ReportSettings, ReportStage
 from synth.flows.stages.select import SelectSettings, SelectStage
@@ -123,7 +123,13 @@ def _stage(
         return ReportStage(name, validated(ReportSettings, choice.settings or {}, where))
     if choice.name == "select":
         selection = validated(SelectSettings, choice.settings or {}, where)
-        return SelectStage(name, selection, TakenIn.by(flow, "sft"), TakenIn.by(flow, "rl"))
+        exports = [
+            _export(one.settings, f"stages[{at}].export")
+            for at, one in enumerate(flow.stages)
+            if one.name == "export"
+        ]
+        takes = {kind: FlowRelease.by(exports, kind) for kind in ("sft", "rl")}
+        return SelectStage(name, selection, takes)
     with at(f"stages[{index}]"):
         synthesizer = as_synthesizer(part("stage", choice.name, SYNTHESIZERS))
     if not isinstance(synthesizer, Synthesizer):

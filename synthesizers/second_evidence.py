@@ -31,8 +31,7 @@ from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.selection.candidates import PASSES, SECOND_EVIDENCE, evidence
-from synth.selection.choosing import HARD
+from synth.success_evidence import HARD, PASSES, SECOND_EVIDENCE, evidence
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import BASE, COUNTED
 

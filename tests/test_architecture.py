@@ -45,6 +45,7 @@ FLOORS = (
     # functions of what was said and done
     "synth.text",
     "synth.loss_turns",
+    "synth.success_evidence",
     "synth.keys",
     "synth.boundary",
     "synth.branching",
@@ -221,8 +222,8 @@ TO_PEOPLE = (
 """What a module does that makes text fit to be shown by its own means."""
 TO_FILES_AND_MODELS = {
     "schemas/messages.py",
-    "synth/exporters/forms/columns.py",
-    "synth/exporters/proof/masks.py",
+    "synth/exporters/exact_json.py",
+    "synth/exporters/proof/rendered.py",
     "synth/text/transcript/log.py",
     "synth/text/leaks/scan.py",
     "synth/keys/looks.py",

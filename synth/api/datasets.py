@@ -9,10 +9,10 @@ from synth.api.opened import Ledger, stored
 from synth.engine.funnel import funnel_table
 from synth.engine.runs.unfinished import unfinished_line
 from synth.engine.table import Table
-from synth.exporters.dataset_folder import DatasetFolder, Replace
 from synth.exporters.export import ExportReport
 from synth.exporters.export import export as exported
-from synth.exporters.in_run import dataset_in, folder_in
+from synth.exporters.folder.dataset_folder import DatasetFolder, Replace
+from synth.exporters.folder.in_run import dataset_in, folder_in
 from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.proof.check import Proof, prove
 from synth.exporters.registry import require

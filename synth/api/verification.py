@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.engine.numbers import counted_noun
-from synth.exporters.sums import SUMS, folder_problems, is_dataset, read_sums
+from synth.exporters.folder.sums import SUMS, folder_problems, is_dataset, read_sums
 from synth.ledger.log import manifest
 from synth.ledger.log.verify import Verified, problems
 from synth.ledger.log.verify_written import LIVE

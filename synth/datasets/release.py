@@ -1,9 +1,12 @@
 """The release rule: may a row leave the ledger? Selection, every kind of dataset and the Hub ask
-`may_leave`, and nothing else reads benchmarks, splits and decisions to that end.
+`may_leave`, and nothing else reads benchmarks, splits and decisions to that end. What stays is
+counted by reason (`LeftOut`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, get_args
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
@@ -13,7 +16,9 @@ from synth.schemas.release import ALL, Release
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship, Trajectory
 from synth.schemas.verdict import Verdict
+from synth.set_aside import SetAside
 
+T = TypeVar("T")
 Reason = Literal[
     "fault",
     "drift",
@@ -151,28 +156,89 @@ def _refusals(
 ) -> Iterator[ReleaseRefusal]:
     """Every reason that holds; filters in the order of their decisions."""
     of, filters = lineage.of, binding(kind, release)
-    if isinstance(of, Trajectory) and of.outcome is Outcome.INVALID:
-        yield ReleaseRefusal("drift" if of.fault is Fault.DRIFT else "fault")
+
     for name, verdict in decisions.items():
         binds = filters is None or name in filters
+
         if binds and verdict.keep is False and not (lineage.continuation and name == "duplicates"):
             reason = REASON_OF_FILTER.get(name, "filter")
             yield ReleaseRefusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
+
+    evidence = False
+
+    if isinstance(of, Trajectory):
+        evidence = of.synthesizer in EVIDENCE and not kind.on_evidence
+        yield from _by_outcome(of, kind, release)
+
+    holds: Mapping[Reason, bool] = {
+        "benchmark": of.benchmark is not None,
+        "held_out": held_out(of),
+        "scripted": lineage.by_script,
+        "evidence_only": evidence,
+        "weak_label": lineage.weak,
+    }
+
+    told = {"benchmark": of.benchmark, "held_out": of.split}
+
+    for reason, held in holds.items():
+        if held and not getattr(release, LIFTED_BY[reason]):
+            yield ReleaseRefusal(reason, LIFTED_BY[reason], told.get(reason) or "")
+
+
+def _by_outcome(of: Trajectory, kind: KindRule, release: Release) -> Iterator[ReleaseRefusal]:
+    if of.outcome is Outcome.INVALID:
+        yield ReleaseRefusal("drift" if of.fault is Fault.DRIFT else "fault")
+
     outcomes = release.outcomes if kind.outcomes is None else kind.outcomes
-    if isinstance(of, Trajectory) and of.outcome not in outcomes:
+
+    if of.outcome not in outcomes:
         lifted = LIFTED_BY["outcome"] if kind.outcomes is None else None
         yield ReleaseRefusal("outcome", lifted, of.outcome.value)
-    evidence = isinstance(of, Trajectory) and of.synthesizer in EVIDENCE
-    holds: Mapping[Reason, tuple[bool, str | None]] = {
-        "benchmark": (of.benchmark is not None and not release.allow_benchmark, of.benchmark),
-        "held_out": (held_out(of) and not release.allow_held_out, of.split),
-        "scripted": (lineage.by_script and not release.include_scripted, None),
-        "evidence_only": (
-            evidence and not kind.on_evidence and not release.include_evidence,
-            None,
-        ),
-        "weak_label": (lineage.weak and not release.include_weak, None),
-    }
-    for reason, (refused, detail) in holds.items():
-        if refused:
-            yield ReleaseRefusal(reason, LIFTED_BY[reason], detail or "")
+
+
+Why = ReleaseRefusal | str
+"""The release rule's reason, or one of the reading's own."""
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """`left_out` by reason, `filtered` by the filter that dropped it and why, `aside` what cannot
+    be handled.
+    """
+
+    left_out: Counter[str] = field(default_factory=Counter, kw_only=True)
+    filtered: Counter[str] = field(default_factory=Counter, kw_only=True)
+    aside: SetAside = field(default_factory=SetAside, kw_only=True)
+
+    def leaves(self, why: Why | None) -> bool:
+        """Counts a reason, if there is one."""
+        if why is None:
+            return False
+
+        dropped = isinstance(why, ReleaseRefusal) and why.by_filter
+        (self.filtered if dropped else self.left_out)[counted(why)] += 1
+
+        return True
+
+    def made(self, identity: str, make: Callable[[], T | Why | None]) -> T | None:
+        """What is made of a row; None where a reason is given in its place, which is counted, or
+        where the row is set aside.
+        """
+        found = self.aside.tried(identity, make)
+        if not isinstance(found, ReleaseRefusal | str):
+            return found
+
+        self.leaves(found)
+
+        return None
+
+    def take(self, other: "LeftOut") -> None:
+        """Adds what another reading left out."""
+        self.left_out.update(other.left_out)
+        self.filtered.update(other.filtered)
+        self.aside.take(other.aside)
+
+
+def counted(why: Why) -> str:
+    """Under which name a reason is counted and told."""
+    return why if isinstance(why, str) else why.counted

@@ -3,20 +3,14 @@
 from collections import Counter
 from collections.abc import Collection
 
-from synth.exporters.notes import notes
-from synth.exporters.skills import SKILLS
+from synth.exporters.kinds.skills import SKILLS
+from synth.exporters.notes import most_first, notes
 from synth.exporters.tally import ExportCounts
 from synth.schemas.printable import front_matter, in_cell, in_markdown
 
 _TOP = 20  # values named per table
-_SIZES = [
-    (10**3, "n<1K"),
-    (10**4, "1K<n<10K"),
-    (10**5, "10K<n<100K"),
-    (10**6, "100K<n<1M"),
-    (10**7, "1M<n<10M"),
-    (10**8, "10M<n<100M"),
-]
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+"""The Hub's names for numbers of up to three digits, of four, and so on."""
 
 _SKILLS = (
     f"`{SKILLS}`: what a model has distilled from the chains of attempts that some of these rows "
@@ -32,6 +26,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
     Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows.
     Files that hold one row each are not.
     """
+    # a lost shard is then an error of loading, not fewer rows
     shards = [name for name in files if name.endswith(".parquet")]
     loaded = [{"config_name": "default", "data_files": [{"split": "train", "path": shards}]}]
     lines = [
@@ -62,12 +57,14 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
     ]
     for column, counter in tally.composition.items():
         lines += _table(f"Rows by {column}", column, counter)
+
     return "\n".join(lines).rstrip() + "\n"
 
 
 def size_category(rows: int) -> str:
     """The Hub's name for a number of rows."""
-    return next((name for limit, name in _SIZES if rows < limit), "n>1T")
+    at = max(0, len(str(rows)) - 3)
+    return _SIZES[at] if at < len(_SIZES) else "n>1T"
 
 
 def _loss(tally: ExportCounts) -> str:
@@ -89,8 +86,10 @@ def loss_size(size: int, unit: str) -> str:
 def _table(title: str, column: str, counter: Counter[str]) -> list[str]:
     if not counter:
         return []
-    rows = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+
+    rows = most_first(counter)
     cells = [f"| {in_cell(name)} | {count} |" for name, count in rows[:_TOP]]
     if rest := rows[_TOP:]:
         cells.append(f"| {len(rest)} others | {sum(count for _, count in rest)} |")
+
     return [f"## {title}", "", f"| {in_cell(column)} | count |", "|---|---|", *cells, ""]

@@ -2,22 +2,25 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from synth.exporters.card import card
-from synth.exporters.control_tokens import as_the_flow_says, guarded, marking
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.kind import Form, Kind, NotRepresentableError, RowSettings, Spelling, as_key
+from synth.exporters.folder.dataset_folder import DatasetFolder
+from synth.exporters.form import NotRepresentableError
+from synth.exporters.kind import Kind, RowSettings, Spelling, as_key, identity_of
+from synth.exporters.kinds.control_tokens import as_the_flow_says, guarded, marked, marking
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
-from synth.exporters.registry import form_of, forms_of, kind_of
-from synth.exporters.tally import ExportCounts, identity_of
+from synth.exporters.registry import KINDS, form_of, kind_of
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 from synth.set_aside import UNHANDLED
 
 Rows = Callable[[ExportCounts], Iterable[Any]]
+Records = Iterator[dict[str, Any]]
 MOST_REASONS = 3
 """That are told one after the other of an export without rows."""
 
@@ -27,12 +30,9 @@ class ExportReport(msgspec.Struct, frozen=True):
     export's own reasons.
 
     `masked` counts turns without loss by reason, `unsaid` rows by what the form has no place for;
-    `loss` is the size of what carries loss,
-    in `loss_unit`; `losses` are those of the notes that name what the form has no place for;
-    `control_tokens`
-    counts rows by token and place, whatever became of them; `empty` says why there are no rows, and
-    so
-    no data set.
+    `loss` is the size of what carries loss, in `loss_unit`; `losses` are those of the notes that
+    name what the form has no place for; `control_tokens` counts rows by token and place, whatever
+    became of them; `empty` says why there are no rows, and so no data set.
     """
 
     rows: int
@@ -40,15 +40,15 @@ class ExportReport(msgspec.Struct, frozen=True):
     left_out: Counter[str]
     filtered: Counter[str]
     notes: tuple[str, ...]
-    trained_turns: int = 0
-    masked: Counter[str] = msgspec.field(default_factory=Counter)
-    unparsed_calls: int = 0
-    unsaid: Counter[str] = msgspec.field(default_factory=Counter)
-    loss: int = 0
-    loss_unit: str = "characters"
-    losses: tuple[str, ...] = ()
-    control_tokens: Counter[str] = msgspec.field(default_factory=Counter)
-    empty: str | None = None
+    trained_turns: int
+    masked: Counter[str]
+    unparsed_calls: int
+    unsaid: Counter[str]
+    loss: int
+    loss_unit: str
+    losses: tuple[str, ...]
+    control_tokens: Counter[str]
+    empty: str | None
 
 
 Announce = Callable[[ExportReport], None]
@@ -69,79 +69,78 @@ def export(
     unfinished: str | None = None,
 ) -> ExportReport:
     """A data set of a kind from a ledger; `unfinished`: what of the run is not through. Raises
-    `ConfigError` for an unknown kind.
+    `ConfigError` for an unknown kind or form, and for what the folder must not replace.
     """
-    found, settings = kind_of(kind), as_the_flow_says(settings, ledger)
-    return write(
-        found, lambda tally: found.rows(ledger, tally), folder, settings, say, announce, unfinished
-    )
+    tally, rows = drawn(kind, ledger, settings, say, unfinished)
+    return write(tally, rows, folder, announce)
+
+
+def drawn(
+    kind: str,
+    ledger: Ledger,
+    settings: RowSettings,
+    say: Spelling = as_key,
+    unfinished: str | None = None,
+) -> tuple[ExportCounts, Rows]:
+    """An empty tally for the rows of a kind from a ledger, and what draws these."""
+    found = kind_of(kind)
+    rows = partial(found.rows, ledger)
+    tally = tally_for(found, rows, as_the_flow_says(settings, ledger), say)
+    tally.unfinished = unfinished
+
+    return tally, rows
 
 
 def write(
-    kind: Kind,
-    rows: Rows,
-    folder: DatasetFolder,
-    settings: RowSettings,
-    say: Spelling = as_key,
-    announce: Announce = _silent,
-    unfinished: str | None = None,
-) -> ExportReport:
-    """Writes the rows to a folder that the form's consumer reads; memory is bounded by the shard.
-
-    Without a single row nothing is written, and what stands in the folder stays. Raises
-    `ConfigError` for an unknown form, and for what
-    the folder must not replace.
-    """
-    tally = tally_for(kind, rows, settings, say)
-    tally.unfinished = unfinished
-    return write_records(tally, records(rows(tally), tally.form, tally), rows, folder, announce)
-
-
-def write_records(
     tally: ExportCounts,
-    written: Iterable[dict[str, Any]],
     rows: Rows,
     folder: DatasetFolder,
     announce: Announce = _silent,
+    watched: Callable[[Records], Records] = iter,
 ) -> ExportReport:
-    """Writes records aside as they come; then says what they come to, and what the form lost of
-    them; then puts all in its place.
+    """Writes the rows aside as they come, `watched` on their way; then says what they come to, and
+    what the form lost of them; then puts all in its place. Memory is bounded by the shard.
+
+    Without a single row nothing is written, and what stands in the folder stays.
     """
-    kind, form, settings = tally.kind, tally.form, tally.settings
     with folder:
-        folder.write(written, form, settings.rows_per_shard)
-        for name, made in tally.beside.items() if tally.rows else ():
+        written = watched(records(rows(tally), tally))
+        folder.write(written, tally.form, tally.settings.rows_per_shard)
+
+        if not tally.rows:
+            report = _report(tally, empty=why_empty([*_remedied(tally, rows)]))
+            announce(report)
+
+            return report
+
+        for name, made in tally.beside.items():
             if blob := made():
                 folder.add(name, blob)
-        if tally.rows:
-            folder.refuse()
-        report = _report(tally, rows)
+
+        # refused before anything is told: what is announced will stand
+        folder.refuse()
+        report = _report(tally)
         announce(report)
-        if tally.rows:
-            described = {
-                "kind": kind.name,
-                "form": form.name,
-                "settings": settings.model_dump(mode="json"),
-                **tally.summary(),
-            }
-            report = msgspec.structs.replace(
-                report, written=folder.commit(card(tally, folder.files), described)
-            )
-    return report
+        described = {
+            "kind": tally.kind.name,
+            "form": tally.form.name,
+            "settings": tally.settings.model_dump(mode="json"),
+            **tally.summary(),
+        }
+
+        names = folder.commit(card(tally, folder.files), described)
+
+        return msgspec.structs.replace(report, written=names)
 
 
-def _report(tally: ExportCounts, rows: Rows) -> ExportReport:
+def _report(tally: ExportCounts, empty: str | None = None) -> ExportReport:
     alike = ("rows", "left_out", "filtered", "masked", "unsaid", "control_tokens")
     counted: dict[str, Any] = {name: getattr(tally, name) for name in alike}
     counted |= {name: tally.counts[name] for name in ("trained_turns", "unparsed_calls")}
     counted["loss"], counted["loss_unit"] = tally.loss()
-    return ExportReport(
-        **counted,
-        written=(),
-        notes=tuple(notes(tally)),
-        losses=tuple(losses(tally)),
-        empty=None if tally.rows else why_empty([*_remedied(tally, rows)]),
-    )
+    counted |= {"notes": tuple(notes(tally)), "losses": tuple(losses(tally))}
+
+    return ExportReport(**counted, written=(), empty=empty)
 
 
 def _remedied(tally: ExportCounts, rows: Rows) -> Iterator[ExportCounts]:
@@ -152,14 +151,18 @@ def _remedied(tally: ExportCounts, rows: Rows) -> Iterator[ExportCounts]:
     again for each.
     """
     yield tally
+
+    # each round takes in what decided the one before
     for _ in range(MOST_REASONS - 1):
         found = deciding(tally)
-        remedy = None if found is None else remedial_setting(found[0])
-        if remedy is None or getattr(tally.settings, remedy[0]) == remedy[1]:
+        remedy = {} if found is None else remedial_setting(found[0])
+        if remedy.items() <= tally.settings.model_dump().items():  # none, or taken already
             return
-        tally = tally.with_setting(*remedy)
-        if any(True for _ in records(rows(tally), tally.form, tally)):
+
+        tally = tally.anew(**remedy)
+        if any(True for _ in records(rows(tally), tally)):
             return
+
         yield tally
 
 
@@ -170,45 +173,48 @@ def tally_for(
     looked at once before.
     """
     form = marking(form_of(kind.name, settings.form), settings)
+    whole = ExportCounts(kind, settings, form, say)
     if settings.unroll == "whole":
-        return ExportCounts(kind, settings, form, say)
+        return whole
     if form.per_turn is None:
-        can = [
-            name for name in forms_of(kind.name) if form_of(kind.name, name).per_turn is not None
-        ]
+        can = [name for name in KINDS[kind.name] if form_of(kind.name, name).per_turn is not None]
         raise ConfigError(
             f"form {form.name} of {kind.name} cannot be written per turn; "
             f"{', '.join(can) or 'no form of it'} can"
         )
+
     if settings.unroll == "auto":
-        from synth.exporters.proof.template import served_template
         from synth.exporters.proof.turns import all_prefixes_stay
+        from synth.exporters.template import served_template
 
         tally = ExportCounts(kind, settings, form.per_turn, say)
-        whole = (one.row for one in guarded(rows(tally), tally))
-        if all_prefixes_stay(whole, served_template(settings.student or "")):
-            return ExportCounts(kind, settings, form, say)
+        # counted apart: this look is no part of the export
+        chats = (one.row for one in guarded(rows(tally), tally))
+        if all_prefixes_stay(chats, served_template(settings.student or "")):
+            return whole
+
     return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
 
 
-def records(rows: Iterable[Any], form: Form, tally: ExportCounts) -> Iterator[dict[str, Any]]:
+def records(rows: Iterable[Any], tally: ExportCounts) -> Records:
     """The rows as the form writes them; what it has no place for is left out and counted, what it
     loses of a row is counted.
 
     A row that it cannot write is set aside.
     """
+    form = tally.form
+
     for found in guarded(rows, tally):
+        # a row counts only once the form has taken all of it
         try:
-            record = form.mark(form.record(found.row), found.done == "neutralise")
-            unsaid = form.unsaid(found.row)
-            tally.count(found.row)
+            record, unsaid = form.record(found.row), form.unsaid(found.row)
+            tally.count(found.row, found.done)
         except NotRepresentableError as error:
             tally.leaves(f"{form.name}:{error.reason}")
-            continue
         except UNHANDLED as error:
             tally.aside.add(identity_of(found.row), error)
-            continue
-        tally.count_control_tokens(found.done)
-        tally.unsaid.update(unsaid)
-        yield record
+        else:
+            tally.unsaid.update(unsaid)
+            yield marked(record, form) if found.done == "neutralise" else record
+
     tally.settle()

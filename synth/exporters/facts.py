@@ -3,12 +3,12 @@ get back are called the same.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from synth.exporters.forms.columns import plain_text
+from synth.exporters.exact_json import plain_text
 from synth.schemas.model import Message
 from synth.schemas.trajectory import SampledBy, Source, Trajectory, argument_error
 
@@ -45,21 +45,20 @@ EVIDENCE = "what a label stands on (counts of continuations, methods, policies)"
 LABEL = "the mistake: its turn and agent"
 
 LINEAGE = (
-    *(
-        "trajectory_id",
-        "task_id",
-        "env",
-        "trial",
-        "synthesizer",
-        "parent_id",
-        "pivot_turn",
-        "policy",
-        "model",
-        "outcome",
-        "termination",
-    ),
-    *("authorship", "gold_informed", "benchmark", "split"),
+    *("trajectory_id", "task_id", "env", "trial", "synthesizer", "parent_id", "pivot_turn"),
+    *("policy", "model", "outcome", "termination", "authorship", "gold_informed"),
+    *("benchmark", "split"),
 )
+OF_TRAJECTORY: Mapping[str, Sequence[str]] = {
+    ORIGIN: LINEAGE,
+    REWARD: ("reward",),
+    CHECK: ("check_result", "weights_id", "sampling"),
+}
+OF_TURNS: Mapping[str, Sequence[str]] = {
+    TURN_VALUES: ("reward", "state_key"),
+    TOKENS: ("prompt_token_ids", "completion_token_ids", "logprobs"),
+    AUTHORS: ("sampled_by", "injected"),
+}
 COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
 """Of what a turn used."""
 
@@ -80,11 +79,25 @@ class RenderedChat(msgspec.Struct, frozen=True):
     """Messages that were left out at the end."""
 
 
+def rendered(
+    trajectory: Trajectory, messages: list[Message], masked: Mapping[int, str], behind: int = 0
+) -> RenderedChat:
+    """The messages of a trajectory, with all that no message holds."""
+    known = known_of(trajectory)
+    return RenderedChat(messages, list(trajectory.tools), masked, known, behind)
+
+
 def facts(told: RenderedChat) -> dict[str, Any]:
     """Everything that a chat tells, by the names above; what there is nothing of is not there."""
-    found = {**told.known, **_of_messages(told)}
+    found: defaultdict[str, Any] = defaultdict(dict, told.known)
+
+    for name, place, value in _of_messages(told):
+        if value is not None:
+            found[name][place] = value
+
     found |= {BEHIND: told.behind, SCHEMAS: list(told.tools), MASKS: sorted(told.masked)}
     found[REASONS] = {turn: reason for turn, reason in told.masked.items() if reason}
+
     return {name: value for name, value in found.items() if value}
 
 
@@ -99,6 +112,7 @@ def differing(told: RenderedChat, read: RenderedChat) -> Iterator[str]:
     have been given one.
     """
     said, got = facts(told), facts(read)
+    # importers link answers by their order, where no id says whose they are
     linked = {at: call for at, call in got.pop(LINKS, {}).items() if at in said.get(LINKS, {})}
     got |= {LINKS: linked} if linked else {}
     return (name for name in {**said, **got} if said.get(name) != got.get(name))
@@ -108,29 +122,25 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
     """What no message holds."""
     turns = trajectory.turns
     heard = (*trajectory.opening, *(one for turn in turns for one in turn.observations))
-    by_policy = {turn.index: turn.sampled_by is SampledBy.POLICY for turn in turns}
+    # what the trajectory says of itself, and each turn of itself
+    whole = {name: of(trajectory, fields) for name, fields in OF_TRAJECTORY.items()}
+    by_turn = {
+        name: {turn.index: found for turn in turns if (found := of(turn, fields))}
+        for name, fields in OF_TURNS.items()
+    }
+
+    # a turn of the policy, with nothing injected, needs no author
+    by_policy = {"sampled_by": SampledBy.POLICY.value}
+    by_turn[AUTHORS] = {at: by for at, by in by_turn[AUTHORS].items() if by != by_policy}
+
     return {
-        ORIGIN: present({name: getattr(trajectory, name) for name in LINEAGE}),
+        **whole,
+        **by_turn,
         KEPT_OUT: kept_out(trajectory),
-        REWARD: present({"reward": trajectory.reward}),
-        CHECK: present(
-            {
-                "check_result": trajectory.check_result,
-                "weights_id": trajectory.weights_id,
-                "sampling": trajectory.sampling or None,
-            }
-        ),
-        TURN_VALUES: _of_turns(turns, "reward", "state_key"),
-        TOKENS: _of_turns(turns, "prompt_token_ids", "completion_token_ids", "logprobs"),
         USAGE: {
             turn.index: [getattr(turn.usage, name) for name in COUNTED]
             for turn in turns
-            if turn.usage is not None and by_policy[turn.index]
-        },
-        AUTHORS: {
-            at: told
-            for at, told in _of_turns(turns, "sampled_by", "injected").items()
-            if not by_policy[at] or "injected" in told
+            if turn.usage is not None and turn.sampled_by is SampledBy.POLICY
         },
         ERRORS: [
             (turn.index, at)
@@ -149,12 +159,16 @@ def kept_out(trajectory: Trajectory) -> dict[str, Any]:
     """Why exports leave a row out unless they are told otherwise, by the keys under which our
     importers look for it.
     """
-    return present(
-        {
-            "benchmark": trajectory.benchmark,
-            "split": trajectory.split if trajectory.held_out else None,
-        }
-    )
+    return of(trajectory, ("benchmark", "split") if trajectory.held_out else ("benchmark",))
+
+
+def of(source: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The fields of a struct or a mapping that say something, as JSON has them."""
+    found = {
+        name: source.get(name) if isinstance(source, Mapping) else getattr(source, name)
+        for name in names
+    }
+    return present({name: None if value == {} else value for name, value in found.items()})
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,52 +179,55 @@ def present(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _of_turns(turns: Iterable[Any], *names: str) -> dict[int, Any]:
-    found = {turn.index: present({name: getattr(turn, name) for name in names}) for turn in turns}
-    return {index: values for index, values in found.items() if values}
-
-
-def _of_messages(told: RenderedChat) -> dict[str, Any]:
-    """By name, then by turn or place."""
-    found: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
+def _of_messages(told: RenderedChat) -> Iterator[tuple[str, Any, Any]]:
+    """(name, turn or place, value) of each fact; a value None says nothing."""
     gaps: defaultdict[int, str] = defaultdict(str)
     calls = [call for message in told.messages for call in message.get("tool_calls") or ()]
+    # a tool that its call names needs no name at its answer
     names = {call.get("id"): call["function"]["name"] for call in calls}
     turn = 0
+
     for at, message in enumerate(told.messages):
-        role, name, content = message["role"], message.get("name"), message.get("content")
+        role, content, name = message["role"], message.get("content"), message.get("name") or None
+
         if role == "assistant":
-            found[TEXTS][turn] = content or ""
-            _of_calls(found, turn, message.get("tool_calls") or ())
-            for what, value in ((THOUGHTS, message.get("reasoning_content")), (AGENTS, name)):
-                found[what] |= {turn: value} if value else {}
+            yield from _of_answer(turn, message)
             turn += 1
-            continue
-        by_tool = role == "tool"
-        place, call = (turn, gaps[turn].count("t" if by_tool else "o")), message.get("tool_call_id")
-        gaps[turn] += "t" if by_tool else "s" if (first := at == 0 and role == "system") else "o"
-        if by_tool:
-            found[ANSWERS][place] = content
-            found[LINKS] |= {place: call} if call else {}
-            found[TOOL_NAMES] |= {place: name} if name and name != names.get(call) else {}
-        elif first:
-            found[SYSTEM] = {0: content} if content else {}
+        elif role == "tool":
+            place, call = (turn, gaps[turn].count("t")), message.get("tool_call_id") or None
+            gaps[turn] += "t"
+            yield ANSWERS, place, content
+            yield LINKS, place, call
+            yield TOOL_NAMES, place, None if name == names.get(call) else name
+        elif at == 0 and role == "system":
+            gaps[turn] += "s"
+            yield SYSTEM, 0, content or None
         else:
-            found[HEARD][place] = content
-            found[MIDWAY] |= {place: True} if role == "system" else {}
-            found[SPEAKERS] |= {place: name} if name and role != "system" else {}
-    ordered = {turn: gap.replace("s", "o") for turn, gap in gaps.items()}
-    return {**found, ORDER: {turn: gap for turn, gap in ordered.items() if "ot" in gap}}
+            place, midway = (turn, gaps[turn].count("o")), role == "system"
+            gaps[turn] += "o"
+            yield HEARD, place, content
+            yield MIDWAY, place, midway or None
+            yield SPEAKERS, place, None if midway else name
+
+    for turn, gap in gaps.items():
+        ordered = gap.replace("s", "o")
+        yield ORDER, turn, ordered if "ot" in ordered else None
 
 
-def _of_calls(found: dict[str, dict[Any, Any]], turn: int, calls: Iterable[Any]) -> None:
+def _of_answer(turn: int, message: Message) -> Iterator[tuple[str, Any, Any]]:
     """Arguments that are text but no object are told with the call; of others, how they are
     spelled, where that is otherwise than JSON without white space.
     """
-    for place, call in (((turn, at), call) for at, call in enumerate(calls)):
+    yield TEXTS, turn, message.get("content") or ""
+    yield THOUGHTS, turn, message.get("reasoning_content") or None
+    yield AGENTS, turn, message.get("name") or None
+
+    for at, call in enumerate(message.get("tool_calls") or ()):
         given = told = call["function"]["arguments"]
+
         if isinstance(given, str) and argument_error(given) is None:
             told = msgspec.json.decode(given)
-            found[SPELLING] |= {place: given} if given != plain_text(told) else {}
-        found[CALLS][place] = (call["function"]["name"], told)
-        found[CALL_IDS][place] = call.get("id")
+            yield SPELLING, (turn, at), None if given == plain_text(told) else given
+
+        yield CALLS, (turn, at), (call["function"]["name"], told)
+        yield CALL_IDS, (turn, at), call.get("id")

@@ -5,7 +5,7 @@ synth.exporters.load import load_verified`.
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.sums import SUMS, folder_problems, leads_out, read_sums, texts_in
+from synth.exporters.folder.sums import SUMS, folder_problems, leads_out, read_sums, texts_in
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, DamagedError
 
@@ -35,40 +35,49 @@ def load_verified(
     repository on the Hub.
 
     `expect`: the SHA-256 of its SHA256SUMS, as `synth verify` prints it; without it a dataset that
-    was rewritten as a whole, sums included,
-    passes. Raises `DamagedError` for the first file that is not as the sums say, and for one that
-    they do not name, before anything is
-    loaded; `ConfigError` where there is no dataset.
+    was rewritten as a whole, sums included, passes. Raises `DamagedError` for the first file that
+    is not as the sums say, and for one that they do not name, before anything is loaded;
+    `ConfigError` where there is no dataset.
     """
     from datasets import load_dataset, load_dataset_builder
 
-    folder = (
-        Path(source)
-        if Path(source).is_dir()
-        else _downloaded(str(source), revision, given.get("token"))
-    )
+    local = Path(source).is_dir()
+    folder = Path(source) if local else _downloaded(str(source), revision, given.get("token"))
     storage = Storage(str(folder))
-    problem = next(folder_problems(storage), None)
-    if problem is not None:
-        raise DamagedError(f"{problem}; nothing was loaded")
-    if expect not in (None, sums := storage.sha256(SUMS)):
-        raise DamagedError(
-            f"{storage.path(SUMS)}: its digest is {sums}, not the one that was expected; nothing "
-            "was loaded"
-        )
+    _refuse_damaged(storage, expect)
+
+    # what is asked for may name files elsewhere
     asked = {key: value for key, value in given.items() if key not in _OF_LOADING}
+
     for path in texts_in([asked.get("data_files"), asked.get("data_dir")]):
         if leads_out(path):
             raise DamagedError(
                 f"{path}: lies outside of {storage.url}, whose {SUMS} does not name it; nothing "
                 "was loaded"
             )
-    _refuse_unnamed(
-        folder, storage, load_dataset_builder(str(folder), name, **asked).config.data_files
-    )
+
+    # what would be read is known before anything is
+    builder = load_dataset_builder(str(folder), name, **asked)
+    _refuse_unnamed(folder, storage, builder.config.data_files)
     loaded = load_dataset(str(folder), name, **given)
     _refuse_media(storage, loaded)
+
     return loaded
+
+
+def _refuse_damaged(storage: Storage, expect: str | None) -> None:
+    """Raises `DamagedError` for the first file that is not as the sums say, and for other sums than
+    were expected.
+    """
+    problem = next(folder_problems(storage), None)
+    if problem is not None:
+        raise DamagedError(f"{problem}; nothing was loaded")
+
+    if expect not in (None, sums := storage.sha256(SUMS)):
+        raise DamagedError(
+            f"{storage.path(SUMS)}: its digest is {sums}, not the one that was expected; nothing "
+            "was loaded"
+        )
 
 
 def _refuse_unnamed(folder: Path, storage: Storage, found: Any) -> None:
@@ -76,15 +85,16 @@ def _refuse_unnamed(folder: Path, storage: Storage, found: Any) -> None:
     of a kind that may name others.
     """
     sums, root = read_sums(storage), folder.absolute()
+
     for path in (Path(path) for paths in (found or {}).values() for path in paths):
-        inside = next(
-            (place for place in (root, root.resolve()) if path.is_relative_to(place)), None
-        )
-        if inside is None or str(path.relative_to(inside)) not in sums:
+        inside = [place for place in (root, root.resolve()) if path.is_relative_to(place)]
+
+        if not inside or str(path.relative_to(inside[0])) not in sums:
             raise DamagedError(
                 f"{path}: `datasets` would read it, and {storage.path(SUMS)} does not name it; "
                 "nothing was loaded"
             )
+
         if path.suffix not in ROWS:
             raise DamagedError(
                 f"{path}: synth writes rows as {' or '.join(ROWS)}, and other kinds may name "

@@ -2,80 +2,69 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from synth.datasets.left_out import LeftOut
-from synth.datasets.release import Lineage, ReleaseRefusal, held_out, may_leave
+from synth.datasets.release import LeftOut, Lineage, ReleaseRefusal, held_out, may_leave
+from synth.exporters.form import Form
 from synth.exporters.kind import (
     ControlTokenPolicy,
-    ExportRow,
-    Form,
     Kind,
     RowSettings,
     Spelling,
     as_key,
+    lineage_of,
 )
-from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
 from synth.set_aside import PREFIX
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")
-_MASKED = "masked:"
+MASKED = "masked:"
+"""Before the reasons under which a kind counts turns without loss."""
 
 
+def _by_column() -> dict[str, Counter[str]]:
+    return {column: Counter() for column in COLUMNS}
+
+
+@dataclass(slots=True)
 class ExportCounts(LeftOut):
     """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
-    loss each.
+    loss each; `unfinished`: what of the run is not through, where it is not.
     """
 
-    def __init__(
-        self,
-        kind: Kind,
-        settings: RowSettings,
-        form: Form,
-        say: Spelling = as_key,
-        *,
-        per_turn: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kind = kind
-        self.settings = settings
-        self.form = form
-        self.say = say
-        self.per_turn = per_turn
-        self.rows = 0
-        self.counts: Counter[str] = Counter()
-        self.behind: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """By reason of what is left out: the reasons that such rows would be left out for next,
-        once a setting takes them in.
-        """
-        self.unsaid: Counter[str] = Counter()
-        self.masked: Counter[str] = Counter()
-        self.control_tokens: Counter[str] = Counter()
-        """Rows by control token and place, whatever became of them."""
-        self.neutralised_rows: list[int] = []
-        """Numbers of written rows, from 0."""
-        self.composition: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
-        self.unfinished: str | None = None
-        """What of the run is not through, where it is not."""
-        self.remarks: list[str] = []
-        """What the kind has to say beside its counts."""
-        self.beside: dict[str, Callable[[], bytes]] = {}
-        """Further files of the kind, made when all rows are written; one that is empty is none."""
-        self._seen: set[int] = set()
-        """64 bits of each row."""
+    kind: Kind
+    settings: RowSettings
+    form: Form
+    say: Spelling = as_key
+    per_turn: bool = False
+    unfinished: str | None = None
+    rows: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    behind: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """By reason of what is left out: the reasons that such rows would be left out for next, once a
+    setting takes them in.
+    """
+    unsaid: Counter[str] = field(default_factory=Counter)
+    masked: Counter[str] = field(default_factory=Counter)
+    control_tokens: Counter[str] = field(default_factory=Counter)
+    """Rows by control token and place, whatever became of them."""
+    neutralised_rows: list[int] = field(default_factory=list)
+    """Numbers of written rows, from 0."""
+    composition: dict[str, Counter[str]] = field(default_factory=_by_column)
+    remarks: list[str] = field(default_factory=list)
+    """What the kind has to say beside its counts."""
+    beside: dict[str, Callable[[], bytes]] = field(default_factory=dict)
+    """Further files of the kind, made when all rows are written; one that is empty is none."""
+    seen: set[int] = field(default_factory=set)
+    """64 bits of each row."""
 
-    def with_setting(self, name: str, value: object) -> "ExportCounts":
-        """An empty tally of the same rows under one other setting."""
-        return ExportCounts(
-            self.kind,
-            self.settings.model_copy(update={name: value}),
-            self.form,
-            self.say,
-            per_turn=self.per_turn,
-        )
+    def anew(self, **changed: object) -> "ExportCounts":
+        """An empty tally of the same rows, or of those under other settings."""
+        settings = self.settings.model_copy(update=changed)
+        return ExportCounts(self.kind, settings, self.form, self.say, self.per_turn)
 
     @property
     def policy(self) -> ControlTokenPolicy:
@@ -88,39 +77,40 @@ class ExportCounts(LeftOut):
 
     def settle(self) -> None:
         """Counts the rows that were set aside among those left out, once all were looked at."""
-        self.left_out = Counter(
-            {reason: n for reason, n in self.left_out.items() if not reason.startswith(PREFIX)}
-        )
+        # a row that was met more than once is set aside once
+        for reason in [reason for reason in self.left_out if reason.startswith(PREFIX)]:
+            del self.left_out[reason]
         self.left_out += self.aside.counts
 
-    def count(self, row: ExportRow) -> None:
-        """Adds a row that is written; one that cannot be counted changes nothing."""
-        counts, content = self.kind.counts(row, self), self.kind.content(row)
-        known = None if content is None else hash(msgspec.msgpack.encode(content))
-        self.rows += 1
-        for name, count in counts.items():
-            if name.startswith(_MASKED):
-                self.masked[name.removeprefix(_MASKED)] += count
-            else:
-                self.counts[name] += count
-        self.counts["gold_informed"] += getattr(row.lineage, "gold_informed", False)
-        self.counts["held_out"] += held_out(row.lineage)
-        if known is not None:
-            self.counts["copies"] += known in self._seen
-            self._seen.add(known)
-        for column, counter in self.composition.items():
-            if hasattr(row.lineage, column):
-                counter[str(getattr(row.lineage, column) or "none")] += 1
-
-    def count_control_tokens(self, done: ControlTokenPolicy | None) -> None:
-        """Adds a row that is written with control tokens in it, or with others in their place;
-        `neutralised_rows` are its numbers.
+    def count(self, row: Any, done: ControlTokenPolicy | None) -> None:
+        """Adds a row that is written; `done`: what was done about control tokens in it. One that
+        cannot be counted changes nothing.
         """
-        if done == "keep":
-            self.counts["control_tokens_kept"] += 1
-        elif done == "neutralise":
-            self.counts["neutralised"] += 1
-            self.neutralised_rows.append(self.rows - 1)
+        counts, content = self.kind.counts(row, self), self.kind.content(row)
+        lineage = lineage_of(row)
+        known = hash(msgspec.msgpack.encode(content))
+        if done == "neutralise":
+            self.neutralised_rows.append(self.rows)
+
+        self.rows += 1
+        also = {
+            "neutralised": done == "neutralise",
+            "control_tokens_kept": done == "keep",
+            "gold_informed": getattr(lineage, "gold_informed", False),
+            "held_out": held_out(lineage),
+            "copies": known in self.seen,
+        }
+
+        # turns without loss are told by reason, all else by name
+        for name, count in {**counts, **also}.items():
+            masked = name.startswith(MASKED)
+            (self.masked if masked else self.counts)[name.removeprefix(MASKED)] += count
+
+        self.seen.add(known)
+
+        for column, counter in self.composition.items():
+            if hasattr(lineage, column):
+                counter[str(getattr(lineage, column) or "none")] += 1
 
     def loss(self) -> tuple[int, str]:
         """(size of what carries loss, its unit): tokens where a tokenizer was given, else
@@ -131,29 +121,17 @@ class ExportCounts(LeftOut):
 
     def summary(self) -> dict[str, Any]:
         """The counts, for the manifest."""
+        counters = {
+            "counts": +self.counts,
+            "masked_turns": self.masked,
+            "unsaid": self.unsaid,
+            "left_out": self.left_out,
+            "filtered": self.filtered,
+            **({"control_tokens": self.control_tokens} if self.control_tokens else {}),
+        }
         return {
             "rows": self.rows,
             "unroll": "per_turn" if self.per_turn else "whole",
             **({} if self.unfinished is None else {"unfinished": self.unfinished}),
-            "counts": dict(sorted((+self.counts).items())),
-            "masked_turns": dict(sorted(self.masked.items())),
-            "unsaid": dict(sorted(self.unsaid.items())),
-            "left_out": dict(sorted(self.left_out.items())),
-            "filtered": dict(sorted(self.filtered.items())),
-            **(
-                {"control_tokens": dict(sorted(self.control_tokens.items()))}
-                if self.control_tokens
-                else {}
-            ),
+            **{name: dict(sorted(counter.items())) for name, counter in counters.items()},
         }
-
-
-def masked_key(reason: str) -> str:
-    """The name under which a kind counts turns without loss."""
-    return _MASKED + reason
-
-
-def identity_of(row: ExportRow) -> str:
-    """By which a row is named to people: its trajectory's id, or its task's."""
-    lineage = row.lineage
-    return lineage.trajectory_id if isinstance(lineage, Trajectory) else lineage.task_id

@@ -10,9 +10,9 @@ from textwrap import shorten
 import msgspec
 
 from synth.engine.numbers import counted_noun
+from synth.exporters.kinds.sft_rows import sft_row
+from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import form_of
-from synth.exporters.sft_rows import sft_row
-from synth.exporters.skills import SKILLS
 from synth.hub.card import Described, card
 from synth.hub.outgoing import PublishScan, searched
 from synth.hub.publication import CARD, File, Publication

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.dataset_folder import Manifest, read_manifest, why_to_write
-from synth.exporters.in_run import of_others, overwriting
+from synth.exporters.folder.dataset_folder import Manifest, read_manifest, why_to_write
+from synth.exporters.folder.in_run import of_others, overwriting
+from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import KINDS
-from synth.exporters.skills import SKILLS
 from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage

@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.datasets.release import ReleaseRefusal, first
+from synth.datasets.release import Why, first
 from synth.ledger.ledger import Ledger
+from synth.loss_turns import characters
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REFLECTION, REPAIR, bar
 from synth.pairs.labels import PairReport, PairRow, PairSettings
-from synth.pairs.states import PairAct, Scene, scenes
+from synth.pairs.scenes import PairAct, Scene, made_at_scenes
 from synth.pairs.turns import (
     foreign_prefix,
-    length,
     policy_name,
     prompt_digest,
+    prompt_messages,
     provenance_gap,
-    same_prompt,
     template,
     unlearnable,
 )
@@ -46,133 +47,158 @@ class DrawnPair(msgspec.Struct, frozen=True):
     chosen: PairAct
     rejected: PairAct
 
+    @property
+    def behind(self) -> tuple[Trajectory, ...]:
+        """The trajectories that it is made of."""
+        return self.prompt, self.chosen.trajectory, self.rejected.trajectory
+
 
 def candidates(ledger: Ledger, settings: PairSettings, report: PairReport) -> Iterator[PairRow]:
     """All pairs with evidence, counted in `report.candidates`; what is no pair is counted too."""
-    for scene in scenes(ledger, tuple(_FAMILIES), report.aside):
-        identity = scene.state.trajectory_id
-        for found in report.aside.all_of(identity, partial(_drawn, scene)):
-            made: PairRow | ReleaseRefusal | str | None = None
-            if isinstance(found, DrawnPair):
-                made = report.aside.tried(identity, partial(_made, found, scene, settings))
-            if isinstance(made, PairRow):
-                report.candidates[made.pair.family.value] += 1
-                yield made
-            else:
-                report.leaves(found if isinstance(found, str) else made)
+    make = partial(_made, settings=settings)
+    rows: Iterator[PairRow] = made_at_scenes(ledger, tuple(_FAMILIES), report, _drawn, make)
+
+    for row in rows:
+        report.candidates[row.pair.family.value] += 1
+        yield row
 
 
 def _drawn(scene: Scene) -> Iterator[DrawnPair | str]:
     """What the state's rows allow, or why a row allows nothing."""
-    own = scene.own
-    if own is None:
-        yield "trajectory_lost"
-        return
-    for metric, (family, prefix) in _FAMILIES.items():
-        for row in scene.state.of(metric):
-            if metric == REFLECTION:
-                if row.value == 1 and row.retry is not None:
-                    yield _pivotal(scene, own, row.retry)
-                continue
-            if not row.confirmed:
-                yield f"{prefix}{row.status}"
-                continue
-            chosen, rejected, prompt = scene.better(row, own), scene.own_act(row, own), own
-            if chosen is None:
-                yield "trajectory_lost"
-                continue
-            if metric == INJECTION:
-                prompt = chosen.trajectory
-                if row.strategy != "natural":
-                    by_model = row.strategy == "role"
-                    rejected = msgspec.structs.replace(
-                        rejected,
-                        policy=f"{INJECTOR}:{row.strategy}",
-                        authorship=Authorship.MODEL if by_model else Authorship.SCRIPTED,
-                    )
-            yield DrawnPair(family, prompt, chosen, rejected)
+    for row in scene.of(*_FAMILIES):
+        (family, prefix), rejected = _FAMILIES[row.metric], scene.own_act(row)
+
+        if row.metric == REFLECTION:
+            if row.value == 1 and row.retry is not None:
+                yield _pivotal(scene, row.retry)
+        elif not row.confirmed:
+            yield f"{prefix}{row.status}"
+        elif (chosen := scene.better(row)) is None:
+            yield "trajectory_lost"
+        elif row.metric == INJECTION:
+            # only a natural mistake was sampled from the policy itself
+            if row.strategy != "natural":
+                by = Authorship.MODEL if row.strategy == "role" else Authorship.SCRIPTED
+                injector = f"{INJECTOR}:{row.strategy}"
+                rejected = replace(rejected, policy=injector, authorship=by)
+
+            yield DrawnPair(family, chosen.trajectory, chosen, rejected)
+        else:
+            yield DrawnPair(family, scene.own, chosen, rejected)
 
 
-def _pivotal(scene: Scene, own: Trajectory, retry_id: str) -> DrawnPair | str:
-    retry, turn = scene.trajectories.get(retry_id), scene.state.turn
-    if retry is None or turn >= len(retry.turns):
+def _pivotal(scene: Scene, retry_id: str) -> DrawnPair | str:
+    """What a retry did at its pivot against what the failed trial did there.
+
+    Only a test of that very act says that it is better: that the retry passed does not.
+    """
+    retry = scene.with_turn(retry_id)
+    if retry is None:
         return "trajectory_lost"
-    digest = act_digest(retry.turns[turn])
-    for row in scene.state.of(CRITICAL_STEP):
+
+    # the alternative that was tested must be the act that the retry did
+    digest = act_digest(retry.turns[scene.turn])
+
+    for row in scene.of(CRITICAL_STEP):
         if row.confirmed and row.alternative_digest == digest:
+            # the retry was whispered to, so its act is not the plain policy's; the test is
             by = f"{policy_name(retry)}+guidance"
-            chosen = PairAct(retry, turn, by, retry.authorship, row)
-            return DrawnPair(PairFamily.PIVOT, own, chosen, scene.own_act(row, own))
+            chosen = PairAct(retry, scene.turn, by, retry.authorship, row)
+
+            return DrawnPair(PairFamily.PIVOT, scene.own, chosen, scene.own_act(row))
+
     return "pivot_without_evidence"
 
 
-def _made(found: DrawnPair, scene: Scene, settings: PairSettings) -> PairRow | ReleaseRefusal | str:
+def _made(found: DrawnPair | str, scene: Scene, settings: PairSettings) -> PairRow | Why:
     """The pair, or why it is none, the weightiest reason first."""
+    if isinstance(found, str):
+        return found
+
     chosen, rejected, evidence = found.chosen, found.rejected, found.chosen.row.evidence()
     sides = (chosen.authorship, rejected.authorship)
-    behind = (found.prompt, chosen.trajectory, rejected.trajectory)
-    refusal = first(scene.refusal(one, sides, found.prompt, settings) for one in behind)
+
+    # a pair descends from three trajectories, any of which may have to stay
+    refusal = first(scene.refusal(one, sides, found.prompt, settings) for one in found.behind)
     reason = refusal or unlearnable(chosen.recorded) or unlearnable(rejected.recorded)
     if reason is not None:
         return reason
-    if act_digest(chosen.recorded) == act_digest(rejected.recorded):
+    # two spellings of one act are no preference
+    if chosen.digest == rejected.digest:
         return "same_act"
     if evidence is None:
         return "no_counts"
+
     if found.family is PairFamily.INJECTION:
-        unlikely = bar(
-            chosen.trajectory, rejected.trajectory, chosen.turn, scene.surprisals, settings.student
-        )
+        pair = (chosen.trajectory, rejected.trajectory)
+        unlikely = bar(*pair, chosen.turn, scene.surprisals, settings.student)
         if unlikely is not None:
             return f"injection_{unlikely}"
-    others = (side for side in (chosen, rejected) if side.trajectory is not found.prompt)
-    if not all(
-        same_prompt(found.prompt, chosen.turn, side.trajectory, side.turn) for side in others
-    ):
-        return "prefix_differs"
+
+    # the trainer is told that both answers follow the same bytes, so that is looked at, not assumed
+    seen = prompt_messages(found.prompt, chosen.turn)
+
+    for one in found.behind:
+        if one is not found.prompt and (
+            one.tools != found.prompt.tools or prompt_messages(one, chosen.turn) != seen
+        ):
+            return "prefix_differs"
+
     gap = provenance_gap(chosen.trajectory, chosen.turn)
+
     return f"chosen_{gap}" if gap else _row(found, scene, settings, evidence)
 
 
 def _row(found: DrawnPair, scene: Scene, settings: PairSettings, evidence: RowEvidence) -> PairRow:
+    """The pair as it is written; its id is that of the prompt and of both acts, whatever ids calls
+    have.
+    """
     chosen, rejected, prompt = found.chosen, found.rejected, found.prompt
-    good, bad = chosen.recorded, rejected.recorded
+    # a prefix of somebody else weighs more than an act that was never sampled
     reason = _off_policy(found, settings.student) or _unsampled(found, scene)
-    digest = prompt_digest(prompt, chosen.turn)
-    behind = (prompt, chosen.trajectory, rejected.trajectory)
+    acts = [prompt_digest(prompt, chosen.turn), chosen.digest, rejected.digest]
     pair = PreferencePair(
-        pair_id=content_hash([digest, act_digest(good), act_digest(bad)]),
+        pair_id=content_hash(acts),
         family=found.family,
+        # the three places in the ledger, and what the test of the chosen act counted
         prefix=StepRef(prompt.trajectory_id, chosen.turn),
         chosen=StepRef(chosen.trajectory.trajectory_id, chosen.turn),
         rejected=StepRef(rejected.trajectory.trajectory_id, rejected.turn),
         evidence=evidence,
+        # who sampled what, and for whom the evidence holds
         prefix_policy=policy_name(prompt),
         chosen_policy=chosen.policy,
         rejected_policy=rejected.policy,
         on_policy_for=chosen.row.on_policy_for,
         chosen_authorship=chosen.authorship,
         rejected_authorship=rejected.authorship,
+        # what caps and splits go by
         task_id=prompt.task_id,
         world_seed=_world_seed(scene),
         template=template(scene.task, prompt.env),
+        # why the row may belong into a data set of its own
         off_policy=reason is not None,
         off_policy_reason=reason,
-        gold_informed=any(one.gold_informed for one in behind),
+        # what the trajectories pass on to whatever is made of them
+        gold_informed=any(one.gold_informed for one in found.behind),
         benchmark=prompt.benchmark,
         split=prompt.split,
-        chosen_length=length(good),
-        rejected_length=length(bad),
+        # characters, which alone may give the chosen side away
+        chosen_length=characters(chosen.recorded),
+        rejected_length=characters(rejected.recorded),
     )
-    return PairRow(pair, prompt, good, bad)
+
+    return PairRow(pair, prompt, chosen.recorded, rejected.recorded)
 
 
 def _world_seed(scene: Scene) -> int | None:
     """The seed of the world that the task is set in, where its settings give one, else its own;
     imports have none.
     """
+    # the seed of an imported task is one that we made up
     if scene.task is None or scene.task.origin is Origin.IMPORT:
         return None
+
     given = scene.task.env_config.get("world_seed")
     return given if isinstance(given, int) else scene.task.seed
 
@@ -183,8 +209,10 @@ def _unsampled(found: DrawnPair, scene: Scene) -> str | None:
     """
     if found.family is not PairFamily.PIVOT:
         return None
+
     tag = scene.tags.get(found.chosen.trajectory.trajectory_id)
     by_itself = found.chosen.row.alternative_from == found.prompt.role
+
     return None if tag == 0 or (tag is None and by_itself) else "unsampled_act"
 
 
@@ -194,9 +222,13 @@ def _off_policy(found: DrawnPair, student: str | None) -> str | None:
     foreign = foreign_prefix(prompt, found.chosen.turn)
     if foreign is not None:
         return foreign
+
+    # a policy without a model is named by its settings, as JSON: two such names tell nothing
     told = prompt.model or student or prompt.synthesizer == "import"
     nameless = not told and row.on_policy_for.startswith("{")
     if not nameless and policy_name(prompt) != (student or row.on_policy_for):
         return "other_policy"
+
     known = row.weights_id is not None and prompt.weights_id is not None
+
     return "other_weights" if known and row.weights_id != prompt.weights_id else None

@@ -2,22 +2,24 @@
 the same kind of state.
 
 KTO's reference point is estimated from mismatched completions of a batch (arXiv 2402.01306):
-positives and negatives from different kinds
-of states would teach the kind of state. So a negative without a positive of its prompt or stratum
-is left out.
+positives and negatives from different kinds of states would teach the kind of state. So a negative
+without a positive of its prompt or stratum is left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import msgspec
+import polars as pl
+from msgspec.structs import replace
 
-from synth.datasets.release import ReleaseRefusal
+from synth.datasets.release import Why
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, bar
 from synth.pairs.labels import KtoReport, LabelSettings, TurnRow
-from synth.pairs.states import PairAct, Scene, scenes
+from synth.pairs.scenes import PairAct, Scene, made_at_scenes
 from synth.pairs.turns import (
     policy_name,
     prompt_digest,
@@ -35,9 +37,15 @@ _METRICS = (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION)
 Digests = tuple[str, str]
 """Of a prompt and of an act after it."""
 KtoRow = TurnRow[KtoLabel]
+_ACT = ("prompt", "act")
+_PLACE = ("trajectory_id", "turn")
+_OF_LABEL = (*_PLACE, "desirable", "stratum")
+"""What the first reading remembers of a label, beside the digests of its act."""
 _TRIALS = """
-SELECT task_id, coalesce(model, policy), count(DISTINCT slot_id) FILTER (outcome = 'success') / count(DISTINCT slot_id)
-FROM trajectories WHERE synthesizer IN ('rollout', 'import') AND parent_id IS NULL AND outcome IN ('success', 'failure', 'truncated')
+SELECT task_id, coalesce(model, policy),
+  count(DISTINCT slot_id) FILTER (outcome = 'success') / count(DISTINCT slot_id)
+FROM trajectories WHERE synthesizer IN ('rollout', 'import') AND parent_id IS NULL
+  AND outcome IN ('success', 'failure', 'truncated')
 GROUP BY ALL
 """
 _SOLVED = """
@@ -47,35 +55,18 @@ UNION SELECT task_id FROM tasks WHERE json_extract_string(difficulty, '$.tests.T
 """
 
 
-class Standings(msgspec.Struct, frozen=True):
+class PassRates(msgspec.Struct, frozen=True):
     """How often base trials pass, by task and policy; `solvable` tasks have passed test T8 (the
     expert solves them from their goal), or were solved from their beginning by somebody who knew
     neither gold nor guidance.
     """
 
-    rates: dict[tuple[str, str], float]
+    rates: Mapping[tuple[str, str], float]
     solvable: frozenset[str]
 
-    @classmethod
-    def of(cls, ledger: Ledger) -> "Standings":
-        """Of all tasks of the current flow."""
-        with connect(ledger) as connection:
-            trials = connection.execute(_TRIALS).fetchall()
-            solved = connection.execute(_SOLVED).fetchall()
-        rates = {(task, policy): rate for task, policy, rate in trials}
-        return cls(rates, frozenset(task for (task,) in solved))
-
-    def rate(self, trial: Trajectory) -> float | None:
+    def of(self, trial: Trajectory) -> float | None:
         """Of the trials of its policy; None where there are none."""
         return self.rates.get((trial.task_id, policy_name(trial)))
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    """What the first reading remembers of an act."""
-
-    desirable: bool
-    stratum: str
-    place: tuple[str, int]
 
 
 def kto_labels(
@@ -86,129 +77,173 @@ def kto_labels(
     """
     settings = settings or LabelSettings()
     report = KtoReport() if report is None else report
-    known = Standings.of(ledger)
-    matched = _matched(ledger, settings, known, report)
+
+    with connect(ledger) as connection:
+        trials = connection.execute(_TRIALS).fetchall()
+        solved = connection.execute(_SOLVED).fetchall()
+
+    rates = {(task, policy): rate for task, policy, rate in trials}
+    known = PassRates(rates, frozenset(task for (task,) in solved))
+    # the first reading decides, so that the second can give rows one at a time
+    matched = _matched(_labels(ledger, settings, known, report), report)
+
+    # counted already: the second reading has a report of its own
     for act, row in _labels(ledger, settings, known, KtoReport()):
-        place, by = matched.get(act, (None, ""))
-        if place == (row.label.trajectory_id, row.label.turn):
-            label = msgspec.structs.replace(row.label, matched_by=by or None)
-            yield KtoRow(label, row.trajectory)
+        place = (row.label.trajectory_id, row.label.turn)
+        if (by := matched.get((*act, *place))) is not None:
+            yield KtoRow(replace(row.label, matched_by=by or None), row.trajectory)
 
 
 def _matched(
-    ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport
-) -> dict[Digests, tuple[tuple[str, int], str]]:
-    """Acts that are taken -> where they are recorded, and by what a negative is matched; fills the
-    report.
+    labels: Iterator[tuple[Digests, KtoRow]], report: KtoReport
+) -> dict[tuple[Any, ...], str]:
+    """Acts that are taken, each where it is recorded first, and by what a negative is matched ("":
+    a positive); fills the report.
     """
-    entries: dict[Digests, _Entry] = {}
-    contradicted: set[Digests] = set()
-    for act, row in _labels(ledger, settings, known, report):
-        label = row.label
-        entry = _Entry(label.desirable, label.stratum, (label.trajectory_id, label.turn))
-        if act in entries:
-            alike = entries[act].desirable is label.desirable
-            report.left_out["duplicate" if alike else "contradicted"] += 1
-            contradicted |= set() if alike else {act}
-        else:
-            entries[act] = entry
-    for act in contradicted:
-        report.left_out["contradicted"] += 1
-        del entries[act]
-    prompts = {prompt for (prompt, _), entry in entries.items() if entry.desirable}
-    strata = {entry.stratum for entry in entries.values() if entry.desirable}
-    taken: dict[Digests, tuple[tuple[str, int], str]] = {}
-    for (prompt, digest), entry in entries.items():
-        by = "prompt" if prompt in prompts else "stratum" if entry.stratum in strata else None
-        by = "" if entry.desirable else by
-        if by is None:
-            report.left_out["no_positive_at_such_a_state"] += 1
-            continue
-        taken[prompt, digest] = (entry.place, by)
-        report.desirable += entry.desirable
-        report.undesirable += not entry.desirable
-        report.strata[entry.stratum] += 1
-        report.matched.update([by] if by else ())
-    return taken
+    told = [(*act, *(getattr(row.label, name) for name in _OF_LABEL)) for act, row in labels]
+    if not told:
+        return {}
+
+    # a few hundred bytes of each label
+    acts = pl.DataFrame(told, schema=(*_ACT, *_OF_LABEL), orient="row")
+    acts = acts.with_columns(left_out=_repeated())
+    kept = acts.filter(pl.col("left_out").is_null()).with_columns(by=_beside())
+    taken = kept.drop_nulls("by")
+
+    # whatever is left out is counted under the reason that holds first
+    report.left_out.update(acts["left_out"].drop_nulls())
+    report.left_out.update(["no_positive_at_such_a_state"] * kept["by"].null_count())
+    report.desirable += taken.filter("desirable").height
+    report.undesirable += taken.height - report.desirable
+    report.strata.update(taken["stratum"])
+    report.matched.update(filter(None, taken["by"]))
+
+    places = taken.select(*_ACT, *_PLACE, "by").iter_rows()
+
+    return {tuple(place): by for *place, by in places}
+
+
+def _repeated() -> pl.Expr:
+    """Why an act is left out that was found more than once: where all say the same of it, all but
+    the first.
+    """
+    good = pl.col("desirable")
+    again = (pl.int_range(pl.len()) > 0).over(_ACT)
+    unlike = (good != good.first()).over(_ACT)
+    contradicted = (good.n_unique() > 1).over(_ACT)
+
+    return (
+        pl.when(again & ~unlike)
+        .then(pl.lit("duplicate"))
+        .when(contradicted)
+        .then(pl.lit("contradicted"))
+    )
+
+
+def _beside() -> pl.Expr:
+    """What a negative shares with a positive; "" of positives."""
+    good = pl.col("desirable")
+    return (
+        pl.when(good)
+        .then(pl.lit(""))
+        .when(good.any().over("prompt"))
+        .then(pl.lit("prompt"))
+        .when(good.any().over("stratum"))
+        .then(pl.lit("stratum"))
+    )
 
 
 def _labels(
-    ledger: Ledger, settings: LabelSettings, known: Standings, report: KtoReport
+    ledger: Ledger, settings: LabelSettings, known: PassRates, report: KtoReport
 ) -> Iterator[tuple[Digests, KtoRow]]:
-    for scene in scenes(ledger, _METRICS, report.aside):
-        own = scene.own
-        if own is None:
-            report.left_out["trajectory_lost"] += 1
-            continue
-        identity, rate = own.trajectory_id, known.rate(own)
-        for act in report.aside.all_of(identity, partial(_acts, scene, own, settings, rate)):
-            made = partial(_made, act, own, scene, settings, known)
-            found = report.aside.tried(identity, made)
-            if isinstance(found, tuple):
-                yield found
-            else:
-                report.leaves(found)
+    """Every label that the tests allow, each with the digests of its prompt and act."""
+    find = partial(_acts, settings=settings, known=known)
+    make = partial(_made, settings=settings, known=known)
+    return made_at_scenes(ledger, _METRICS, report, find, make)
 
 
-def _acts(
-    scene: Scene, own: Trajectory, settings: LabelSettings, rate: float | None
-) -> Iterator[PairAct]:
+def _acts(scene: Scene, settings: LabelSettings, known: PassRates) -> Iterator[PairAct]:
     """Acts whose tests say what they are worth: confirmed losers, and acts that pass at least as
     often as the task's trials do.
     """
+    # an act that passes less often than the task does anyway is nothing to learn
+    rate = known.of(scene.own)
 
     def good(q: float | None, n: int, method: str) -> bool:
+        """Whether an act passes often enough, counted by enough continuations."""
         enough = n >= settings.fewest or (method == FLIP and n > 0)
+
         return q is not None and rate is not None and q >= rate and enough
 
-    tests = [*scene.state.of(CRITICAL_STEP), *scene.state.of(REPAIR)]
-    lost = [row for row in (*tests, *scene.state.of(INJECTION)) if row.confirmed]
-    losses = [row for row in lost if row.q_neg is not None]
-    if losses:
-        row = max(losses, key=lambda one: one.n_neg)
-        yield scene.own_act(row, own, row.q_neg or 0.0, row.n_neg, good=False)
+    tests = scene.of(CRITICAL_STEP, REPAIR)
+    # a weak or rejected test says nothing against the own act
+    lost = [
+        row for row in (*tests, *scene.of(INJECTION)) if row.confirmed and row.q_neg is not None
+    ]
+
+    if lost:
+        row = max(lost, key=lambda one: one.n_neg)
+        yield scene.own_act(row, row.q_neg or 0.0, row.n_neg, good=False)
+
+    # a rate says nothing of how it was come by; the test of the same state does
     method = next((row.method for row in tests), "")
-    for row in scene.state.of(STEP_VALUE):
-        if good(row.value, row.n, method) and not losses and row.act == row.own:
-            told = msgspec.structs.replace(row, method=method)
-            yield scene.own_act(told, own, row.value or 0.0, row.n, good=True)
+
+    for row in scene.of(STEP_VALUE):
+        if good(row.value, row.n, method) and not lost and row.act == row.own:
+            yield scene.own_act(replace(row, method=method), row.value or 0.0, row.n, good=True)
+
     for row in tests:
-        better = scene.better(row, own)
         decided = row.confirmed or row.status == "rejected"
-        if good(row.q_pos, row.n_pos, row.method) and better is not None and decided:
-            yield msgspec.structs.replace(better, good=True)
+        better = scene.better(row) if decided else None
+        if better is not None and good(row.q_pos, row.n_pos, row.method):
+            yield replace(better, good=True)
 
 
 def _made(
-    act: PairAct, own: Trajectory, scene: Scene, settings: LabelSettings, known: Standings
-) -> tuple[Digests, KtoRow] | ReleaseRefusal | str:
+    act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates
+) -> tuple[Digests, KtoRow] | Why:
     """The label, or why there is none."""
-    one = act.trajectory
+    one, own, turn = act.trajectory, scene.own, scene.turn
+    # the weightiest reason first: whether it may leave, whether it can be learnt
     refusal = scene.refusal(one, (act.authorship,), own, settings)
     reason = refusal or unlearnable(act.recorded)
     if reason is not None:
         return reason
+
+    reason = _unproven(act, scene, settings, known)
+    if reason is not None:
+        return reason
+
+    kind = template(scene.task, own.env)
+    # the state is the trial's, whichever run the act was recorded in
+    told = act.told() | {
+        "gold_informed": one.gold_informed or own.gold_informed,
+        "task_id": own.task_id,
+        "desirable": bool(act.good),
+        "stratum": f"{kind}|{tool_in_context(own, turn)}|{_TENTHS * turn // len(own.turns)}",
+        "task_rate": known.of(own),
+        "template": kind,
+    }
+
+    return (prompt_digest(one, turn), act.digest), KtoRow(KtoLabel(**told), one)
+
+
+def _unproven(act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates) -> str | None:
+    """Why an act cannot be called desirable, or undesirable, whatever its counts."""
+    one = act.trajectory
     if act.good:
         gap = provenance_gap(one, act.turn)
-        if gap is not None:
-            return f"positive_{gap}"
-    else:
-        if act.row.metric == INJECTION:
-            twin = scene.better(act.row, own)
-            if twin is None:
-                return "trajectory_lost"
-            unlikely = bar(twin.trajectory, one, act.turn, scene.surprisals, settings.student)
-            if unlikely is not None:
-                return f"injection_{unlikely}"
-        if known.rate(one) == 0 and one.task_id not in known.solvable:
-            return "all_fail_not_proven_solvable"
-    kind, turn = template(scene.task, own.env), scene.state.turn
-    told = act.told() | {"gold_informed": one.gold_informed or own.gold_informed}
-    label = KtoLabel(
-        **told | {"task_id": own.task_id},
-        desirable=bool(act.good),
-        stratum=f"{kind}|{tool_in_context(own, turn)}|{_TENTHS * turn // len(own.turns)}",
-        task_rate=known.rate(own),
-        template=kind,
-    )
-    return (prompt_digest(one, act.turn), act.digest), KtoRow(label, one)
+        return None if gap is None else f"positive_{gap}"
+
+    if act.row.metric == INJECTION:
+        twin = scene.better(act.row)
+        if twin is None:
+            return "trajectory_lost"
+
+        unlikely = bar(twin.trajectory, one, act.turn, scene.surprisals, settings.student)
+        if unlikely is not None:
+            return f"injection_{unlikely}"
+
+    # where nobody ever passes, an act that failed may have been as good as any
+    hopeless = known.of(one) == 0 and one.task_id not in known.solvable
+    return "all_fail_not_proven_solvable" if hopeless else None

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 from pydantic import Field
 
-from synth.datasets.left_out import LeftOut
+from synth.datasets.release import LeftOut
 from synth.schemas.pairs import KtoLabel, PreferencePair, PrmLabel, Tier
 from synth.schemas.release import Release
 from synth.schemas.trajectory import Trajectory, Turn
@@ -41,10 +41,12 @@ class PairSettings(LabelSettings):
     called style-confounded.
     """
 
+    # how many pairs of a kind there may be
     per_step: int = Field(default=3, ge=1)
     per_task: int = Field(default=20, ge=1)
     per_seed: int = Field(default=100, ge=1)
     per_template: int = Field(default=1000, ge=1)
+    # what a classifier of form alone may reach
     length_auc: float = Field(default=0.60, ge=0.5, le=1)
     style_auc: float = Field(default=0.65, ge=0.5, le=1)
 
@@ -64,6 +66,7 @@ class PairRow(msgspec.Struct, frozen=True):
 
     @property
     def action_only(self) -> bool:
+        """Whether thoughts would tell which side is which."""
         return bool(self.chosen.thought) is not bool(self.rejected.thought)
 
 
@@ -83,8 +86,7 @@ class LengthBalance(msgspec.Struct, frozen=True):
     """A length-only classifier on one family (or all pairs), before and after sampling.
 
     `auc`: the better of long-is-chosen and short-is-chosen, sides pooled. `chosen_longer`: share of
-    the pairs, ties half. None where
-    there are too few pairs to tell.
+    the pairs, ties half. None where there are too few pairs to tell.
     """
 
     pairs: int
@@ -99,15 +101,17 @@ class LengthBalance(msgspec.Struct, frozen=True):
 class PairReport(LeftOut):
     """Filled by `preference_pairs` before it gives its first row.
 
-    `candidates` by family, `policies` = (prefix, chosen, rejected) -> pairs,
-    `off_policy` by reason. `lengths` and `styles` by `family`, `all`, and the same after
-    `off_policy/`.
+    `candidates` by family, `policies` = (prefix, chosen, rejected) -> pairs, `off_policy` by
+    reason. `lengths` and `styles` by `family`, `all`, and the same after `off_policy/`.
     """
 
+    # what tests allow, before caps and balance
     candidates: Counter[str] = field(default_factory=Counter)
+    # what is taken
     policies: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     families: Counter[str] = field(default_factory=Counter)
     off_policy: Counter[str] = field(default_factory=Counter)
+    # what gives the chosen side away
     lengths: dict[str, LengthBalance] = field(default_factory=dict)
     styles: dict[str, Style] = field(default_factory=dict)
     rows: int = 0
@@ -121,16 +125,22 @@ class PairReport(LeftOut):
         """What a reader of the card must know: whose turns stand on which side, and what gives the
         chosen side away.
         """
+        # a trainer that mixes policies should know of it
         for (prefix, chosen, rejected), count in sorted(self.policies.items()):
             yield (
-                f"Sampled by: prefix {prefix}, chosen {chosen}, rejected {rejected} ({count} pairs)."
+                f"Sampled by: prefix {prefix}, chosen {chosen}, rejected {rejected} "
+                f"({count} pairs)."
             )
+
+        # said only where there are pairs enough to tell
         for name, length in sorted(self.lengths.items()):
             if length.auc is not None and length.auc_kept is not None:
                 yield (
                     f"Length alone tells chosen from rejected in {name}: AUC {length.auc:.2f}, "
                     f"{length.auc_kept:.2f} of what was kept."
                 )
+
+        # a model may learn the style in place of the act
         for name in sorted(self.style_confounded):
             features = ", ".join(self.styles[name].features[:5])
             yield (
@@ -159,10 +169,19 @@ class KtoReport(LeftOut):
         """
         if not self.desirable or not self.undesirable:
             return None
+
+        # within the bounds nothing is weighed: 1 to 4/3 in favour of desirable turns
         ratio = self.desirable / self.undesirable
         if ratio < 1:
             return 1 / ratio, 1.0
+
         return (1.0, ratio * 3 / 4) if ratio > 4 / 3 else (1.0, 1.0)
+
+    def remarks(self) -> Iterator[str]:
+        """What a reader of the card must know: how to weigh the classes."""
+        if self.weights is not None:
+            good, bad = self.weights
+            yield f"Suggested: desirable_weight={good:.3g}, undesirable_weight={bad:.3g}."
 
 
 @dataclass(slots=True)

@@ -2,12 +2,12 @@
 balanced and style measured.
 
 The ledger is read twice: the first reading keeps what is needed to decide (a few kilobytes per
-pair, and the words of at most 1,000 pairs
-of a family), the second gives the rows, a hundred states in memory at a time.
+pair, and the words of at most 1,000 pairs of a family), the second gives the rows, a hundred states
+in memory at a time.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from synth.ledger.ledger import Ledger
 from synth.pairs.candidates import candidates
@@ -20,8 +20,8 @@ from synth.text.authorship import StyledPair, style, styled
 MOST_STYLED = 500
 """Pairs of a family whose words are looked at: an AUC is then known to 0.03 or so."""
 _ORDER = tuple(PairFamily)
-Rank = tuple[bool, bool, int, str, str]
-"""Of several candidates with one id the smallest stands."""
+Found = tuple[tuple[Hashable, ...], int, PreferencePair]
+"""A pair with its rank and its place among the candidates: of one pair the smallest stands."""
 
 
 def preference_pairs(
@@ -32,45 +32,58 @@ def preference_pairs(
     """
     settings = settings or PairSettings()
     report = PairReport() if report is None else report
-    kept = _surveyed(ledger, settings, report)
-    for row in candidates(ledger, settings, PairReport()):
-        if kept.get(row.pair.pair_id) == _rank(row.pair):
-            del kept[row.pair.pair_id]
+    kept = _surveyed(candidates(ledger, settings, report), settings, report)
+
+    for place, row in enumerate(candidates(ledger, settings, PairReport())):
+        if place in kept:
             yield row
 
 
-def _surveyed(ledger: Ledger, settings: PairSettings, report: PairReport) -> dict[str, Rank]:
-    """Which candidates are taken, id -> rank; fills the report."""
-    found: dict[str, PreferencePair] = {}
-    words: dict[str, dict[str, StyledPair]] = defaultdict(dict)
-    for row in candidates(ledger, settings, report):
-        pair = row.pair
-        known = found.get(pair.pair_id)
-        report.left_out.update(["duplicate"] if known is not None else ())
-        if known is None or _rank(pair) < _rank(known):
-            found[pair.pair_id] = pair
-            _remember(words[_name(pair)], row)
-    capped = _capped(found.values(), settings, report.left_out)
-    taken: list[PreferencePair] = []
-    for off_policy in (False, True):
-        of_these = [pair for pair in capped if pair.off_policy is off_policy]
-        taken += _balanced(of_these, settings, report)
+def _surveyed(rows: Iterator[PairRow], settings: PairSettings, report: PairReport) -> set[int]:
+    """Which candidates are taken, by their places; fills the report."""
+    found: dict[str, Found] = {}
+    words: defaultdict[str, dict[str, StyledPair]] = defaultdict(dict)
+
+    for place, row in enumerate(rows):
+        identity, known = row.pair.pair_id, found.get(row.pair.pair_id)
+        one = (_rank(row.pair), place, row.pair)
+        if known is not None:
+            report.leaves("duplicate")
+
+        if known is None or one[:2] < known[:2]:
+            found[identity] = one
+            _remember(words[_name(row.pair)], row)
+
+    # caps come before balance, which sees what would be trained on
+    capped = _capped((pair for *_, pair in found.values()), settings, report.left_out)
+    taken = [
+        pair
+        for off_policy in (False, True)
+        for pair in _balanced([p for p in capped if p.off_policy is off_policy], settings, report)
+    ]
+
     for pair in taken:
         report.policies[pair.prefix_policy, pair.chosen_policy, pair.rejected_policy] += 1
         report.families[pair.family.value] += 1
         report.off_policy.update(filter(None, [pair.off_policy_reason]))
-    ranks = {pair.pair_id: _rank(pair) for pair in taken}
+
+    identities = {pair.pair_id for pair in taken}
+
+    # styles are of what is taken, at most so many of each family
     for name, pairs in sorted(words.items()):
-        told = [styles for pair, styles in sorted(pairs.items()) if pair in ranks]
+        told = [styles for pair, styles in sorted(pairs.items()) if pair in identities]
         report.styles[name] = style(told[:MOST_STYLED], settings.style_auc)
+
     report.rows = len(taken)
-    return ranks
+
+    return {found[identity][1] for identity in identities}
 
 
-def _rank(pair: PreferencePair) -> Rank:
+def _rank(pair: PreferencePair) -> tuple[Hashable, ...]:
     """The better of two candidates for one pair: not written by a script, by the policy itself, the
     plainer family.
     """
+    # ids come last: some order there must be, and the order of reading is none
     by_itself = pair.chosen_policy == pair.prefix_policy
     scripted = Authorship.SCRIPTED in (pair.chosen_authorship, pair.rejected_authorship)
     places = (pair.prefix.trajectory_id, pair.chosen.trajectory_id)
@@ -78,11 +91,13 @@ def _rank(pair: PreferencePair) -> Rank:
 
 
 def _name(pair: PreferencePair) -> str:
+    """Of the family, as the report calls it."""
     return f"off_policy/{pair.family}" if pair.off_policy else pair.family.value
 
 
 def _remember(words: dict[str, StyledPair], row: PairRow) -> None:
     """Keeps the pairs with the smallest ids."""
+    # ids are hashes, so the smallest ones are a sample of no particular kind
     words[row.pair.pair_id] = StyledPair(row.pair.task_id, styled(row.chosen), styled(row.rejected))
     if len(words) > 2 * MOST_STYLED:
         for pair in sorted(words)[MOST_STYLED:]:
@@ -95,21 +110,27 @@ def _capped(
     """In the order of their ids, which is no order of anything else, as many as the caps allow."""
     counts: Counter[tuple[str, Hashable]] = Counter()
     kept = []
+
     for pair in sorted(pairs, key=lambda one: one.pair_id):
+        # a world that names no template has one of each task
         template = pair.template if ":" in pair.template else f"{pair.template}:{pair.task_id}"
         seed = pair.task_id if pair.world_seed is None else pair.world_seed
-        limits: Mapping[tuple[str, Hashable], int] = {
+        limits: dict[tuple[str, Hashable], int] = {
             ("step_cap", (pair.task_id, pair.prefix.turn)): settings.per_step,
             ("task_cap", pair.task_id): settings.per_task,
             ("seed_cap", (pair.template.partition(":")[0], seed)): settings.per_seed,
             ("template_cap", template): settings.per_template,
         }
-        full = next((name for (name, of), most in limits.items() if counts[name, of] >= most), None)
-        if full is not None:
+
+        # the first cap that is reached counts, and the pair then counts for none
+        full = next((one[0] for one, most in limits.items() if counts[one] >= most), None)
+
+        if full is None:
+            counts.update(limits.keys())
+            kept.append(pair)
+        else:
             left_out[full] += 1
-            continue
-        counts.update(limits.keys())
-        kept.append(pair)
+
     return kept
 
 
@@ -119,26 +140,35 @@ def _balanced(
     """Each family by itself, then all together; the figures of both go into the report."""
     if not pairs:
         return []
-    prefix = "off_policy/" if pairs[0].off_policy else ""
-    lengths = [Lengths(pair.pair_id, pair.chosen_length, pair.rejected_length) for pair in pairs]
-    by_family: dict[str, list[Lengths]] = defaultdict(list)
-    for pair, one in zip(pairs, lengths, strict=True):
-        by_family[pair.family.value].append(one)
-    kept, count = dict(sorted(by_family.items())), -1
+
+    families: defaultdict[str, list[Lengths]] = defaultdict(list)
+
+    for pair in pairs:
+        # off-policy pairs are a data set of their own, and balanced by themselves
+        lengths = Lengths(pair.pair_id, pair.chosen_length, pair.rejected_length)
+        families[_name(pair)].append(lengths)
+
+    whole = [one for found in families.values() for one in found]
+    kept, count = dict(sorted(families.items())), -1
+
     # what is left out of all may unbalance a family, and the reverse
     while count != (count := sum(map(len, kept.values()))):
-        kept = {name: balanced(found, settings.length_auc) for name, found in kept.items()}
-        whole = [one for found in kept.values() for one in found]
-        ids = {one.pair_id for one in balanced(whole, settings.length_auc)}
+        each = [one for found in kept.values() for one in balanced(found, settings.length_auc)]
+        ids = {one.pair_id for one in balanced(each, settings.length_auc)}
         kept = {name: [one for one in found if one.pair_id in ids] for name, found in kept.items()}
-    ids = {one.pair_id for found in kept.values() for one in found}
-    for name, found in {**by_family, "all": lengths}.items():
+
+    whole_name = "off_policy/all" if pairs[0].off_policy else "all"
+
+    for name, found in {**families, whole_name: whole}.items():
         left = [one for one in found if one.pair_id in ids]
-        report.lengths[prefix + name] = LengthBalance(
-            *(len(found), length_auc(found), chosen_longer(found)),
-            *(len(left), length_auc(left), chosen_longer(left)),
-        )
-    report.left_out.update(
-        {"length_balance": len(pairs) - len(ids)} if len(ids) < len(pairs) else ()
-    )
+        report.lengths[name] = LengthBalance(*_measured(found), *_measured(left))
+
+    if len(ids) < len(pairs):
+        report.left_out["length_balance"] += len(pairs) - len(ids)
+
     return [pair for pair in pairs if pair.pair_id in ids]
+
+
+def _measured(found: Sequence[Lengths]) -> tuple[int, float | None, float | None]:
+    """(pairs, AUC of length, share whose chosen side is the longer)"""
+    return len(found), length_auc(found), chosen_longer(found)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from synth.boundary import FaultError, guard_async, imported
-from synth.exporters.sft_rows import joined_answers
+from synth.exporters.kinds.sft_rows import joined_answers
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
@@ -34,22 +34,16 @@ def opener(worlds: str) -> OpenEnv:
     """
     if worlds.endswith((".yaml", ".yml")):
         return cast(OpenEnv, imported("worlds", "synth.flows.environments:bound_envs")(worlds))
+
     found = imported("worlds", worlds)
+
     if not callable(found):
         raise ConfigError(
             f"worlds: {worlds} is a {type(found).__name__}, not a function of an environment's "
             "name and settings"
         )
+
     return cast(OpenEnv, found)
-
-
-def refuse_another(name: str, task_env: str, row: Mapping[str, Any]) -> None:
-    """Raises `ConfigError` where the task of a row is of another environment than the row says."""
-    if task_env != name:
-        raise ConfigError(
-            f"row {str(row.get('task_id'))[:80]!r}: says {name!r}, its task {task_env[:80]!r}; do "
-            "not use these rows"
-        )
 
 
 T = TypeVar("T")
@@ -62,10 +56,12 @@ def task_of(row: Mapping[str, Any]) -> Task:
     `ConfigError`.
     """
     text = row.get("task") or (row.get("reward_model") or {}).get("ground_truth")
+
     if not isinstance(text, str):
         raise ConfigError(
             "the row has no text `task`; it is no row of `synth export RUN --kind rl`"
         )
+
     try:
         return msgspec.json.decode(text, type=Task)
     except msgspec.DecodeError as error:
@@ -104,6 +100,7 @@ class RlEpisode:
         opening = await self._crossed("reset", lambda: given.opened(env))
         greeted = greeting_turn(opening)
         self.turns += [] if greeted is None else [greeted]
+
         return opening
 
     async def step(self, turn: AgentTurn) -> Response:
@@ -111,23 +108,28 @@ class RlEpisode:
         and changes nothing.
         """
         env = self._world()
+
         if self._ended is not None:
             over = tuple(
                 Observation(OVER, Source.TOOL, call.call_id, call.name, error=True)
                 for call in turn.tool_calls
             )
+
             return Response(over or (Observation(OVER, Source.ENVIRONMENT, error=True),), done=True)
+
         index = len(self.turns)
         response = await self._crossed(
             f"step {index}", lambda: stepped(env.step(turn), index, turn.tool_calls)
         )
         self.turns.append(recorded_turn(index, Act(turn=turn), response))
+
         if response.done:
             self._ended = Termination.DONE
         elif not response.observations and not turn.tool_calls:
             self._ended = Termination.AGENT_STOP
         else:
             self._ended = reached(self._limits, self.turns, completion_tokens=0, waited_s=0)
+
         return response
 
     async def call(self, name: str, arguments: str) -> tuple[str, bool]:
@@ -161,6 +163,7 @@ class RlEpisode:
     async def close(self) -> None:
         """Closes the world; a fault of closing harms nobody any more."""
         env, self._env = self._env, None
+
         if env is not None:
             with contextlib.suppress(FaultError):
                 await guard_async(
@@ -183,6 +186,7 @@ class RlEpisode:
             raise ConfigError(
                 "the episode has not begun: call reset with a row of an rl export first"
             )
+
         return self._env
 
     async def _crossed(self, what: str, call: Callable[[], Awaitable[T]]) -> T:

@@ -2,8 +2,7 @@
 its agents are shown, and its reward.
 
 TRL takes the methods of an environment's class for tools, in the order of their names, and renders
-each as it stands if it is a
-dictionary. So each tool here is its own schema that can be called.
+each as it stands if it is a dictionary. So each tool here is its own schema that can be called.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from synth.boundary import FaultError
-from synth.rl.episode import RlEpisode, refuse_another, task_of
+from synth.rl.episode import RlEpisode, task_of
 from synth.rollout.limits import Limits
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, OpenEnv, Response
@@ -112,60 +111,75 @@ def environment_factories(
     or none (a task never played).
     """
     schemas: dict[str, list[ToolSchema]] = {}
+
     for row in rows:
         tools, name = [dict(tool) for tool in row["tool_schemas"]], row["environment"]
+
         if not tools:
             raise ConfigError(
                 f"task {row['task_id']} of {name} shows no tools: no trial of it was played; roll "
                 "it out, then export again"
             )
+
         if canonical_json(schemas.setdefault(name, tools)) != canonical_json(tools):
             raise ConfigError(
                 f"tasks of {name} show different tools; TRL has one set per environment: train on "
                 "one set at a time"
             )
+
     return {name: _factory(name, tools, open_env, limits) for name, tools in schemas.items()}
 
 
 def _factory(
     name: str, schemas: list[ToolSchema], open_env: OpenEnv, limits: Limits | None
 ) -> Callable[[], Any]:
+    """TRL finds the names of tools on the class; each instance has the tools themselves."""
     places = {f"tool_{at:04d}": schema for at, schema in enumerate(schemas)}
 
-    def reset(self: Any, task: str, **row: Any) -> None:
-        """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
-        found = task_of({"task": task})
-        refuse_another(name, found.env, row)
-        try:
-            self._world.reset(found)
-        except FaultError:
-            return  # its tools say so, and it has no reward; the other completions go on
-        if canonical_json(self._world.tools) != canonical_json(schemas):
-            raise ConfigError(
-                f"world {name} shows other tools than the row says: it is another version; export "
-                "the tasks again"
-            )
+    class World:
+        def __init__(self) -> None:
+            self._world = RlEnvironment(open_env, limits)
+            for place, schema in places.items():
+                setattr(self, place, Tool(schema, self._world.call))
 
-    def get_reward(self: Any) -> float | None:
-        """None where the world broke: TRL leaves such a completion out of its group."""
-        try:
-            return float(self._world.reward())
-        except FaultError:
-            return None
+        def reset(self, task: str, **row: Any) -> None:
+            """The row's `prompt` is all that the agent is shown first: nothing is added to it."""
+            found = task_of({"task": task})
+            _refuse_another(name, found, row)
 
-    def open_world(self: Any) -> None:
-        self._world = RlEnvironment(open_env, limits)
-        for place, schema in places.items():
-            setattr(self, place, Tool(schema, self._world.call))
+            try:
+                self._world.reset(found)
+            except FaultError:
+                return  # its tools say so, and it has no reward; the other completions go on
 
-    members: dict[str, Any] = dict.fromkeys(places, _seen)
-    kind = type(
-        name, (), {**members, "__init__": open_world, "reset": reset, "get_reward": get_reward}
-    )
-    return kind
+            if canonical_json(self._world.tools) != canonical_json(schemas):
+                raise ConfigError(
+                    f"world {name} shows other tools than the row says: it is another version; "
+                    "export the tasks again"
+                )
+
+        def get_reward(self) -> float | None:
+            """None where the world broke: TRL leaves such a completion out of its group."""
+            try:
+                return float(self._world.reward())
+            except FaultError:
+                return None
+
+    for place in places:
+        setattr(World, place, _seen)
+
+    World.__name__ = name
+    return World
+
+
+def _refuse_another(name: str, task: Task, row: Mapping[str, Any]) -> None:
+    """Raises `ConfigError` where the task is of another environment than its row says."""
+    if task.env != name:
+        raise ConfigError(
+            f"row {str(row.get('task_id'))[:80]!r}: says {name!r}, its task {task.env[:80]!r}; do "
+            "not use these rows"
+        )
 
 
 def _seen(self: Any) -> None:
-    """Stands on the class, where TRL looks for the names of tools; each instance has the tool
-    itself under that name.
-    """
+    """Stands where TRL looks for a tool's name."""

@@ -46,12 +46,14 @@ class WorldTask(vf.Task[TaskRow, WorldState, WorldTaskConfig]):  # type: ignore[
         state = trace.state
         if state.fault is not None:
             raise FaultError(*_fault(state.fault))
+
         return float(await self._untouched() if state.reward is None else state.reward)
 
     async def _untouched(self) -> float:
         """The reward of an agent that called nothing."""
         episode = opened_by(self.config.tools)
         await episode.reset(task_of({"task": self.data.task}))
+
         try:
             return await episode.reward()
         finally:
@@ -66,12 +68,15 @@ class WorldTaskset(vf.Taskset[WorldTask, WorldTasksetConfig]):  # type: ignore[m
         import pyarrow.parquet as pq
 
         shards = sorted(self.config.data.expanduser().glob("train-*.parquet"))
+
         if not shards:
             raise ConfigError(
                 f"{self.config.data}: no train-*.parquet; write it: synth export RUN --kind rl "
                 "--as trl --out FOLDER"
             )
+
         columns = ["task_id", "prompt", "tool_schemas", "task"]
+
         for shard in shards:
             for row in pq.read_table(shard, columns=columns).to_pylist():
                 yield WorldTask(_data(row), self.config.task)
@@ -85,7 +90,9 @@ def _data(row: dict[str, Any]) -> TaskRow:
         if [message["role"] for message in messages] == ["user"]
         else messages
     )
+
     schemas = [json.loads(tool) for tool in row["tool_schemas"]]
+
     return TaskRow(
         id=row["task_id"],
         system_prompt=system,

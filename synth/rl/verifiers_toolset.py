@@ -85,13 +85,17 @@ class WorldToolset(vf.Toolset[WorldConfig, WorldState]):  # type: ignore[misc]
         this raises: no reward, then.
         """
         episode = self._episode
+
         try:
             text, failed = await episode.call(name, canonical_json(arguments).decode())
             outcome = await episode.outcome()
         except FaultError as error:
             self.state.fault = str(error)
+
             return CallToolResult(content=[TextContent(type="text", text=BROKEN)], is_error=True)
+
         self.state.outcome, self.state.reward = outcome.value, await episode.reward()
+
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed)
 
 

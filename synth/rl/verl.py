@@ -29,17 +29,15 @@ _COMPLETED = frozenset({None, "completed", *FINISH_REASONS})
 
 
 class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
-    """Plays a row's task. `worlds` says how environments are started (`synth.rl.episode`): it stands
-    in the trainer's configuration, and
-    no row can change it; `limits` are those of a rollout.
+    """Plays a row's task. `worlds` says how environments are started (`synth.rl.episode`): it
+    stands in the trainer's configuration, and no row can change it; `limits` are those of a
+    rollout.
 
     The schemas are shown as they are, and answers are not cut: verl's own would lose nested
-    parameters, and what follows 256 characters.
-    A fault is no reward: where the world breaks, or verl's server leaves a turn unfinished, the
-    task is played anew, `tries` times in all.
-    Then the loop raises. verl's trainer (`trainer.use_v1`, its default) then leaves this rollout
-    out of its group and its batch; its
-    older trainer ends the step with the error.
+    parameters, and what follows 256 characters. A fault is no reward: where the world breaks, or
+    verl's server leaves a turn unfinished, the task is played anew, `tries` times in all. Then the
+    loop raises. verl's trainer (`trainer.use_v1`, its default) then leaves this rollout out of its
+    group and its batch; its older trainer ends the step with the error.
     """
 
     def __init__(
@@ -58,10 +56,10 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
         """One episode; the reward is 1 for a success, else 0. Raises `ConfigError` for a row that
-        holds no task, and `FaultError` where
-        every try ended by a fault.
+        holds no task, and `FaultError` where every try ended by a fault.
         """
         self.tools: dict[str, Any] = {}
+
         for number in range(1, self._tries + 1):
             try:
                 return await self._played(sampling_params, row)
@@ -71,10 +69,13 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
                         f"{fault.detail}; gave up after {number} episodes, and this rollout "
                         "has no reward"
                     )
+
                     raise FaultError(fault.fault, why) from fault
+
                 _LOG.warning("%s; the episode is played anew", fault)
             finally:
                 await self._episode.close()
+
         raise ConfigError(f"tries: {self._tries} is no number of episodes; name at least 1")
 
     async def _played(
@@ -86,6 +87,7 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
         outcome = await self._episode.outcome()
         output.reward_score = await self._episode.reward()
         output.extra_fields.update(outcome=outcome.value)
+
         return output
 
     async def _handle_processing_tools_state(self, agent_data: AgentData) -> AgentState:
@@ -95,6 +97,7 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
         calls = agent_data.tool_calls[: self.max_parallel_calls]
         for at, call in enumerate(calls):
             call.tool_call_id = f"call_{agent_data.assistant_turns}_{at}"
+
         said = self._spoken(agent_data.messages[-1]["content"])
         turn = AgentTurn(
             said,
@@ -102,13 +105,16 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
                 ToolCall.received(call.tool_call_id, call.name, call.arguments) for call in calls
             ),
         )
+
         response = await self._episode.step(turn)
         self._answers = {
             message["tool_call_id"]: message["content"]
             for message in answers(response)
             if message["role"] == "tool"
         }
+
         state = await super()._handle_processing_tools_state(agent_data)
+
         return AgentState.TERMINATED if self._episode.done else state
 
     async def _call_tool(

@@ -7,59 +7,51 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from math import inf, log
 from types import MappingProxyType
 
-from synth.loss_turns import EVIDENCE, characters, mask_reason
+from synth.loss_turns import EVIDENCE, characters, turns_without_loss
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.selection.choosing import Candidate
-from synth.text.provenance.linter import provenance
+from synth.success_evidence import SECOND_EVIDENCE, evidence
 from synth.topology.trajectory_measures import strategy
 
-REWARD = "trajectory_reward"
-"""Score of a trajectory, 1 to 5: its weight in a draw."""
+TURN_BUCKETS = (4, 8, 16, 32)
 _DIGITS = 13
 """Hexadecimal ones of a hash: as many as a float holds."""
+_NONE: Mapping[int, str] = MappingProxyType({})
+Composition = Mapping[str, Mapping[str, int]]
+"""How much of a size falls to each value of each trait."""
 
 
 def draw_rank(seed: int, trajectory_id: str, reward: float | None) -> float:
     """log(u) / R with u uniform in (0, 1) by the seed: in the order of these, the greatest first,
-    each next one is drawn with probability
-    R over the sum of those left (Efraimidis and Spirakis 2006). Without a reward -inf: never before
-    one that has some.
+    each next one is drawn with probability R over the sum of those left (Efraimidis and Spirakis
+    2006). Without a reward -inf: never before one that has some.
     """
     if reward is None or reward <= 0:
         return -inf
-    return (
-        log(
-            (int(content_hash(["weighted_draw", seed, trajectory_id])[:_DIGITS], 16) + 0.5)
-            / 16**_DIGITS
-        )
-        / reward
-    )
+
+    # by a hash: a trial keeps its place whatever else there is
+    drawn = int(content_hash(["weighted_draw", seed, trajectory_id])[:_DIGITS], 16)
+    return log((drawn + 0.5) / 16**_DIGITS) / reward
 
 
 def composition(parts: Iterable[tuple[Mapping[str, Hashable], int]]) -> dict[str, dict[str, int]]:
     """How much of the size falls to each value of each trait, from (traits, size)."""
     found: dict[str, Counter[str]] = {}
+
     for traits, size in parts:
         for trait, value in traits.items():
             found.setdefault(trait, Counter())[str(value)] += size
+
     return {trait: dict(sorted(counts.items())) for trait, counts in found.items()}
 
 
-def share(counts: Mapping[str, Mapping[str, int]], trait: str, value: str = "True") -> str:
+def share(counts: Composition, trait: str, value: str = "True") -> str:
     """How much falls to one value, in words."""
     found = counts.get(trait, {})
     total = sum(found.values())
     return f"{found.get(value, 0) / total:.0%}" if total else "nothing"
-
-
-TURN_BUCKETS = (4, 8, 16, 32)
-SECOND_EVIDENCE = "second_evidence"
-"""Score of a trajectory: how many of 4 live continuations from its first effectful turn passed."""
-_NONE: Mapping[int, str] = MappingProxyType({})
-PASSES = 2
-"""Of them that make a success proven (rigor.md 9)."""
 
 
 def is_candidate(trajectory: Trajectory, *, tested: bool = False) -> bool:
@@ -74,8 +66,7 @@ def candidate(
     masks: Mapping[int, str] = _NONE,
 ) -> Candidate:
     """`measures`: what earlier stages found (efficiency, waste, recovered, second_evidence), as far
-    as they ran; `masks`: turns that carry
-    no loss beside those that say so themselves.
+    as they ran; `masks`: turns that carry no loss beside those that say so themselves.
 
     What has evidence is better than what has none, whatever its length: the shortest success is
     often the lucky one (rigor.md 8.3).
@@ -92,27 +83,6 @@ def candidate(
     )
 
 
-def evidence(trajectory: Trajectory, passes: float | None = None) -> tuple[str, ...]:
-    """What stands behind a success besides its outcome, by name.
-
-    `provenance`: arguments that were all observed and choices that were all singled out, where
-    there are any to judge; `process`:
-    constraints that the check looked at and found kept, unless provenance speaks against it: where
-    the check needs them for a pass, they
-    say nothing beyond the pass; `reexecution`: at least two of four continuations from the first
-    effectful turn pass.
-    """
-    report = provenance(trajectory)
-    guessed = report.justified is False or report.choices_justified is False
-    parts = trajectory.check_result.parts if trajectory.check_result is not None else ()
-    holds = {
-        "process": not guessed and any(part.name == "process" and part.passed for part in parts),
-        "provenance": not guessed and report.justified is True,
-        "reexecution": passes is not None and passes >= PASSES,
-    }
-    return tuple(name for name, found in holds.items() if found)
-
-
 def loss_characters(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> int:
     """Characters of the turns that carry loss: texts, tool names and arguments."""
     return sum(size for _, size in loss_by_tool(trajectory, masks))
@@ -124,8 +94,11 @@ def loss_by_tool(
     """(tool, characters) of each turn that carries loss; turns of several tools count for the
     first, those without calls for `says`.
     """
+    # as in the rows that will be written
+    without = turns_without_loss(trajectory, masks)
+
     for index, turn in enumerate(trajectory.turns):
-        if index not in masks and mask_reason(turn, index, trajectory.pivot_turn) is None:
+        if index not in without:
             yield turn.tool_calls[0].name if turn.tool_calls else "says", characters(turn)
 
 
@@ -135,10 +108,13 @@ def traits(
     """By what the composition of a selection is told: method, length, refusals, how easy the task
     is, whether it is a recovery.
     """
-    refuses = None if task is None or task.check is None else bool(task.check.refusals)
-    turns = next(
-        (f"up to {most}" for most in TURN_BUCKETS if len(trajectory.turns) <= most),
-        f"over {TURN_BUCKETS[-1]}",
-    )
-    known = {"synthesizer": trajectory.synthesizer, "turns": turns, "refusal": refuses}
-    return {**known, "easy task": easy, "recovery": recovered}
+    count = len(trajectory.turns)
+    turns = next((f"up to {most}" for most in TURN_BUCKETS if count <= most), None)
+
+    return {
+        "synthesizer": trajectory.synthesizer,
+        "turns": turns or f"over {TURN_BUCKETS[-1]}",
+        "refusal": None if task is None or task.check is None else bool(task.check.refusals),
+        "easy task": easy,
+        "recovery": recovered,
+    }

@@ -1,5 +1,7 @@
 """What came back from an error: base trials by the stage `topology`, injected runs by the stage
 that put the mistake there.
+
+Such a row is learnt for its way back: the turns that led astray stay in the context without loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +24,13 @@ def excursion_masks(
     """Turn -> `excursion`, for the turns that made it worse.
 
     `by_turn` are the potentials that the excursions were found with, `turns` the indices of those
-    turns in the trajectory (canned turns
-    have neither). Of an excursion that the agent came back from knowingly, those are the turns down
-    to its lowest potential, the last one
-    where several are as low, and what follows carries loss; of one that was left without a re-read,
-    an undo or a stated correction, all
-    turns before the return; of one without return, all turns from its first.
+    turns in the trajectory (canned turns have neither). Of an excursion that the agent came back
+    from knowingly, those are the turns down to its lowest potential, the last one where several are
+    as low, and what follows carries loss; of one that was left without a re-read, an undo or a
+    stated correction, all turns before the return; of one without return, all turns from its first.
     """
     masked: list[int] = []
+
     for found in excursions:
         if found.back is None:
             masked += range(found.turn, len(by_turn))
@@ -41,7 +42,9 @@ def excursion_masks(
                 for at, value in enumerate(by_turn)
                 if value is not None and found.turn <= at < found.back
             ]
+
             masked += range(found.turn, 1 - min(known)[1])
+
     return {turns[at]: EXCURSION for at in sorted(set(masked))}
 
 
@@ -75,15 +78,20 @@ def recoveries(ledger: Ledger) -> Recoveries:
         for row in read(ledger, RecoveredTrial, ("recovered",))
         if row.value == 1
     }
+
     masks: dict[str, Mapping[int, str]] = {}
+    # potentials are long: read for those alone that came back
     subjects = sorted({identity for identity, _ in came_back})
+
     for at in range(0, len(subjects), CHUNK):
         for row in read(ledger, Potentials, ("potential",), subjects=subjects[at : at + CHUNK]):
             if (found := came_back.get((row.subject_id, row.stage_key))) is not None:
                 masks[row.subject_id] = excursion_masks(found, row.about.by_turn, row.about.turns)
+
     sides = {
         row.subject_id: str(given(row.about.side))
         for row in read(ledger, AttributionLabel, ("recovery",))
         if row.value == 1
     }
+
     return Recoveries(masks, sides)

@@ -2,8 +2,7 @@
 both outcomes.
 
 A group of G trials with one outcome has no advantage, and teaches nothing. Ranked by E[1 - p^G -
-(1-p)^G] under the Beta posterior of the
-pass rate (rigor.md 13), exact.
+(1-p)^G] under the Beta posterior of the pass rate (rigor.md 13), exact.
 """
 
 from collections.abc import Sequence
@@ -39,8 +38,8 @@ class RlSelection(BaseModel):
     `tasks` of them, the likeliest first.
 
     `unsolved`: which tasks without a success are kept beside them: `proven` solvable (test T8, or a
-    success of a retry), `all`, `none`.
-    `by_branching`: ties by error branch ratio x strategic heterogeneity, before the task id.
+    success of a retry), `all`, `none`. `by_branching`: ties by error branch ratio x strategic
+    heterogeneity, before the task id.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,35 +64,38 @@ class RankedTask(msgspec.Struct, frozen=True):
 
 def ranked(tasks: Sequence[RlTask], rule: RlSelection) -> dict[str, RankedTask]:
     """Task -> what was decided of it. Tasks that were never tried compete by the prior."""
-    mixed = {
-        one.task_id: mixed_group_probability(one.successes, one.trials, rule.group) for one in tasks
-    }
-    found: dict[str, RankedTask] = {}
-    competing: list[RlTask] = []
-    for one in tasks:
-        chance = mixed[one.task_id]
-        if one.refused is not None:
-            found[one.task_id] = RankedTask(False, one.refused, chance)
-        elif one.trials and not one.successes:
-            keep = rule.unsolved == "all" or (rule.unsolved == "proven" and one.solvable)
-            found[one.task_id] = RankedTask(
-                keep, "unsolved_but_solvable" if one.solvable else "unsolved", chance
-            )
-        else:
-            competing.append(one)
 
     def place(one: RlTask) -> tuple[float, float, str]:
         tie = (one.branching or 0.0) if rule.by_branching else 0.0
-        return -mixed[one.task_id], -tie, one.task_id
 
-    order = sorted(competing, key=place)
-    for rank, one in enumerate(order, 1):
-        chance = mixed[one.task_id]
-        most = rule.tasks or len(order)
-        beyond = "enough_tasks" if rank > most else "chosen"
-        reason = "seldom_mixed" if chance < rule.least else beyond
-        found[one.task_id] = RankedTask(reason == "chosen", reason, chance, rank)
-    return found
+        return -_mixed(one, rule), -tie, one.task_id
+
+    # tasks that always failed are kept beside the ranked ones, or not at all
+    competing = (one for one in tasks if one.refused is None and (one.successes or not one.trials))
+    order = {one.task_id: rank for rank, one in enumerate(sorted(competing, key=place), 1)}
+    most = rule.tasks or len(order)
+
+    return {one.task_id: _decided(one, order.get(one.task_id), most, rule) for one in tasks}
+
+
+def _decided(one: RlTask, rank: int | None, most: int, rule: RlSelection) -> RankedTask:
+    mixed = _mixed(one, rule)
+    if one.refused is not None:
+        return RankedTask(False, one.refused, mixed)
+    if rank is None:
+        keep = rule.unsolved == "all" or (rule.unsolved == "proven" and one.solvable)
+
+        return RankedTask(keep, "unsolved_but_solvable" if one.solvable else "unsolved", mixed)
+
+    beyond = "enough_tasks" if rank > most else "chosen"
+    reason = "seldom_mixed" if mixed < rule.least else beyond
+
+    return RankedTask(reason == "chosen", reason, mixed, rank)
+
+
+def _mixed(one: RlTask, rule: RlSelection) -> float:
+    """The chance that the next group of trials has both outcomes."""
+    return mixed_group_probability(one.successes, one.trials, rule.group)
 
 
 def band(one: RlTask) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import Form, RowSettings
+from synth.exporters.form import Form
+from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger, Score
@@ -90,7 +91,7 @@ def ledger_of(folder: Path) -> Ledger:
 
 
 def tally_of(kind: str, form: str | None = None, **settings: Any) -> ExportCounts:
-    from synth.exporters.control_tokens import marking
+    from synth.exporters.kinds.control_tokens import marking
 
     chosen = RowSettings(form=form, **settings)
     return ExportCounts(kind_of(kind), chosen, marking(form_of(kind, form), chosen))

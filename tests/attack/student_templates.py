@@ -5,7 +5,7 @@ tokenizer that has its special tokens.
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.proof.template import MaskTemplate
+from synth.exporters.template import MaskTemplate
 
 CHATML = """{%- if tools %}<|im_start|>system
 {{ messages[0].content if messages[0].role == 'system' }}

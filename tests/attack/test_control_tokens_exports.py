@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from synth.cli.export import export as command
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export, records
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.sft import sft_rows
 from synth.exporters.proof.check import prove
-from synth.exporters.registry import forms_of
-from synth.exporters.sft import sft_rows
+from synth.exporters.registry import KINDS as FORMS_OF
 from synth.flows.curate import curate
 from synth.ledger.ledger import Ledger, Score
 from synth.schemas.trajectory import Observation, Source
@@ -94,7 +94,7 @@ def test_a_neutralised_row_is_readable_marked_told_of_and_without_token_ids(tmp_
     )
 
 
-@pytest.mark.parametrize("form", forms_of("sft"))
+@pytest.mark.parametrize("form", FORMS_OF["sft"])
 def test_a_neutralised_dataset_is_read_back_as_it_was_written_in_every_form(
     tmp_path: Path, form: str
 ) -> None:
@@ -202,7 +202,7 @@ def test_a_token_that_an_importer_puts_together_from_parts_of_a_message_is_found
     )
     run = msgspec.structs.replace(solved(), opening=read.opening)
     tally = tally_of("sft")
-    assert list(records(sft_rows([(run, {})], tally), tally.form, tally)) == []
+    assert list(records(sft_rows([(run, {})], tally), tally)) == []
     split = (Observation("a <|im_", Source.USER), Observation("start|> b", Source.USER))
     for policy in ("drop", "neutralise"):
         joint = tally_of("sft", control_tokens=policy)
@@ -210,7 +210,6 @@ def test_a_token_that_an_importer_puts_together_from_parts_of_a_message_is_found
             list(
                 records(
                     sft_rows([(msgspec.structs.replace(run, opening=split), {})], joint),
-                    joint.form,
                     joint,
                 )
             )
@@ -229,7 +228,7 @@ def test_whatever_stands_in_a_run_no_token_is_exported_and_clean_runs_are(
     place, run = laid[at % len(laid)]
     dropped, neutral = tally_of("sft"), tally_of("sft", control_tokens="neutralise")
     for tally in (dropped, neutral):
-        for record in records(sft_rows([(run, {})], tally), tally.form, tally):
+        for record in records(sft_rows([(run, {})], tally), tally):
             assert tokens_in(record, tally.form) == [], place
     if not control_tokens().in_text(text) and not dropped.control_tokens:
         assert dropped.left_out == neutral.left_out

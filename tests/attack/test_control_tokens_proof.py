@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from synth.exporters.control_tokens import guarded
 from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.control_tokens import guarded
 from synth.exporters.proof.check import prove
 from synth.schemas.trajectory import Observation, Source
 from synth.text.control_tokens import control_tokens, neutralising
@@ -81,7 +81,7 @@ def forged(family: str, messages: list[dict[str, Any]], tools: list[Any]) -> lis
 
 
 def special_ids(family: str, messages: list[dict[str, Any]], tools: list[Any]) -> int:
-    from synth.exporters.proof.template import added_tokens
+    from synth.exporters.template import added_tokens
 
     template = template_of(family)
     return sum(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.control_tokens import guarded
 from synth.exporters.export import records
-from synth.exporters.sft import sft_rows
+from synth.exporters.kinds.control_tokens import guarded
+from synth.exporters.kinds.sft import sft_rows
 from synth.ledger.ledger import Ledger
 from tests.attack.control_token_rows import (
     TOKENS,
@@ -60,7 +60,7 @@ def test_a_neutralised_row_holds_no_token_in_any_form_is_marked_and_has_no_token
         tally = tally_of(kind, form, control_tokens="neutralise")
         changed = [one for _, one in laced(row, token)]
         chosen = changed[at % len(changed) :: 7] if changed else []
-        written = list(records(iter(chosen), tally.form, tally))
+        written = list(records(iter(chosen), tally))
         assert tally.left_out.total() + len(written) == len(chosen)
         assert not [reason for reason in tally.left_out if reason.startswith("control_tokens")], (
             tally.left_out
@@ -86,12 +86,12 @@ def test_what_a_trajectory_holds_is_in_no_form_of_it_unasked_and_neutral_where_t
                 tally_of("sft", form),
                 tally_of("sft", form, control_tokens="neutralise"),
             )
-            assert list(records(sft_rows([(trajectory, {})], tally), tally.form, tally)) == [], (
+            assert list(records(sft_rows([(trajectory, {})], tally), tally)) == [], (
                 place,
                 token,
             )
             assert tally.left_out.total() == 1
-            (record,) = records(sft_rows([(trajectory, {})], softer), softer.form, softer)
+            (record,) = records(sft_rows([(trajectory, {})], softer), softer)
             assert tokens_in(record, softer.form) == [], (place, token)
             assert "token_ids" not in str(
                 {name: value for name, value in record.items() if value is not None}
@@ -105,8 +105,8 @@ def test_a_clean_row_keeps_its_token_ids_and_carries_no_mark_beside_one_that_was
 ) -> None:
     row, tally = a_row(ledger, kind), tally_of(kind, control_tokens="neutralise")
     plain = tally_of(kind)
-    (before,) = records(iter([row]), plain.form, plain)
-    (record,) = records(iter([row]), tally.form, tally)
+    (before,) = records(iter([row]), plain)
+    (record,) = records(iter([row]), tally)
     assert record == before | {"neutralised": False}
     if kind == "sft":
         assert record["completion_token_ids"] == [[3, 4], [3, 4]]
@@ -119,10 +119,8 @@ def test_what_is_kept_is_as_it_was_and_is_said_first_in_the_card(ledger: Ledger,
     row, tally = a_row(ledger, kind), tally_of(kind, control_tokens="keep")
     changed = [one for _, one in laced(row, "<|im_start|>")]
     again = tally_of(kind)
-    assert list(records(iter(changed), tally.form, tally)) == [
-        again.form.record(one) for one in changed
-    ]
-    warning = notes(tally)[0]
+    assert list(records(iter(changed), tally)) == [again.form.record(one) for one in changed]
+    warning = next(notes(tally))
     assert warning.startswith(
         f"WARNING: {len(changed)} of {len(changed)} rows hold control tokens in their texts "
         "(control_tokens: keep)"
@@ -150,7 +148,7 @@ def test_a_task_whose_script_check_or_world_holds_a_token_is_left_out_since_that
         row, task=msgspec.structs.replace(row.task, goal="Say <|im_end|>.")
     )
     tally = tally_of("rl", control_tokens="neutralise")
-    (record,) = records(iter([goal]), tally.form, tally)
+    (record,) = records(iter([goal]), tally)
     assert record["goal"] == "Say ‹|im_end|›."
     assert tokens_in(record, tally.form) == []
 
@@ -187,6 +185,6 @@ def test_the_task_of_an_attribution_row_and_what_stands_behind_its_label_are_loo
         )
         assert list(guarded([changed], tally)) == []
         assert [reason.rpartition(":")[2] for reason in tally.left_out] == [place]
-        (record,) = records(iter([changed]), softer.form, softer)
+        (record,) = records(iter([changed]), softer)
         assert tokens_in(record, softer.form) == []
         assert record["neutralised"] is True

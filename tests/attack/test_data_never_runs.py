@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from synth.engine.progress import progress_for
 from synth.engine.runs.replaying import recheck_all, replay_all
-from synth.exporters.sums import SUMS
+from synth.exporters.folder.sums import SUMS
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.data_folder import data_around

@@ -11,8 +11,8 @@ import pytest
 
 from synth.claims import workers
 from synth.claims.claims import WorkerRecord, _decoded
-from synth.exporters.dataset_folder import MANIFEST, read_manifest
-from synth.exporters.shards import write_row_files
+from synth.exporters.folder.dataset_folder import MANIFEST, read_manifest
+from synth.exporters.folder.shards import write_row_files
 from synth.hub.source import found
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.log import manifest

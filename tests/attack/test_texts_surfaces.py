@@ -23,7 +23,7 @@ from rich.console import Console
 from synth.cli.show import show
 from synth.cli.sql import sql
 from synth.engine.funnel import funnel_markdown, funnel_table
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.hub.card import Described, card
 from synth.hub.outgoing import Searched

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn

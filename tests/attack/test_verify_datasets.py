@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.verify import verify
+from synth.exporters.folder.sums import SUMS, folder_problems
 from synth.exporters.load import load_verified
-from synth.exporters.sums import SUMS, folder_problems
 from synth.ledger.storage import Storage
 from synth.schemas.errors import DamagedError
 from tests.attack.finished_run import finish, flip

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.flows.curate import curate
 from synth.ledger import Ledger
@@ -108,7 +108,7 @@ def test_a_dataset_of_a_run_of_an_earlier_version_is_known_by_the_stage_that_its
     """No line names its files, so the key in its manifest.json tells whose it is."""
     ledger = Ledger(str(run))
     del ledger.state.written["datasets/sft"]
-    from synth.exporters.in_run import owner, refuse_others
+    from synth.exporters.folder.in_run import owner, refuse_others
 
     assert owner(ledger, "datasets/sft") == "echo"
     with pytest.raises(ConfigError, match="holds the dataset of the flow 'echo'"):

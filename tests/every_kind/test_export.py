@@ -85,7 +85,7 @@ def test_a_kind_in_a_form_is_proven_or_does_not_apply_for_a_reason_that_is_named
         return
     if form == "trl" and kind not in ("prm", "rl"):
         assert f"TRL takes all {found.rows} rows for conversations" in further
-    if form_of(kind, form).chat is not None:
+    if form_of(kind, form).read is not None and kind in ("sft", "memory"):
         assert (
             f"{student}: all {found.rows} rows render, and loss is on what the trained turns "
             "wrote alone" in " ".join(further)

@@ -5,7 +5,7 @@ from synth.engine.study.continuations import Continuation
 from synth.engine.study.step_effect import Side
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, SampledBy, Turn
-from synth.selection.candidates import PASSES
+from synth.success_evidence import PASSES
 from synth.synthesizers.second_evidence import first_effect, passes_of
 from tests.synth.topology.trials import trial, turn
 

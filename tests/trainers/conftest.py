@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.critical_steps import EXPLORER
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger
 from synth.schemas.flow import Flow

@@ -5,10 +5,10 @@ null and nested arguments, masks.
 from dataclasses import replace
 from pathlib import Path
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.exporters.proof.template import MaskTemplate, student_template
+from synth.exporters.template import MaskTemplate, student_template
 from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
 from tests.synth.exporters.solved import call, export_sft, result, trajectory
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import Ledger
 
@@ -25,8 +25,8 @@ def test_loss_is_where_our_masks_are(storefront: Path, student: Path, tmp_path: 
     import datasets
     from axolotl.prompt_strategies.chat_template import ChatTemplatePrompter, ChatTemplateStrategy
 
-    from synth.exporters.proof.template import student_template
     from synth.exporters.registry import form_of
+    from synth.exporters.template import student_template
 
     export(
         "sft",
@@ -58,7 +58,7 @@ def test_loss_is_where_our_masks_are(storefront: Path, student: Path, tmp_path: 
     )
     rows = datasets.load_dataset(str(tmp_path / "sft"), split="train").select(range(8))
     for row in rows:
-        chat = form_of("sft", "axolotl").chat(row)
+        chat = form_of("sft", "axolotl").read(row)
         text, spans = template.spans(chat.messages, chat.tools)
         tokens = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         lit = [spans[turn] for turn in chat.trained]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.exporters.proof.template import MaskTemplate, served_template
 from synth.exporters.registry import form_of
+from synth.exporters.template import MaskTemplate, served_template
 from tests.trainers.conftest import exported
 from tests.trainers.loaders import run_loader
 from tests.trainers.spoken import of, spoken, written

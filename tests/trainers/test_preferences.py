@@ -31,7 +31,7 @@ def expected(row: dict[str, Any], side: str, student: Path) -> tuple[list[int], 
     """(all tokens, those that carry loss): what the template adds to the rendering of the
     prompt.
     """
-    from synth.exporters.proof.template import served_template
+    from synth.exporters.template import served_template
 
     template = served_template(str(student))
     before = template.text(row["prompt"], row["tools"], generation_prompt=True)

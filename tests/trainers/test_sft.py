@@ -39,7 +39,7 @@ def test_its_labels_are_what_trained_turns_says_token_by_token(
 ) -> None:
     import datasets
 
-    from synth.exporters.proof.template import student_template
+    from synth.exporters.template import student_template
 
     template, trainer = student_template(str(student)), run["trainer"]
     rows = datasets.load_dataset(str(storefront / "sft"), split="train")

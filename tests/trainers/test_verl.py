@@ -12,11 +12,11 @@ import pytest
 
 from synth.envs.echo import WORLD as ECHO
 from synth.envs.storefront import WORLD as STOREFRONT
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.exporters.proof.template import served_template
 from synth.exporters.registry import form_of
+from synth.exporters.template import served_template
 from synth.flows.environments import make_tasks
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
@@ -65,8 +65,8 @@ def test_sft_loss_is_on_the_trained_turns_token_by_token(
     assert len(made) == len(rows) > 20
     side_by_side = 0
     for row, found in zip(rows, made, strict=True):
-        assert form.chat is not None
-        chat = form.chat(row)
+        assert form.read is not None
+        chat = form.read(row)
         text, spans = template.spans(chat.messages, chat.tools)
         tokens = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         lit = [(spans[turn][0] + 1, spans[turn][1] - 1) for turn in chat.trained]
@@ -130,9 +130,9 @@ def test_masked_turns_carry_no_loss_and_nothing_is_filled_with_null(
     made = labels(tmp_path / "rows", student, template_name, tmp_path)
     tokenizer, form = of(template_name, student).tokenizer, form_of("sft", "verl")
     assert tokenizer is not None
-    assert form.chat is not None
+    assert form.read is not None
     for row, found in zip(rows_of(tmp_path / "rows"), made, strict=True):
-        chat = form.chat(row)
+        chat = form.read(row)
         assert tokenizer.decode(found["input_ids"]) == served_template(template_name).text(
             chat.messages, chat.tools
         )

@@ -12,8 +12,8 @@ import pytest
 
 from synth.envs.echo import WORLD as ECHO
 from synth.envs.storefront import WORLD as STOREFRONT
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.flows.environments import make_tasks
 from synth.schemas.outcome import Outcome

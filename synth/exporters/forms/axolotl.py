@@ -5,6 +5,8 @@ Of chats, arguments and tools are JSON text, and each message says whether it ca
 loader takes null-filled keys out again (`remove_none_values`) and decodes tools and arguments that
 are text. Its DPO passes no tools and drops calls (axolotl-ai-cloud/axolotl#3824), so rows with any
 are refused. Read against 0.19.
+
+Step values are TRL's rows under another guide: its trainer wants no line break after a step.
 """
 
 import json
@@ -13,36 +15,30 @@ from typing import Any
 
 import msgspec
 
+from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
+from synth.exporters.form import Chat, NotRepresentableError, form, said, table
 from synth.exporters.forms import trl
-from synth.exporters.forms.columns import Column, plain_text, said, taken
-from synth.exporters.kind import Chat, Form, NotRepresentableError
-from synth.exporters.labelled import LabelledRow
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.labelled import LabelledRow
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.schemas.model import Message
 from synth.schemas.trajectory import argument_error
 
-_CALL = {
-    "id": "string",
-    "type": "string",
-    "function": {"name": "string", "arguments": "string"},
-}
-_MESSAGE = {
-    **dict.fromkeys(("role", "content", "name", "reasoning_content", "tool_call_id"), "string"),
-    "tool_calls": [_CALL],
-    "training": "bool",
-}
-_PLAIN = {"role": "string", "content": "string"}
+# of every message, since a struct of arrow has all of its keys
+_KEYS = ("role", "content", "name", "reasoning_content", "tool_call_id", "tool_calls")
 
 
 def _messages(row: SftRow) -> list[Message]:
     """Every message says whether it is trained on, so that no default decides."""
+    # turns are counted as assistant messages
     written, turn = [], -1
+
     for message in row.messages:
         by_assistant = message["role"] == "assistant"
         turn += by_assistant
         loss = {"training": by_assistant and turn in row.trained}
-        written.append({name: said(message).get(name) for name in _MESSAGE} | loss)
+        written.append({name: said(message).get(name) for name in _KEYS} | loss)
+
     return written
 
 
@@ -50,14 +46,17 @@ def _chat(row: Mapping[str, Any]) -> Chat:
     """A loaded row as the loader of Axolotl gives it on: keys that are null taken out, tools and
     arguments decoded.
     """
+    # what arrow filled in is taken out, as its own loader does
     messages = [
         with_objects({key: value for key, value in message.items() if value is not None})
         for message in row["messages"]
     ]
-    flags = [message.pop("training") for message in messages if message["role"] == "assistant"]
-    for message in messages:
-        message.pop("training", None)
-    trained = tuple(at for at, loss in enumerate(flags) if loss)
+
+    flags = [(message["role"], message.pop("training", None)) for message in messages]
+    # other messages carry a flag as well, which is never set
+    losses = [loss for role, loss in flags if role == "assistant"]
+    trained = tuple(at for at, loss in enumerate(losses) if loss)
+
     return Chat(messages, json.loads(row["tools"] or "[]"), trained)
 
 
@@ -74,10 +73,12 @@ def with_objects(message: Message) -> Message:
 
 
 def _object(arguments: str) -> Any:
+    """Its loader decodes what it can, and leaves the rest as it is."""
     return arguments if argument_error(arguments) is not None else json.loads(arguments)
 
 
 def _lost_of_chat(row: SftRow) -> tuple[str, ...]:
+    """Broken arguments stay what was received, which templates print in quotes."""
     calls = (call for turn in row.trajectory.turns for call in turn.tool_calls)
     if any(call.parse_error is not None for call in calls):
         return ("arguments that are no JSON object are rendered as text",)
@@ -85,91 +86,58 @@ def _lost_of_chat(row: SftRow) -> tuple[str, ...]:
 
 
 def _pair(row: LabelledRow) -> list[Message]:
-    """Prompt, chosen, rejected, as role and content."""
+    """Prompt, chosen, rejected, as role and content.
+
+    Raises `NotRepresentableError` for calls and tools, which its strategy drops.
+    """
+    # refused rather than written without: the pair would compare other turns than were tested
     messages = [*row.prompt, *row.answers]
     if any(message.get("tool_calls") or message["role"] == "tool" for message in messages):
         raise NotRepresentableError("tool_calls")
     if row.trajectory.tools:
         raise NotRepresentableError("tool_schemas")
+
     return [{"role": message["role"], "content": message["content"] or ""} for message in messages]
 
 
 def _lost_of_pair(row: LabelledRow) -> tuple[str, ...]:
-    messages = (*row.prompt, *row.answers)
-    lost = {
-        "thoughts": any(message.get("reasoning_content") for message in messages),
-        "names": any(message.get("name") for message in messages),
-    }
+    """All that is no role and no content, and what the pair stands on."""
+    # its strategy renders role and content, and nothing of the rest
+    dropped = {"reasoning_content": "thoughts", "name": "names"}
     return (
         EVIDENCE,
         *((KEPT_OUT,) if kept_out(row.trajectory) else ()),
-        *(f"{name}: the strategy passes role and content alone" for name in lost if lost[name]),
+        *(
+            f"{name}: the strategy passes role and content alone"
+            for key, name in dropped.items()
+            if any(message.get(key) for message in (*row.prompt, *row.answers))
+        ),
     )
 
 
-PER_TURN = Form(
-    name="axolotl",
-    columns=(
-        Column("messages", [_MESSAGE], _messages),
-        Column(
-            "tools",
-            "string",
-            lambda row: plain_text(row.trajectory.tools) if row.trajectory.tools else None,
-        ),
-        *trl.LINEAGE,
-        *trl.GOLD_INFORMED,
-        trl.MASKED,
-    ),
-    guide="""```yaml
-# axolotl train this.yaml
-datasets:
-  - path: FOLDER
-    type: chat_template
-    field_messages: messages
-    field_tools: tools
-    message_field_training: training   # loss where a message says so, and nowhere else
-    roles_to_train: []
-sequence_len: 32768
-```
-""",
-    masks=True,
-    unsaid=_lost_of_chat,
-    chat=_chat,
-)
+# what the tables of `data/forms/axolotl.yaml` name and no row holds under that name
+_CHAT = {
+    "messages": _messages,
+    "tools": lambda row: plain_text(row.trajectory.tools) if row.trajectory.tools else None,
+    "masked_turns": trl.masked_turns,
+}
+# a mask is a flag of its message, so whole rows and rows of one turn have one form
+PER_TURN = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
 SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
-DPO = Form(
-    name="axolotl",
-    columns=(
-        Column("messages", [_PLAIN], lambda row: _pair(row)[:-2]),
-        Column("chosen", _PLAIN, lambda row: _pair(row)[-2]),
-        Column("rejected", _PLAIN, lambda row: _pair(row)[-1]),
-        *taken("string", "label", "pair_id", "family"),
-        *taken("string", "label.prefix", "trajectory_id"),
-    ),
-    guide="""```yaml
-rl: dpo
-datasets:
-  - path: FOLDER
-    split: train
-    type: chat_template.default
-    field_messages: messages
-    field_chosen: chosen
-    field_rejected: rejected
-```
-""",
-    unsaid=_lost_of_pair,
+DPO = form(
+    "axolotl",
+    "dpo",
+    {
+        "messages": lambda row: _pair(row)[:-2],
+        "chosen": lambda row: _pair(row)[-2],
+        "rejected": lambda row: _pair(row)[-1],
+    },
+    loses=_lost_of_pair,
 )
+# its trainer puts no line break after a step
 PRM = msgspec.structs.replace(
     trl.PRM,
     name="axolotl",
-    guide="""```yaml
-process_reward_model: true
-datasets:
-  - path: FOLDER
-    split: train
-    type: stepwise_supervised
-    step_separator: ""
-```
-""",
-    steps=lambda row: msgspec.structs.replace(trl.steps(row), separator=""),
+    guide=table("axolotl")["prm"]["guide"],
+    read=lambda row: trl.steps(row, separator=""),
 )

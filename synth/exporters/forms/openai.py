@@ -1,5 +1,8 @@
 """Chats as OpenAI's fine-tuning and everything that speaks its form read them: one JSON object per
 line, arguments as JSON text.
+
+A line ends with the last message that carries loss. Whole chats and rows of one turn have the same
+form, since `weight` says of each assistant message whether it is trained on.
 """
 
 from collections.abc import Mapping
@@ -8,40 +11,46 @@ from typing import Any
 import msgspec
 
 from synth.exporters import facts
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import Chat, NotRepresentableError, form, said
 from synth.exporters.forms.axolotl import with_objects
-from synth.exporters.forms.columns import Column, plain_text, said
-from synth.exporters.kind import Chat, Form, NotRepresentableError
-from synth.exporters.sft_rows import SftRow, said_after, up_to_last_loss
+from synth.exporters.kinds.sft_rows import SftRow, said_after, up_to_last_loss
 
+# of each role, in the order in which they are written
 _KEYS = {
     "system": ("role", "content"),
     "user": ("role", "content", "name"),
     "assistant": ("role", "content", "name", "tool_calls"),
     "tool": ("role", "content", "tool_call_id"),
 }
-LACKS = (
-    *(facts.THOUGHTS, facts.TOOL_NAMES, facts.REASONS, facts.BEHIND, facts.ORIGIN, facts.REWARD),
-    *(facts.CHECK, facts.TURN_VALUES, facts.TOKENS, facts.USAGE, facts.AUTHORS, facts.ERRORS),
-    *(facts.HIDDEN, facts.RAW),
-)
 
 
 def _line(row: SftRow) -> str:
-    """`weight` 0 on an assistant message that carries no loss, further keys only in rows that
-    exports leave out unasked.
+    """One chat: `{"messages": [...], "tools": [...]}`.
+
+    `weight` 0 on an assistant message that carries no loss, further keys only in rows that exports
+    leave out unasked. Raises `NotRepresentableError` for a result without an id.
     """
     written, turn = [], -1
+
+    # nothing is learnt behind the last turn with loss
     for message in up_to_last_loss(row):
         role = message["role"]
         turn += role == "assistant"
         if role == "tool" and not message.get("tool_call_id"):
             raise NotRepresentableError("tool_result_without_an_id")
+
+        # other keys are refused by the service that the form is named after
         kept = {key: message[key] for key in _KEYS[role] if key in message}
         if role == "assistant" and turn not in row.trained:
             kept["weight"] = 0
+
         written.append(kept)
+
+    # several calls in one message stay several
     tools = row.trajectory.tools
     offered = {"tools": tools, "parallel_tool_calls": True} if tools else {}
+
     return plain_text({"messages": written, **offered, **facts.kept_out(row.trajectory)})
 
 
@@ -53,35 +62,20 @@ def _chat(row: Mapping[str, Any]) -> Chat:
     return Chat(messages, row.get("tools", []), trained)
 
 
-def told(row: SftRow) -> facts.RenderedChat:
-    """What a row tells, for a reader to be compared with; of a row of one turn, what stands behind
-    it is in other rows.
-    """
+def _told(row: SftRow) -> facts.RenderedChat:
+    """Of a row of one turn, what stands behind it is in other rows."""
+    # what stands behind the last loss is not written
     messages, whole = up_to_last_loss(row), row.turn is None
+    # the weight says that there is no loss, and not why
     masked = {
         turn: reason if whole else ""
         for turn, reason in row.masked.items()
         if turn <= max(row.trained)
     }
-    return facts.RenderedChat(
-        messages,
-        list(row.trajectory.tools),
-        masked,
-        facts.known_of(row.trajectory),
-        behind=len(row.messages) - len(messages) + said_after(row.trajectory) if whole else 0,
-    )
+
+    behind = len(row.messages) - len(messages) + said_after(row.trajectory) if whole else 0
+    return facts.rendered(row.trajectory, messages, masked, behind)
 
 
-PER_TURN = Form(
-    name="openai",
-    columns=(Column("line", "string", _line),),
-    guide="""`FOLDER/train-*.jsonl` holds one chat per line: `messages` and `tools`, arguments as JSON text, `weight: 0` on assistant
-messages that carry no loss. Several calls in one message stay several. Attempts at a benchmark have the key `benchmark`, those at a
-held-out task `split`, so that an import knows them again: take the keys out for a trainer that refuses keys that it does not know.
-""",
-    masks=True,
-    unsaid=lambda row: facts.lost(told(row), LACKS),
-    chat=_chat,
-    layout="lines",
-)
+PER_TURN = form("openai", "sft", {"line": _line}, read=_chat, told=_told)
 SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)

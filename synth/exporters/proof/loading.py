@@ -1,4 +1,8 @@
-"""Whether a loader gives back the rows that were written, in their order, to the last value."""
+"""Whether a loader gives back the rows that were written, in their order, to the last value.
+
+Loaders change rows without a word: they fill in keys, round numbers, merge types. So each row is
+compared as a whole with what was to be written.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,9 +11,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.forms.columns import plain_text, text
-from synth.exporters.kind import Form
-from synth.exporters.shards import FOLDER
+from synth.exporters.exact_json import plain_text, text
+from synth.exporters.folder.shards import FOLDER
+from synth.exporters.form import Form
 from synth.schemas.canonical import canonical_json, digest
 
 
@@ -21,17 +25,17 @@ class ProofIssues:
     unproven: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def add(self, proven: str, failed: str | None) -> None:
+    def add(self, proven: str, failed: str, *, wrong: object) -> None:
         """What is wrong, or else what is proven."""
-        (self.proven if failed is None else self.failed).append(failed or proven)
+        (self.failed if wrong else self.proven).append(failed if wrong else proven)
 
 
 class LoadedFile:
-    """Remembers 16 bytes of each record that goes by."""
+    """Remembers a digest of each record that goes by."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.digests: list[bytes] = []
+        self.digests: list[str] = []
 
     def watched(self, made: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The records, unchanged."""
@@ -39,58 +43,66 @@ class LoadedFile:
             self.digests.append(_digest(record))
             yield record
 
-    def read_back(self, folder: Path, cache: Path) -> Iterator[bytes]:
+    def read_back(self, folder: Path, cache: Path) -> Iterator[str]:
         """The same of the records as a loader gives them; JSON columns as their text again."""
-        form = self.form
-        if form.layout == "files":
-            for path in (folder / FOLDER).iterdir():
-                yield _digest({"name": path.name, "text": path.read_text(encoding="utf-8")})
-            return
-        in_json = {column.name for column in form.columns if column.kind == ["json"]}
-        for row in loaded(folder, cache, form):
-            if form.layout == "lines":
+        # decoded by the loader, and written as exact text
+        in_json = [column.name for column in self.form.columns if column.kind == ["json"]]
+
+        for row in loaded(folder, cache, self.form):
+            if self.form.layout == "lines":
                 yield _digest({"line": plain_text(row)})
                 continue
-            texts = {name: [text(value) for value in row[name]] for name in in_json & set(row)}
+
+            texts = {name: [text(value) for value in row[name]] for name in in_json}
             yield _digest({**row, **texts})
 
 
-def _digest(record: Mapping[str, Any]) -> bytes:
-    return bytes.fromhex(digest(canonical_json(dict(record))))
+def _digest(record: Mapping[str, Any]) -> str:
+    """Of the record's values, whatever the order of its keys."""
+    return digest(canonical_json(dict(record)))
 
 
 def loaded(folder: Path, cache: Path, form: Form) -> Iterator[dict[str, Any]]:
-    """The rows as `datasets` gives them to a trainer; of lines, each decoded."""
-    if form.layout == "lines":
+    """The rows as `datasets` gives them to a trainer; of lines, each decoded; of files of one row
+    each, their names and texts.
+    """
+    if form.layout == "files":
+        for path in (folder / FOLDER).iterdir():
+            yield {"name": path.name, "text": path.read_text(encoding="utf-8")}
+    elif form.layout == "lines":
         for path in sorted(folder.glob("train-*.jsonl")):
             with path.open(encoding="utf-8") as file:
                 yield from map(json.loads, file)
-        return
-    import datasets
+    else:
+        import datasets
 
-    datasets.disable_progress_bars()
-    yield from datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
+        datasets.disable_progress_bars()
+        yield from datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
 
 
 def loading_findings(folder: Path, cache: Path, written: LoadedFile, findings: ProofIssues) -> None:
     """Compares row by row; files of one row each are compared with what they were to hold."""
+    # compared by digests: rows may be too many to be held
     layout, expected = written.form.layout, written.digests
     found, count = list(written.read_back(folder, cache)), len(expected)
+
     if layout == "files":
+        # files have no order of their own
         same = sum(map(set(expected).__contains__, found))
         findings.add(
             f"{count} files hold what was to be written",
-            None
-            if len(found) == count == same
-            else f"{len(found)} files for {count} rows, {same} of them as they were to be written",
+            f"{len(found)} files for {count} rows, {same} of them as they were to be written",
+            wrong=not len(found) == count == same,
         )
+
         return
+
+    # rows are compared in their order, and one that is missing moves all behind it
     loader = "json, line by line," if layout == "lines" else "datasets.load_dataset"
     pairs = zip_longest(found, expected[: len(found)])
     changed = sum(one != other for one, other in pairs)
     findings.add(
         f"{loader} gives back all {len(found)} rows as they were written",
-        f"{loader} gives {len(found)} of {count} rows, {changed} of them not as they were written"
-        if len(found) != count or changed
-        else None,
+        f"{loader} gives {len(found)} of {count} rows, {changed} of them not as they were written",
+        wrong=len(found) != count or changed,
     )

@@ -2,13 +2,15 @@
 that we wrote.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from synth.exporters import facts
-from synth.exporters.attribution import AttributionRow
 from synth.exporters.facts import RenderedChat
-from synth.exporters.forms import who_and_when
+from synth.exporters.forms.who_and_when import TERMINAL
+from synth.exporters.kinds.attribution import AttributionRow
 from synth.importers.interchange.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
 from synth.importers.registry import format_of, importer
@@ -37,11 +39,14 @@ def imported(value: Any) -> Imported:
     name = format_of(value)
     if name is None:
         raise NotReadError("no importer knows it")
+
+    # a record as `synth import` would make it of a file
     sha = digest(canonical_json(value))
     record = Record("written.json", sha, "file", value, content_hash(value))
     entry = next(iter(importer(name).read([record], ImportSettings())), None)
     if isinstance(entry, Imported):
         return entry
+
     why = f": {getattr(entry, 'reason', entry)}: {getattr(entry, 'detail', '')}"
     raise NotReadError(f"{name} gives nothing" if entry is None else name + why)
 
@@ -51,53 +56,61 @@ def read_atif(document: Mapping[str, Any]) -> RenderedChat:
     use.
     """
     found = imported(document).trajectory
-    messages, steps = to_messages(found), document["steps"]
-    agents = [step for step in steps if step["source"] == "agent"]
+    messages = to_messages(found)
+    agents = [step for step in document["steps"] if step["source"] == "agent"]
+    heard = [_own(step) for step in document["steps"] if step["source"] != "agent"]
     own = [_own(step) for step in agents]
+    # names are the importer's to give, and it gives none to agents
     answers = [message for message in messages if message["role"] == "assistant"]
     for message, said in zip(answers, own, strict=True):
         message.update({"name": said["agent"]} if "agent" in said else {})
+
     others = [message for message in messages if message["role"] in ("user", "system")]
-    heard = [_own(step) for step in steps if step["source"] != "agent"]
     for message, said in zip(others, heard, strict=True):
         message.update({"role": "user", "name": said["name"]} if "name" in said else {})
-    whole = {**document["extra"][OWN], "trajectory_id": document["trajectory_id"]}
-    known = facts.known_of(found) | {
-        facts.ORIGIN: _part(
-            {**whole, "model": document["agent"].get("model_name")}, *facts.LINEAGE
-        ),
-        facts.REWARD: _part(whole, "reward"),
-        facts.CHECK: _part(whole, "check_result", "weights_id", "sampling"),
-        facts.TURN_VALUES: _of_turns(own, "reward", "state_key"),
-        facts.AUTHORS: _of_turns(own, "sampled_by", "injected"),
-        facts.USAGE: {
-            at: [step["metrics"].get(name) for name in facts.COUNTED]
-            for at, step in enumerate(agents)
-            if "prompt_tokens" in step.get("metrics", {})
-        },
-        facts.ERRORS: [
-            (at, i)
-            for at, step in enumerate(agents)
-            for i, one in enumerate(step.get("observation", {}).get("results", ()))
-            if _own(one).get("error")
-        ],
+
+    # trajectory and model have keys of their own in the format
+    whole = {
+        **document["extra"][OWN],
+        "trajectory_id": document["trajectory_id"],
+        "model": document["agent"].get("model_name"),
     }
+
+    known = facts.known_of(found) | _of_agents(agents)
+    known |= {name: facts.of(whole, fields) for name, fields in facts.OF_TRAJECTORY.items()}
     masked = {at: mask for at, mask in _masks(found).items() if "mask" in own[at]}
+
     return RenderedChat(messages, list(found.tools), masked, known)
+
+
+def _of_agents(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the steps of the agent say beside their messages."""
+    known: dict[str, Any] = {}
+
+    for name in (facts.TURN_VALUES, facts.AUTHORS):
+        by_turn = enumerate(facts.of(_own(step), facts.OF_TURNS[name]) for step in steps)
+        known[name] = {at: values for at, values in by_turn if values}
+
+    known[facts.USAGE] = {
+        at: [step["metrics"].get(name) for name in facts.COUNTED]
+        for at, step in enumerate(steps)
+        if "prompt_tokens" in step.get("metrics", {})
+    }
+
+    known[facts.ERRORS] = [
+        (at, i)
+        for at, step in enumerate(steps)
+        for i, one in enumerate(step.get("observation", {}).get("results", ()))
+        if _own(one).get("error")
+    ]
+
+    return known
 
 
 def _own(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """What stands in `extra.synth` of a step or a result."""
     found: Mapping[str, Any] = part.get("extra", {}).get(OWN, {})
     return found
-
-
-def _part(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: values[name] for name in names if values.get(name) is not None}
-
-
-def _of_turns(own: list[Mapping[str, Any]], *names: str) -> dict[int, dict[str, Any]]:
-    return {at: found for at, said in enumerate(own) if (found := _part(said, *names))}
 
 
 def read_session(lines: list[dict[str, Any]]) -> RenderedChat:
@@ -107,13 +120,17 @@ def read_session(lines: list[dict[str, Any]]) -> RenderedChat:
         {_SESSION_KEYS[key]: value for key, value in line["message"].items() if key != "model"}
         for line in said
     ]
-    lineage = _part(header, *facts.LINEAGE) | {"trajectory_id": header["id"]}
+
+    # where a session comes from stands in its header, under our names
+    lineage = facts.of(header, facts.LINEAGE) | {"trajectory_id": header["id"]}
     held_out = lineage.get("split") != "train"
+    kept_out = facts.of(lineage, ("benchmark", "split") if held_out else ("benchmark",))
     known = {
         facts.ORIGIN: lineage,
-        facts.KEPT_OUT: _part(lineage, "benchmark", *(("split",) if held_out else ())),
-        facts.REWARD: _part(header, "reward"),
+        facts.KEPT_OUT: kept_out,
+        facts.REWARD: facts.of(header, ("reward",)),
     }
+
     return RenderedChat(messages, [], {}, known)
 
 
@@ -123,10 +140,12 @@ def read_chat(line: Mapping[str, Any]) -> RenderedChat:
     answers = [message for message in line["messages"] if message["role"] == "assistant"]
     masked = {at: "" for at in _masks(found) if not answers[at].get("weight", 1)}
     known = {facts.KEPT_OUT: facts.kept_out(found)}
+
     return RenderedChat(to_messages(found), list(found.tools), masked, known)
 
 
 def _masks(found: Trajectory) -> dict[int, str]:
+    """By turn: why the importer takes it for one without loss."""
     return {turn.index: turn.mask for turn in found.turns if turn.mask is not None}
 
 
@@ -135,20 +154,21 @@ def told_of_failure(row: AttributionRow) -> RenderedChat:
     mistake.
     """
     messages: list[Message] = []
-    for at, message in enumerate(to_messages(row.trajectory, thoughts=False)):
+
+    for message in to_messages(replace(row.trajectory, system_prompt=None), thoughts=False):
         said = {"role": "user", "content": message["content"]}
+
         if message["role"] == "assistant":
             calls = (call["function"] for call in message.get("tool_calls", ()))
             lines = [f"{call['name']} {call['arguments']}" for call in calls]
             content = "\n".join(filter(None, (message["content"], *lines)))
             said = {"role": "assistant", "content": content, "name": message.get("name", "agent")}
         elif message["role"] != "user" or message.get("name") == ENVIRONMENT_NAME:
-            if not at and message["role"] == "system" and row.trajectory.system_prompt is not None:
-                continue
-            said["name"] = who_and_when.TERMINAL
+            said["name"] = TERMINAL
+
         messages.append(said)
-    agent = row.trajectory.turns[row.cause.turn].agent or "agent"
-    return RenderedChat(messages, [], {}, {facts.LABEL: {"turn": row.cause.turn, "agent": agent}})
+
+    return _failure(messages, row.cause.turn, row.blamed.agent or "agent")
 
 
 def read_failure(row: Mapping[str, Any]) -> RenderedChat:
@@ -156,11 +176,21 @@ def read_failure(row: Mapping[str, Any]) -> RenderedChat:
     name.
     """
     entry = imported(row)
+    # the importer gives the mistake as a label on the imported run
     (mark,), found = entry.marks, entry.trajectory
     messages = to_messages(found)
     heard = [*found.opening, *(one for turn in found.turns for one in turn.observations)]
     others = [message for message in messages if message["role"] != "assistant"]
+
     for message, observation in zip(others, heard, strict=True):
         if observation.name not in (None, SYSTEM_NAME):
-            message.update({"name": observation.name})
-    return RenderedChat(messages, [], {}, {facts.LABEL: {"turn": mark.turn, "agent": mark.blamed}})
+            message["name"] = observation.name
+
+    return _failure(messages, mark.turn, mark.blamed)
+
+
+def _failure(messages: list[Message], turn: int | None, agent: str | None) -> RenderedChat:
+    """What is compared of a failed run: its messages, and the turn that is blamed with its
+    agent.
+    """
+    return RenderedChat(messages, [], {}, {facts.LABEL: {"turn": turn, "agent": agent}})

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from synth.exporters.facts import RenderedChat, differing
-from synth.exporters.forms import atif, openai, sts, who_and_when
-from synth.exporters.kind import Form, NotRepresentableError
+from synth.exporters.folder.shards import FOLDER
+from synth.exporters.form import Form, NotRepresentableError
+from synth.exporters.forms import who_and_when
 from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import (
     NotReadError,
@@ -24,32 +25,26 @@ from synth.exporters.proof.readers import (
     read_session,
     told_of_failure,
 )
-from synth.exporters.shards import FOLDER
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """What a row tells, and what is read of the JSON value that was written for it; `by` says who
-    reads.
+    """What is read of the JSON value that was written for a row; `by` says who reads.
 
-    `lacks`: what a form has no place for, and a reader may make up (the spelling of arguments);
-    where a row has any of it, `Form.unsaid` names it. `refuses`: the loss for which a row is taken
-    by no reader.
+    `told`: what the row tells, where it is not all that the form's does. `refuses`: the loss for
+    which a row is taken by no reader.
     """
 
-    told: Callable[[Any], RenderedChat]
     read: Callable[[Any], RenderedChat]
-    lacks: tuple[str, ...]
     by: str = "our importer reads"
+    told: Callable[[Any], RenderedChat] | None = None
     refuses: str | None = None
 
 
 READERS: Mapping[str, Reader] = {
-    "atif": Reader(atif.told, read_atif, atif.LACKS),
-    "sts": Reader(sts.told, read_session, sts.LACKS, "read by their keys"),
-    "openai": Reader(openai.told, read_chat, openai.LACKS),
-    "who_and_when": Reader(
-        told_of_failure, read_failure, who_and_when.LACKS, refuses=who_and_when.WORLD
-    ),
+    "atif": Reader(read_atif),
+    "sts": Reader(read_session, "read by their keys"),
+    "openai": Reader(read_chat),
+    "who_and_when": Reader(read_failure, told=told_of_failure, refuses=who_and_when.WORLD),
 }
 
 
@@ -61,26 +56,32 @@ def reading_findings(
     findings: ProofIssues,
 ) -> None:
     """Compares what each row tells with what a reader gets; all but what the form says that it
-    loses must be the same.
+    loses must be the same. What a form has no place for, a reader may make up.
     """
     reader, problems, unread, count = READERS[form.name], Counter[str](), 0, 0
+    # a reader that gets less than the form tells is compared with less
+    told: Any = reader.told or form.told
+
     for row, value in _written(folder, loaded, form, rows):
         count += 1
         named = set(form.unsaid(row))
+
         try:
-            found = set(differing(reader.told(row), reader.read(value))) - named - {*reader.lacks}
+            # a loss that is not named fails the proof; one that is named may come back
+            found = set(differing(told(row), reader.read(value))) - named - {*form.lacks}
         except NotReadError as error:
             found = set() if reader.refuses in named else {f"not read: {error}"}
             unread += not found
+
         problems.update(found)
+
     what = "; ".join(f"{name} ({n} of {count} rows)" for name, n in sorted(problems.items()))
     rest = f", but for {unread} that no reader takes, which is named" if unread else ""
     findings.add(
         f"{form.name}: {reader.by} all {count} rows as they were written, but for what is named "
         f"as lost{rest}",
-        f"{form.name} read again: otherwise than written, and not named as lost: {what}"
-        if problems
-        else None,
+        f"{form.name} read again: otherwise than written, and not named as lost: {what}",
+        wrong=bool(problems),
     )
 
 
@@ -89,14 +90,18 @@ def _written(
 ) -> Iterator[tuple[Any, Any]]:
     """Each row that the form has a place for, with the JSON value that stands there for it."""
     values = loaded() if form.layout != "files" else iter(())
+
     for row in rows:
         try:
             record = form.record(row)
         except NotRepresentableError:
             continue
+
         if form.layout != "files":
             yield row, next(values)
             continue
+
+        # a file is found by the row's own name
         text = (folder / FOLDER / record["name"]).read_text(encoding="utf-8")
         several = record["name"].endswith(".jsonl")
         lines = [json.loads(line) for line in text.split("\n") if line] if several else []

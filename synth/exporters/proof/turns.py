@@ -1,19 +1,19 @@
 """Whether a rendered row has the turns that its messages make, and no others that its texts forge.
 
 The same messages are rendered a second time with a blank in the place of each text. A template
-makes of both the same control tokens,
-however it merges answers of tools, drops earlier thoughts or moves the system prompt, since it
-decides by roles and not by texts. What
-the row has beyond that comes from its texts.
+makes of both the same control tokens, however it merges answers of tools, drops earlier thoughts or
+moves the system prompt, since it decides by roles and not by texts. What the row has beyond that
+comes from its texts.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
-from synth.exporters.proof.template import MaskTemplate, added_tokens, own_tokens
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.sft_rows import SftRow, assistant_places
+from synth.exporters.template import MaskTemplate, added_tokens, own_tokens
 from synth.schemas.model import Message
 from synth.schemas.trajectory import ToolSchema
 from synth.set_aside import SetAside
@@ -35,26 +35,17 @@ def all_prefixes_stay(rows: Iterable[SftRow], template: MaskTemplate) -> bool:
 
 def prefixes_stay(row: SftRow, template: MaskTemplate) -> bool:
     """Whether the rendering before each assistant message is a prefix of the next such rendering:
-    of its tokens, or, without a
-    tokenizer, of its text (rigor: masks, rows, fidelity).
+    of its tokens, or, without a tokenizer, of its text (rigor: masks, rows, fidelity).
     """
     tools = row.trajectory.tools
-    before = None
-    for at, message in enumerate(row.messages):
-        if message["role"] != "assistant":
-            continue
-        asked = template.text(row.messages[:at], tools, generation_prompt=True)
-        if before is not None and not _begins(asked, before, template):
-            return False
-        before = asked
-    return before is None or _begins(template.text(row.messages, tools), before, template)
+    # as a policy is asked for its next turn
+    asked = [
+        template.text(row.messages[:at], tools, generation_prompt=True)
+        for at in assistant_places(row.messages)
+    ]
 
-
-def _begins(text: str, before: str, template: MaskTemplate) -> bool:
-    ids, ids_before = template.ids(text), template.ids(before)
-    if ids is None or ids_before is None:
-        return text.startswith(before)
-    return ids[: len(ids_before)] == ids_before
+    read = [template.units(text) for text in (*asked, template.text(row.messages, tools))]
+    return all(later[: len(before)] == before for before, later in pairwise(read))
 
 
 BLANK = "x"
@@ -69,26 +60,30 @@ def turn_problems(
     """One line for a row in which a tokenizer reads other turns, calls or thoughts than its
     messages are.
     """
+    # the table's tokens and the student's own
     tokens = control_tokens(own_tokens(template))
     change = _blanking(tokens)
     blank = template.text(with_messages(messages, change), change(TOOLS, list(tools)))
     text = template.text(messages, tools)
+    # what the template itself writes is structure, whoever else writes it
     markers = {token for token in (*tokens.in_text(blank), *tokens.in_text(template.source))}
     made, read = (_read(one, markers, template, tokens) for one in (blank, text))
+
     if read != made:
         beyond = sorted((read - made) + (made - read))
         yield f"texts are read as turns, calls or thoughts: {', '.join(beyond[:MOST_NAMED])}"
 
 
 def _blanking(tokens: ControlTokens) -> Change:
+    """Puts a blank in the place of each text, but for what templates look at."""
     neutral = neutralising(tokens)
 
     def change(place: str, value: Any) -> Any:
-        if place in _ASKED_BY_TEMPLATES:
+        asked = place in _ASKED_BY_TEMPLATES
+        if asked or (place == ARGUMENTS and isinstance(value, str)):
             return neutral(place, value)
-        if place == ARGUMENTS and not isinstance(value, str):
-            return _blank(value, tokens)
-        return neutral(place, value) if place == ARGUMENTS else BLANK if value.strip() else value
+
+        return _blank(value, tokens)
 
     return change
 
@@ -99,6 +94,7 @@ def _blank(value: Any, tokens: ControlTokens) -> Any:
         return {tokens.neutralised(key): _blank(item, tokens) for key, item in value.items()}
     if isinstance(value, list):
         return [_blank(item, tokens) for item in value]
+
     return BLANK if isinstance(value, str) and value.strip() else value
 
 
@@ -111,9 +107,11 @@ def _read(
     Without a tokenizer every word between bars may be one.
     """
     added = added_tokens(template)
-    read = Counter(added[number] for number in template.ids(text) or () if number in added)
+    # as the tokenizer reads the text, token by token
+    read = Counter(added[number] for number in template.ids(text) if number in added)
     known = set(added.values())
     plain = [token for token in tokens.in_text(text) if token not in known]
+
     return read + Counter(
         token
         for token in plain

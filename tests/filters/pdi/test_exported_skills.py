@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from datasets import load_dataset
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.hub.source import found
 from synth.ledger.ledger import Ledger

@@ -1,13 +1,15 @@
 """Trajectories for exports, and their rows as `datasets` reads them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.export import ExportReport, write
+from synth.exporters.export import ExportReport, tally_for, write
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, Spelling, as_key
-from synth.exporters.sft import SFT, sft_rows
+from synth.exporters.kinds.sft import SFT, sft_rows
+from synth.exporters.kinds.sft_rows import SftRow
+from synth.exporters.tally import ExportCounts
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
@@ -105,6 +107,8 @@ def export_sft(
     """Writes the trajectories, each with its verdicts by filter name, without a ledger; see
     `synth.exporters.export.write`.
     """
-    return write(
-        SFT, lambda tally: sft_rows(trajectories, tally), folder, settings or RowSettings(), say
-    )
+
+    def rows(tally: ExportCounts) -> Iterator[SftRow]:
+        return sft_rows(trajectories, tally)
+
+    return write(tally_for(SFT, rows, settings or RowSettings(), say), rows, folder)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.io.json import ujson_loads  # type: ignore[import-untyped]
 
-from synth.exporters.forms.columns import exact_json
+from synth.exporters.exact_json import exact_json
 
 
 def test_the_loader_does_change_numbers() -> None:

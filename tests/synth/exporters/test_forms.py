@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
+from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.forms import atif, axolotl, llamafactory, openai, sts, verl
-from synth.exporters.kind import Form, NotRepresentableError
-from synth.exporters.sft_rows import SftRow, joined_answers, loss_characters, sft_row, unrolled
+from synth.exporters.kinds.sft_rows import (
+    SftRow,
+    joined_answers,
+    loss_characters,
+    sft_row,
+    unrolled,
+)
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import FIND, call, result, trajectory
 
@@ -158,8 +164,8 @@ def test_axolotl_is_told_per_message_whether_it_carries_loss_and_gets_arguments_
     ]
     (message,) = [m for m in axolotl.SFT.record(row(axolotl.SFT))["messages"] if m["tool_calls"]]
     assert message["tool_calls"][0]["function"]["arguments"] == '{"q": "ß", "n": 2}'
-    assert axolotl.SFT.chat is not None
-    read = axolotl.SFT.chat(axolotl.SFT.record(row(axolotl.SFT, *MASKED)))
+    assert axolotl.SFT.read is not None
+    read = axolotl.SFT.read(axolotl.SFT.record(row(axolotl.SFT, *MASKED)))
     assert (read.trained, read.messages[2]) == ((1,), {"role": "assistant", "content": "wrong"})
 
 

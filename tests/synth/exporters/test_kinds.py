@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.export import export as command
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import ExportReport, export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS, KINDS, form_of, kind_of
 from synth.ledger.ledger import Decision, Ledger, Score

@@ -5,7 +5,7 @@ from pathlib import Path
 import datasets
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from tests.synth.exporters.solved import export_sft, load, trajectory
 

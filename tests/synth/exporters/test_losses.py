@@ -2,6 +2,7 @@
 comes before that.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ from click.testing import CliRunner
 
 from synth.cli.export import export as command
 from synth.exporters import facts
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.export import ExportReport, write
+from synth.exporters.export import ExportReport, tally_for, write
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.forms.llamafactory import lost
 from synth.exporters.kind import RowSettings
-from synth.exporters.labelled import LabelledRow
+from synth.exporters.kinds.labelled import LabelledRow
+from synth.exporters.kinds.sft import SFT, sft_rows
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.registry import form_of
-from synth.exporters.sft import SFT, sft_rows
+from synth.exporters.tally import ExportCounts
 from synth.pairs import preference_pairs
 from synth.schemas.errors import ConfigError
 from synth.schemas.messages import ENVIRONMENT_NAME
@@ -34,15 +37,14 @@ def written(out: Path, heard: list[tuple[ExportReport, bool]], *sources: Any) ->
     then.
     """
     pairs: Any = [(source, {}) for source in sources]
-    folder = DatasetFolder(out)
-    settings = RowSettings(form="sts")
-    return write(
-        SFT,
-        lambda tally: sft_rows(pairs, tally),
-        folder,
-        settings,
-        announce=lambda report: heard.append((report, out.exists())),
-    )
+
+    def rows(tally: ExportCounts) -> Iterator[SftRow]:
+        return sft_rows(pairs, tally)
+
+    def announce(report: ExportReport) -> None:
+        heard.append((report, out.exists()))
+
+    return write(tally_for(SFT, rows, RowSettings(form="sts")), rows, DatasetFolder(out), announce)
 
 
 def test_losses_are_told_before_the_folder_stands(tmp_path: Path) -> None:

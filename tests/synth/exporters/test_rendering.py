@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.exporters.proof.masks import scalars, stands_in
-from synth.exporters.proof.template import FAMILIES, student_template
+from synth.exporters.proof.rendered import scalars, stands_in
+from synth.exporters.template import FAMILIES, student_template
 from synth.importers.records import Imported
 from tests.synth.exporters.solved import SHIP, export_sft, load, trajectory
 from tests.synth.importers.imports import imported

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from synth.schemas.verdict import Verdict

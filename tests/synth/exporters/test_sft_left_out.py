@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, as_flag
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault, Outcome, Termination

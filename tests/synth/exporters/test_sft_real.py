@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.importers.records import Imported
 from synth.schemas.outcome import Outcome

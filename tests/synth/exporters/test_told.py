@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.export import ExportReport, write
+from synth.exporters.export import ExportReport
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.registry import form_of, kind_of
-from synth.exporters.sft import SFT, sft_rows
 from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
 from synth.schemas.verdict import Verdict
 from synth.selection.candidates import loss_characters
@@ -199,10 +198,5 @@ def test_the_card_of_tasks_names_columns_that_the_rows_have() -> None:
 
 
 def test_an_export_of_a_run_that_is_through_says_nothing_of_it(tmp_path: Path) -> None:
-    write(
-        SFT,
-        lambda tally: sft_rows([(trajectory(), {})], tally),
-        DatasetFolder(tmp_path / "out"),
-        RowSettings(),
-    )
+    export_sft([(trajectory(), {})], DatasetFolder(tmp_path / "out"))
     assert "unfinished" not in json.loads((tmp_path / "out" / "manifest.json").read_text())

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.export import export as command
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import form_of, kind_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synth.exporters.control_tokens import broken_link
+from synth.exporters.kinds.control_tokens import broken_link
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from tests.synth.exporters.solved import trajectory
 

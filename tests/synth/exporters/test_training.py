@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.forms.trl import SFT
 from tests.synth.exporters.solved import call, export_sft, result, trajectory
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.registry import form_of
-from synth.exporters.sft_rows import sft_row
 from synth.loss_turns import mask_reason
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 from tests.synth.exporters.solved import trajectory

@@ -7,7 +7,7 @@ import pytest
 
 from synth.ledger.ledger import Score
 from synth.pairs import PairReport, PairSettings, preference_pairs
-from synth.pairs.experiments import Surprisal, bar
+from synth.pairs.experiments import Surprisals, bar
 from synth.schemas.pairs import PairFamily
 from tests.synth.pairs.planted import accepted, act, planted, run
 
@@ -17,12 +17,10 @@ WRONG = run(
 )
 
 
-def known(
-    good: tuple[float, ...], bad: tuple[float, ...], other: str = "tiny"
-) -> dict[str, list[Surprisal]]:
+def known(good: tuple[float, ...], bad: tuple[float, ...], other: str = "tiny") -> Surprisals:
     return {
-        TWIN.trajectory_id: [Surprisal("tiny", ("w", "t"), good)],
-        WRONG.trajectory_id: [Surprisal(other, ("w", "t"), bad)],
+        TWIN.trajectory_id: {("tiny", "w", "t"): good},
+        WRONG.trajectory_id: {(other, "w", "t"): bad},
     }
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
 from synth.exporters.export import export
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.flows.environments import open_env
 from synth.ledger.ledger import Ledger

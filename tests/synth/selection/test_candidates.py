@@ -10,11 +10,11 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
 from synth.selection.candidates import (
     candidate,
-    evidence,
     is_candidate,
     loss_by_tool,
     loss_characters,
 )
+from synth.success_evidence import evidence
 from synth.text.provenance.effect import effectful_by_name
 from tests.trajectories import make_trajectory
 

@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from synth.datasets.release import CHATS, Lineage, may_leave
-from synth.exporters.registry import TakenIn
-from synth.schemas.flow import Flow
+from synth.flows.stages.export import ExportSettings, FlowRelease
 from synth.schemas.trajectory import Authorship
 from tests.trajectories import make_trajectory
 
 
-def flow(*exports: dict[str, Any]) -> Flow:
-    return Flow.model_validate({"name": "f", "stages": [{"export": given} for given in exports]})
+def takes(kind: str, *exports: dict[str, Any]) -> FlowRelease:
+    return FlowRelease.by([ExportSettings.model_validate(given) for given in exports], kind)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +27,7 @@ def flow(*exports: dict[str, Any]) -> Flow:
 def test_a_success_is_refused_for_the_reason_of_the_exports(
     exports: list[dict[str, Any]], scripted: str | None, benchmark: str | None, held_out: str | None
 ) -> None:
-    release = TakenIn.by(flow(*exports), "sft").release
+    release = takes("sft", *exports).release
 
     def refusal(**fields: Any) -> str | None:
         found = may_leave(Lineage(make_trajectory(**fields)), {}, CHATS, release)
@@ -53,13 +52,13 @@ def test_a_success_is_refused_for_the_reason_of_the_exports(
 def test_a_row_with_turns_without_loss_is_taken_in_where_an_export_has_a_place_for_it(
     export: dict[str, Any], place: bool
 ) -> None:
-    assert TakenIn.by(flow(export), "sft").masked is place
+    assert takes("sft", export).masked is place
 
 
 def test_runs_that_tested_an_act_are_taken_in_where_an_export_says_so() -> None:
-    assert not TakenIn.by(flow({}), "sft").release.include_evidence
-    assert TakenIn.by(flow({}, {"include_evidence": True}), "sft").release.include_evidence
+    assert not takes("sft", {}).release.include_evidence
+    assert takes("sft", {}, {"include_evidence": True}).release.include_evidence
 
 
 def test_without_an_export_in_the_flow_masked_rows_are_left_to_a_later_one() -> None:
-    assert TakenIn.by(flow(), "sft").masked
+    assert takes("sft").masked

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.dataset_folder import DatasetFolder
-from synth.exporters.export import records, tally_for, write_records
-from synth.exporters.kind import Form, RowSettings
+from synth.exporters.export import tally_for, write
+from synth.exporters.folder.dataset_folder import DatasetFolder
+from synth.exporters.form import Form
+from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.proof.check import prove
 from synth.exporters.proof.loading import LoadedFile, ProofIssues, loading_findings
-from synth.exporters.sft import SFT, sft_rows
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Observation, Source
@@ -49,7 +50,7 @@ def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
 
 def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path) -> None:
     found, form = written(tmp_path)
-    found.digests[0] = b"another row"
+    found.digests[0] = "another row"
     findings = ProofIssues()
     loading_findings(tmp_path / "out", tmp_path / "cache", found, findings)
     assert findings.failed == [
@@ -66,10 +67,5 @@ def written(tmp_path: Path) -> tuple[LoadedFile, Form]:
 
     tally = tally_for(SFT, rows, RowSettings())
     found = LoadedFile(tally.form)
-    write_records(
-        tally,
-        found.watched(records(rows(tally), tally.form, tally)),
-        rows,
-        DatasetFolder(tmp_path / "out"),
-    )
+    write(tally, rows, DatasetFolder(tmp_path / "out"), watched=found.watched)
     return found, tally.form

@@ -3,17 +3,18 @@ package `atif`.
 """
 
 import json
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from synth.exporters.folder.shards import FOLDER, write_row_files
 from synth.exporters.kind import RowSettings
-from synth.exporters.proof.check import consumer_findings
-from synth.exporters.proof.loading import ProofIssues
+from synth.exporters.kinds.sft_rows import sft_row
+from synth.exporters.proof.consumers import consumer_findings
+from synth.exporters.proof.loading import ProofIssues, loaded
 from synth.exporters.registry import form_of, kind_of
-from synth.exporters.sft_rows import sft_row
-from synth.exporters.shards import FOLDER, write_row_files
 from synth.exporters.tally import ExportCounts
 from synth.schemas.trajectory import Observation, Source, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory
@@ -22,7 +23,7 @@ from tests.synth.exporters.solved import call, result, trajectory
 def asked(folder: Path) -> ProofIssues:
     findings = ProofIssues()
     tally = ExportCounts(kind_of("sft"), RowSettings(form="atif"), form_of("sft", "atif"))
-    consumer_findings(folder, tally, lambda: iter(()), findings)
+    consumer_findings(tally, partial(loaded, folder, folder, tally.form), findings)
     return findings
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.kind import Comparison
-from synth.exporters.proof.preferences import shared
+from synth.exporters.form import Comparison
+from synth.exporters.proof.rendered import shared
 from tests.synth.exporters.solved import FIND
 from tests.synth.exporters.test_training import tiny_model
 
@@ -64,8 +64,8 @@ def pair(
 
 
 def problems(row: Comparison, source: str = PLAIN, tokenizer: Any = None) -> list[str]:
-    from synth.exporters.proof.preferences import side_problems
-    from synth.exporters.proof.template import MaskTemplate
+    from synth.exporters.proof.masks import side_problems
+    from synth.exporters.template import MaskTemplate
 
     return list(side_problems(row, MaskTemplate("test", source, tokenizer)))
 
@@ -146,8 +146,8 @@ def test_the_weighed_tokens_are_those_that_trls_trainer_gives_a_completion_mask(
     from transformers import AutoTokenizer
     from trl import DPOTrainer
 
-    from synth.exporters.proof.preferences import weighed
-    from synth.exporters.proof.template import served_template
+    from synth.exporters.proof.masks import weighed
+    from synth.exporters.template import served_template
 
     tiny_model(tmp_path / "model", ["Where? Help. find it there"])
     template = served_template(str(tmp_path / "model"))

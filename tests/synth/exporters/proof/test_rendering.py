@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from synth.exporters.form import Chat
 from synth.exporters.forms.trl import SFT
-from synth.exporters.kind import Chat
-from synth.exporters.sft_rows import sft_row
+from synth.exporters.kinds.sft_rows import sft_row
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Turn
 from tests.synth.exporters.solved import FIND, SHIP, call, result, trajectory
@@ -39,7 +39,7 @@ def chat(**fields: Any) -> Chat:
 
 def problems(found: Chat, source: str, *, by_turn: bool = False) -> list[str]:
     from synth.exporters.proof.masks import mask_problems
-    from synth.exporters.proof.template import MaskTemplate
+    from synth.exporters.template import MaskTemplate
 
     return list(mask_problems(found, MaskTemplate("test", source, None), by_turn=by_turn))
 
@@ -95,8 +95,8 @@ def test_a_turn_that_must_carry_no_loss_is_found_where_the_consumer_trains_on_al
 def test_prefixes_stay_under_a_template_that_renders_them_alike_and_not_under_one_that_shortens_the_past() -> (
     None
 ):
-    from synth.exporters.proof.template import MaskTemplate
     from synth.exporters.proof.turns import prefixes_stay
+    from synth.exporters.template import MaskTemplate
 
     row = sft_row(
         trajectory(
@@ -138,7 +138,7 @@ def test_a_student_with_a_tokenizer_is_checked_token_by_token_and_its_loss_is_co
 ) -> None:
     pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'")
     from synth.exporters.proof.masks import mask_problems
-    from synth.exporters.proof.template import student_template
+    from synth.exporters.template import student_template
     from tests.synth.exporters.solved import export
 
     tiny_model(tmp_path / "model", ["Where is it? Here it is. find ship row"])
@@ -157,7 +157,7 @@ def test_a_student_with_a_tokenizer_is_checked_token_by_token_and_its_loss_is_co
 @pytest.mark.parametrize("student", ["nowhere.jinja", "trl:nobody", "no/such/folder"])
 def test_a_student_that_is_not_there_is_one_line(student: str) -> None:
     pytest.importorskip("trl", reason="needs the extra: pip install -e '.[train]'")
-    from synth.exporters.proof.template import student_template
+    from synth.exporters.template import student_template
 
     with pytest.raises(ConfigError, match=f"student {student}: ") as found:
         student_template(student)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.exporters.kind import Steps
+from synth.exporters.form import Steps
 from synth.exporters.proof.masks import text_problems
 
 PROMPT: list[dict[str, Any]] = [{"role": "user", "content": "Where?"}]
@@ -80,7 +80,7 @@ def test_the_label_stands_on_the_last_token_of_what_the_template_renders(
 ) -> None:
     pytest.importorskip("transformers", reason="needs the extra: pip install -e '.[train]'")
     from synth.exporters.proof.masks import step_problems
-    from synth.exporters.proof.template import MaskTemplate
+    from synth.exporters.template import MaskTemplate
     from tests.synth.exporters.proof.test_preferences import PLAIN
 
     assert list(step_problems(row, MaskTemplate("test", PLAIN, tokenizer))) == found

@@ -1,7 +1,7 @@
 """Tokens are counted once per distinct message."""
 
-from synth.exporters.proof import template as counting
-from synth.exporters.proof.template import MaskTemplate
+from synth.exporters import template as counting
+from synth.exporters.template import MaskTemplate
 
 
 class Letters:

@@ -2,33 +2,28 @@
 over what synth did not write.
 
 The order (shards, card, manifest, sums, then what they replace is removed) keeps the folder
-readable at every moment: the card lists its
-shards by name, and their names hold the digest of the rows. SHA256SUMS names all other files as
-`sha256sum -c` reads them.
+readable at every moment: the card lists its shards by name, and their names hold the digest of the
+rows. SHA256SUMS names all other files as `sha256sum -c` reads them.
 """
 
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from os import getpid
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
-from synth.exporters.kind import Form, Spelling, as_key
-from synth.exporters.shards import (
-    ShardFile,
-    is_shard,
-    write_rows,
-    writing,
-)
-from synth.exporters.sums import SUMS, names_dataset, sums_text
+from synth.exporters.folder.shards import ShardFile, is_shard, write_rows, writing
+from synth.exporters.folder.sums import SUMS, names_dataset, sums_text
+from synth.exporters.form import Form
+from synth.exporters.kind import Spelling, as_key
 from synth.ledger.atomic_write import written_file
 from synth.ledger.log.manifest import WrittenFile
-from synth.ledger.log.verify_written import CARD
+from synth.ledger.log.verify_written import CARD, fault
 from synth.ledger.storage import Storage, process_lives
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError
@@ -41,9 +36,9 @@ Replace = Literal["nothing", "written", "edited"]
 hand as well.
 """
 _WRITTEN_BY = "synth"
-_SEAL = re.compile(
-    r"\n<!-- written by synth ([0-9a-f]{32}); an edited card is not replaced unasked -->\n\Z"
-)
+_SEAL = "\n<!-- written by synth {}; an edited card is not replaced unasked -->\n"
+_SEALED = re.compile(_SEAL.format("([0-9a-f]{32})") + r"\Z")
+"""The last line of a card, which tells whether it was edited since."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -58,51 +53,41 @@ class Manifest(msgspec.Struct, frozen=True):
     settings: dict[str, Any] = {}
 
 
+@dataclass
 class DatasetFolder:
     """Used as a context manager: what was not committed leaves nothing behind. Raises `ConfigError`
     for what it must not replace.
 
     `url` is a path or anything that fsspec opens. Files of others beside a data set of ours are
-    left alone. `named`: commits the digests
-    to a run; `ours`: what its ledger says that stands here, or was begun to be put here.
+    left alone. `named`: commits the digests to a run; `ours`: what its ledger says that stands
+    here, or was begun to be put here. `files`: what was written aside.
     """
 
-    def __init__(
-        self,
-        url: str | Path,
-        *,
-        replace: Replace = "nothing",
-        stage_key: str | None = None,
-        say: Spelling = as_key,
-        named: Named = lambda files: None,
-        ours: Collection[str] = (),
-    ) -> None:
-        self._storage = Storage(str(url), "dataset folder")
+    url: str | Path
+    _: KW_ONLY
+    replace: Replace = "nothing"
+    stage_key: str | None = None
+    say: Spelling = as_key
+    named: Named = lambda files: None
+    ours: Collection[str] = ()
+    files: dict[str, ShardFile] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._storage = Storage(str(self.url), "dataset folder")
         self._url = self._storage.url
         self._local = Path(self._storage.root).resolve() if self._storage.local else None
-        self._replace = replace
-        self._stage_key = stage_key
-        self._say = say
-        self._named = named
-        self._known = frozenset(ours)
-        self._found = self._ours()
-        self.files: dict[str, ShardFile] = {}
+        self._found = self._standing()
 
-    def __enter__(self) -> "DatasetFolder":
+    def __enter__(self) -> Self:
         with writing(self._url):
             self._aside = self._folder_aside()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def write(self, records: Iterable[Mapping[str, Any]], form: Form, rows_per_shard: int) -> None:
-        """Writes all rows aside, in the form's layout; see `synth.exporters.shards`."""
+        """Writes all rows aside, in the form's layout; see `synth.exporters.folder.shards`."""
         self.files = write_rows(self._aside, records, form, rows_per_shard, self._url)
         for name, blob in form.beside(tuple(self.files)).items() if self.files else ():
             self.add(name, blob)
@@ -113,59 +98,65 @@ class DatasetFolder:
             (self._aside / name).write_bytes(blob)
         self.files[name] = ShardFile.of(blob)
 
-    def refuse(self) -> tuple[Manifest | None, bool, bool]:
-        """(manifest that stands here, whether it is of the same rows, whether its card was edited).
-        Raises `ConfigError`: it must stay.
+    def refuse(self) -> tuple[Manifest | None, bool]:
+        """(manifest that stands here, whether a card that was edited is to stay). Raises
+        `ConfigError`: it must stay.
         """
         before = read_manifest(self._storage)
         same = before is not None and before.files == self.files
-        of_a_flow = before is not None and before.stage_key not in (None, self._stage_key)
-        if before is not None and (of_a_flow or not same) and self._replace == "nothing":
+        of_a_flow = before is not None and before.stage_key not in (None, self.stage_key)
+
+        if before is not None and (of_a_flow or not same) and self.replace == "nothing":
             held = "a dataset that a flow wrote" if of_a_flow else "another dataset"
             raise ConfigError(
                 f"{self._url}: holds {held}; choose another folder, or replace it with "
-                f"{self._say('overwrite')}"
+                f"{self.say('overwrite')}"
             )
-        edited = self._edited()
-        if edited and not same and self._replace != "edited":
+
+        # the same rows again change nothing, so an edited card is in nobody's way
+        edited = self.replace != "edited" and self._edited()
+
+        if edited and not same:
             raise ConfigError(
                 f"{self._url}/{CARD}: edited by hand; rename it first, or have it written anew "
-                f"with {self._say('overwrite')}"
+                f"with {self.say('overwrite')}"
             )
-        return before, same, edited
+
+        return before, edited
 
     def commit(self, card: str, described: Mapping[str, Any]) -> tuple[str, ...]:
         """Puts everything in its place; the names of the files. The same rows again change nothing,
         not even an edited card.
         """
-        before, _, edited = self.refuse()
-        key = {} if self._stage_key is None else {"stage_key": self._stage_key}
+        before, edited = self.refuse()
+        key = {} if self.stage_key is None else {"stage_key": self.stage_key}
+        # nothing of the clock or of this machine: the same rows give the same files
         manifest = msgspec.json.encode(
             {"written_by": _WRITTEN_BY, **key, **described, "files": self.files}
         )
+        sealed = card + _SEAL.format(digest(card.encode()))
+
         with writing(self._url):
-            (self._aside / CARD).write_text(_sealed(card), encoding="utf-8")
+            (self._aside / CARD).write_text(sealed, encoding="utf-8")
             (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
-            sums = {
-                name: written_file(self._aside / name)
-                for name in sorted((*self.files, CARD, MANIFEST))
-            }
-            (self._aside / SUMS).write_bytes(sums_text(sums))
-        self._named({**sums, SUMS: written_file(self._aside / SUMS)})
+            names = (*self.files, CARD, MANIFEST)
+            written = {name: written_file(self._aside / name) for name in sorted(names)}
+            (self._aside / SUMS).write_bytes(sums_text(written))
+            written[SUMS] = written_file(self._aside / SUMS)
+
+        # the run knows the files before any of them stands: what is there unnamed was damaged
+        self.named(written)
+
         with writing(self._url):
-            names = [*self.files, CARD, MANIFEST, SUMS]
-            self._put(
-                [
-                    name
-                    for name in names
-                    if not (name == CARD and edited and self._replace != "edited")
-                ]
-            )
-            stale = {name for name in self._found if is_shard(name) or name in self._known}
-            stale |= set(before.files) if before is not None else set()
-            for name in sorted(stale - set(names)):
+            put = [name for name in (*names, SUMS) if not (name == CARD and edited)]
+            self._put({name: written[name] for name in put})
+            # what stood here before and is no part of it any more
+            stale = {name for name in self._found if is_shard(name) or name in self.ours}
+            stale |= set() if before is None else before.files.keys()
+            for name in sorted(stale - written.keys()):
                 self._storage.discard(name)
-        return tuple(names)
+
+        return (*names, SUMS)
 
     def _folder_aside(self) -> Path:
         """A fresh folder on the file system of the target; what processes that died had left aside
@@ -173,64 +164,64 @@ class DatasetFolder:
         """
         if (out := self._local) is None:
             return Path(tempfile.mkdtemp(prefix="synth-export-"))
+
         inside, beside = ".partial-", f".{out.name}.partial-"
         out.parent.mkdir(parents=True, exist_ok=True)
+
+        # folders of processes that still write are left to them
         for left in [*out.glob(f"{inside}*"), *out.parent.glob(f"{beside}*")]:
             if not process_lives(left.name.rpartition("-")[2]):
                 shutil.rmtree(left, ignore_errors=True)
+
         aside = out / f"{inside}{getpid()}" if out.exists() else out.parent / f"{beside}{getpid()}"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
+
         return aside
 
-    def _put(self, names: list[str]) -> None:
+    def _put(self, files: Mapping[str, WrittenFile]) -> None:
         """Moves or copies files from aside, those that stand already excepted."""
-        if self._local is None:
-            self._storage.fs.makedirs(self._storage.root, exist_ok=True)
-        elif not self._local.exists():
+        # one move makes the whole folder stand at once
+        if self._local is not None and not self._local.exists():
             self._aside.replace(self._local)
+
             return
-        for name in names:
-            if self._stands(name):
+
+        fs, root = self._storage.fs, self._storage.root
+
+        for name, file in files.items():
+            if fault(self._storage, name, file) is None:
                 continue
+
             if self._local is not None:
                 (self._local / name).parent.mkdir(exist_ok=True)
                 (self._aside / name).replace(self._local / name)
             else:
-                self._storage.fs.makedirs(
-                    f"{self._storage.root}/{name}".rpartition("/")[0], exist_ok=True
-                )
-                self._storage.fs.put_file(str(self._aside / name), f"{self._storage.root}/{name}")
+                fs.makedirs(f"{root}/{name}".rpartition("/")[0], exist_ok=True)
+                fs.put_file(str(self._aside / name), f"{root}/{name}")
 
-    def _stands(self, name: str) -> bool:
-        blob = (self._aside / name).read_bytes()
-        return self._storage.size(name) == len(blob) and self._storage.read(name) == blob
-
-    def _ours(self) -> list[str]:
+    def _standing(self) -> list[str]:
         """Names in the folder. Raises `ConfigError` where it holds something and is no data set of
         ours.
         """
         fs, root = self._storage.fs, self._storage.root
         with writing(self._url):
-            if not fs.exists(root):
-                return []
-            names = sorted(
-                path.rstrip("/").rpartition("/")[2] for path in fs.ls(root, detail=False)
-            )
+            paths = fs.ls(root, detail=False) if fs.exists(root) else []
+
+        names = sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
         names = [name for name in names if not name.startswith(".partial-")]
-        known = {name.partition("/")[0] for name in self._known} | (
-            {SUMS} if names_dataset(self._storage) else set()
-        )
-        strangers = [
-            name
-            for name in names
-            if not is_shard(name) and name not in known and (name != CARD or self._edited())
-        ]
+        # files of a dataset that was broken off are ours too, whether a manifest names them or not
+        known = {name.partition("/")[0] for name in self.ours}
+        known |= {SUMS} if names and names_dataset(self._storage) else set()
+        known |= {CARD} if CARD in names and not self._edited() else set()
+        strangers = [name for name in names if not is_shard(name) and name not in known]
+
         if strangers and read_manifest(self._storage) is None:
             raise ConfigError(
                 f"{self._url}: holds {strangers[0]}, which synth did not write; choose another "
                 "folder"
             )
+
         return names
 
     def _edited(self) -> bool:
@@ -239,7 +230,9 @@ class DatasetFolder:
             card = self._storage.read(CARD).decode(errors="replace")
         except FileNotFoundError:
             return False
-        seal = _SEAL.search(card)
+
+        seal = _SEALED.search(card)
+
         return seal is None or seal[1] != digest(card[: seal.start()].encode())
 
 
@@ -249,13 +242,12 @@ def read_manifest(storage: Storage) -> Manifest | None:
         manifest = msgspec.json.decode(storage.read(MANIFEST), type=Manifest)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
-    if any(
-        name.startswith("/") or {"", ".", ".."} & set(name.split("/")) for name in manifest.files
-    ):
-        return (
-            None  # what it names is read, sent and replaced: none of ours leads out of its folder
-        )
-    return manifest if manifest.written_by == _WRITTEN_BY else None
+
+    # what it names is read, sent and replaced: none of ours leads out of its folder
+    parts = [set(name.split("/")) for name in manifest.files]
+    leads_out = any({"", ".", ".."} & names for names in parts)
+
+    return None if leads_out or manifest.written_by != _WRITTEN_BY else manifest
 
 
 def why_to_write(url: str, stage_key: str) -> str | None:
@@ -270,16 +262,10 @@ def why_to_write(url: str, stage_key: str) -> str | None:
         return f"{storage.url}: holds another export"
     if storage.size(CARD) is None:
         return f"{storage.url}/{CARD}: missing"
+
     for name, file in manifest.files.items():
         size = storage.size(name)
         if size != file.bytes or (storage.local and digest(storage.read(name)) != file.digest):
             return f"{storage.url}/{name}: {'missing' if size is None else 'damaged'}"
+
     return None
-
-
-def _sealed(card: str) -> str:
-    """A card with a last line that tells whether it was edited since."""
-    return (
-        f"{card}\n<!-- written by synth {digest(card.encode())}; an edited card is not "
-        "replaced unasked -->\n"
-    )

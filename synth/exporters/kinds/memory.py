@@ -2,15 +2,15 @@
 2605.21850).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 
-import msgspec
+from msgspec.structs import replace
 
 from synth.datasets.release import COMPILED_TRACES, Lineage
 from synth.exporters.kind import Kind
-from synth.exporters.sft import chat_counts, chat_texts
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.sft import chat_counts, chat_texts
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Ledger
@@ -27,54 +27,56 @@ def memory_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[SftRow]:
     """A row for every verified trace whose answer stands on what its tools gave; the actions are
     left out.
     """
+    # tasks are redacted a few hundred at a time, so rows are refused before
+    verified = (
+        trajectory
+        for trajectory, verdicts in with_decisions(ledger, tally.aside)
+        if not tally.leaves(tally.refusal(Lineage(trajectory), verdicts))
+    )
 
-    def verified() -> Iterator[Trajectory]:
-        for trajectory, verdicts in with_decisions(ledger, tally.aside):
-            if not tally.leaves(tally.refusal(Lineage(trajectory), verdicts)):
-                yield trajectory
-
-    for trajectory, task in with_redacted_tasks(ledger, verified(), tally.aside):
+    for trajectory, task in with_redacted_tasks(ledger, verified, tally.aside):
         made = partial(compiled, trajectory, task, thoughts=tally.settings.thoughts)
-        found = tally.aside.tried(trajectory.trajectory_id, made)
-        if isinstance(found, SftRow):
+        found = tally.made(trajectory.trajectory_id, made)
+        if found is not None:
             yield found
-        else:
-            tally.leaves(found)
 
 
 def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True) -> SftRow | str:
     """Question and tool outputs -> answer, or why not: `no_question`, `no_answer`, `no_outputs`,
     `unsupported_answer`, `masked_answer`.
     """
-    question = _question(trajectory, task)
+    question, turns = question_of(trajectory, task), trajectory.turns
     if not question:
         return "no_question"
-    last = trajectory.turns[-1] if trajectory.turns else None
-    if last is None or not last.content or last.tool_calls:
+    if not turns or not turns[-1].content or turns[-1].tool_calls:
         return "no_answer"
-    if mask_reason(last, len(trajectory.turns) - 1, trajectory.pivot_turn) is not None:
+
+    said, thought = turns[-1].content, turns[-1].thought
+    if mask_reason(turns[-1], len(turns) - 1, trajectory.pivot_turn) is not None:
         return "masked_answer"
-    outputs = _outputs(trajectory)
+
+    heard = (one for turn in turns[:-1] for one in turn.observations)
+    given = (one.content for one in heard if one.source is not Source.USER and not one.error)
+    outputs = list(dict.fromkeys(filter(None, given)))
     if not outputs:
         return "no_outputs"
-    if not supported(last.content, question, outputs):
+    if not supported(said, question, outputs):
         return "unsupported_answer"
+
     context = "\n\n".join(f"[{number}] {output}" for number, output in enumerate(outputs, start=1))
-    answer: Message = {"role": "assistant", "content": last.content}
-    if thoughts and last.thought is not None:
-        answer["reasoning_content"] = last.thought
-    shell = msgspec.structs.replace(trajectory, tools=(), turns=())
-    extra = {"context": context, "question": question, "answer": last.content}
-    return SftRow(
-        [{"role": "user", "content": f"{context}\n\n{question}"}, answer],
-        shell,
-        (0,),
-        {},
-        extra=extra,
-    )
+    asked: Message = {"role": "user", "content": f"{context}\n\n{question}"}
+    answer: Message = {"role": "assistant", "content": said}
+    if thoughts and thought is not None:
+        answer["reasoning_content"] = thought
+
+    extra = {"context": context, "question": question, "answer": said}
+    # the actions are left out, and with them the tools that nobody is to call
+    shell = replace(trajectory, tools=(), turns=())
+
+    return SftRow([asked, answer], shell, trained=(0,), masked={}, extra=extra)
 
 
-def supported(answer: str, question: str, outputs: Sequence[str]) -> bool:
+def supported(answer: str, question: str, outputs: Iterable[str]) -> bool:
     """Whether all that an answer names stands in the outputs or the question, and something of it
     in the outputs alone.
 
@@ -85,43 +87,28 @@ def supported(answer: str, question: str, outputs: Sequence[str]) -> bool:
     named = {name.casefold() for name in literals(answer)} or {
         answer.strip().rstrip(".").casefold()
     }
+    # an answer that only repeats the question shows nothing of the context
     in_outputs = {name for name in named if _stands(seen, name)}
     in_question = {name for name in named if _stands(asked, name)}
+
     return named == in_outputs | in_question and bool(in_outputs - in_question)
 
 
 def _stands(folded: str, name: str) -> bool:
+    """Whether a name stands in a folded text; numbers are compared as numbers."""
     return stands(folded, name, number=name.replace(".", "").replace(",", "").isdigit())
 
 
-def _question(trajectory: Trajectory, task: Task | None) -> str:
+def question_of(trajectory: Trajectory, task: Task | None) -> str:
+    """The task's goal, else what users said first."""
     if task is not None and task.goal:
         return task.goal
-    return "\n\n".join(
-        observation.content
-        for observation in trajectory.opening
-        if observation.source is Source.USER
-    )
-
-
-def _outputs(trajectory: Trajectory) -> list[str]:
-    """What tools and the world gave before the answer, errors aside, each text once."""
-    given = [
-        o
-        for turn in trajectory.turns[:-1]
-        for o in turn.observations
-        if o.source is not Source.USER and not o.error and o.content
-    ]
-    return list(dict.fromkeys(observation.content for observation in given))
+    said = (one.content for one in trajectory.opening if one.source is Source.USER)
+    return "\n\n".join(said)
 
 
 MEMORY = Kind(
     name="memory",
-    title="Long-context questions compiled from verified traces",
-    one_row="One row is one verified trace without its actions: `context` is what its tools gave, in "
-    "order, `question` what was asked, "
-    "`answer` what the agent answered. All that an answer names stands in the context or the "
-    "question.",
     rows=memory_rows,
     rule=COMPILED_TRACES,
     texts=chat_texts,

@@ -1,12 +1,14 @@
 """A trajectory as one row of an SFT data set: its messages, and which of its turns carry loss."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from synth.exporters.kind import Arguments, Form
+from synth.exporters.form import Form
+from synth.exporters.kind import RowSettings
 from synth.loss_turns import EVIDENCE, characters, turns_without_loss
 from synth.schemas.messages import to_messages
 from synth.schemas.model import Message
@@ -14,9 +16,8 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Source, Trajectory, Turn
 
 BEFORE = "before_this_turn"
-
-
 _NONE: Mapping[int, str] = MappingProxyType({})
+_PLAIN = RowSettings()
 
 
 class SftRow(msgspec.Struct, frozen=True):
@@ -40,72 +41,70 @@ class SftRow(msgspec.Struct, frozen=True):
     joined: bool = False
     """Whether words of users stand in answers of tools (`join_answers`)."""
 
-    @property
-    def lineage(self) -> Trajectory:
-        return self.trajectory
-
 
 def sft_row(
     trajectory: Trajectory,
     form: Form,
-    *,
-    arguments: Arguments | None = None,
-    thoughts: bool = True,
+    settings: RowSettings = _PLAIN,
     masks: Mapping[int, str] = _NONE,
 ) -> SftRow:
     """A trajectory as a row: loss on turns that the policy wrote, unless something masks them;
     `masks`: as a recovery it has these too.
 
     Arguments that are no object, or one that the trainer's loader would change, stay text as
-    received in a masked turn. What users
-    said after the last turn is left out: nothing is trained there, and simulators put their control
-    signals there.
+    received in a masked turn. What users said after the last turn is left out: nothing is trained
+    there, and simulators put their control signals there.
     """
-    turns = trajectory.turns
-    masked = turns_without_loss(trajectory, masks)
-    messages = to_messages(trajectory, thoughts=thoughts)
+    turns, masked = trajectory.turns, turns_without_loss(trajectory, masks)
+    messages = to_messages(trajectory, thoughts=settings.thoughts)
+    # simulators end a conversation with signals that no user ever writes
     del messages[len(messages) - said_after(trajectory) :]
-    if (arguments or form.arguments) == "dict":
-        answers = [message for message in messages if message["role"] == "assistant"]
-        for index, (turn, message) in enumerate(zip(turns, answers, strict=True)):
-            if not with_objects(turn, message, form.holds):
-                masked.setdefault(index, "inexact_arguments")
-    trained = tuple(i for i in range(len(turns)) if i not in masked)
+
+    if (settings.arguments or form.arguments) == "dict":
+        for index in inexact(turns, messages, form.holds):
+            masked.setdefault(index, "inexact_arguments")
+
+    # an injected run that passed came back from its mistake
     injected = trajectory.synthesizer in EVIDENCE and trajectory.outcome is Outcome.SUCCESS
+    joined = joined_answers(messages) if settings.join_answers and form.joins else messages
+
     return SftRow(
-        messages,
+        joined,
         trajectory,
-        trained,
+        tuple(i for i in range(len(turns)) if i not in masked),
         dict(sorted(masked.items())),
         recovery=bool(masks) or injected,
+        joined=len(joined) < len(messages),
     )
 
 
-def with_objects(turn: Turn, message: Message, holds: Callable[[Any], bool]) -> bool:
-    """Puts the arguments of a turn's calls into its message as objects; False where one would be
-    read back changed, and stays text.
-
-    Those that are no object stay text as received.
+def inexact(
+    turns: Sequence[Turn], messages: Sequence[Message], holds: Callable[[Any], bool]
+) -> list[int]:
+    """Puts the arguments of calls into the messages as objects; gives the turns in which one would
+    be read back changed, and stays text. Those that are no object stay text as received.
     """
-    exact = True
-    for call, written in zip(turn.tool_calls, message.get("tool_calls", ()), strict=True):
-        if call.parse_error is not None:
-            continue
-        if holds(parsed := call.parsed()):
-            written["function"]["arguments"] = parsed
-        else:
-            exact = False
-    return exact
+    found = []
+    said = (message for message in messages if message["role"] == "assistant")
+
+    for index, (turn, message) in enumerate(zip(turns, said, strict=True)):
+        for call, written in zip(turn.tool_calls, message.get("tool_calls", ()), strict=True):
+            if call.parse_error is not None:
+                continue
+
+            if holds(parsed := call.parsed()):
+                written["function"]["arguments"] = parsed
+            else:
+                found.append(index)
+
+    return found
 
 
 def said_after(trajectory: Trajectory) -> int:
     """How many observations at the very end are a user's."""
-    count = 0
-    for observation in reversed(trajectory.turns[-1].observations if trajectory.turns else ()):
-        if observation.source is not Source.USER:
-            break
-        count += 1
-    return count
+    last = trajectory.turns[-1].observations if trajectory.turns else ()
+    by_user = takewhile(lambda one: one.source is Source.USER, reversed(last))
+    return len([*by_user])
 
 
 def unrolled(row: SftRow, *, past_thoughts: bool = False) -> Iterator[SftRow]:
@@ -115,19 +114,20 @@ def unrolled(row: SftRow, *, past_thoughts: bool = False) -> Iterator[SftRow]:
     it again (`send_thoughts`).
     """
     places = assistant_places(row.messages)
+
     for turn in row.trained:
-        before = row.messages[: places[turn]]
-        prompt = before if past_thoughts else [_without_thought(message) for message in before]
+        prompt, answer = row.messages[: places[turn]], row.messages[places[turn]]
+
+        if not past_thoughts:
+            prompt = [
+                {key: value for key, value in message.items() if key != "reasoning_content"}
+                for message in prompt
+            ]
+
+        # earlier turns are context here, and trained on in rows of their own
         masked = {index: row.masked.get(index, BEFORE) for index in range(turn)}
-        yield SftRow(
-            [*prompt, row.messages[places[turn]]],
-            row.trajectory,
-            (turn,),
-            masked,
-            turn,
-            row.extra,
-            row.recovery,
-            row.joined,
+        yield msgspec.structs.replace(
+            row, messages=[*prompt, answer], trained=(turn,), masked=masked, turn=turn
         )
 
 
@@ -146,11 +146,16 @@ def loss_characters(row: SftRow) -> int:
     received, not as an object is printed.
     """
     places, turns = assistant_places(row.messages), row.trajectory.turns
-    found = [(row.messages[places[turn]], turns[turn] if turns else None) for turn in row.trained]
-    return sum(
-        characters(turn or _said(message), thought="reasoning_content" in message)
-        for message, turn in found
-    )
+    size = 0
+
+    for turn in row.trained:
+        message = row.messages[places[turn]]
+        thought = message.get("reasoning_content")
+        # a compiled row (`memory`) has no recorded turns: its answer is a text
+        said = turns[turn] if turns else Turn(0, content=message["content"], thought=thought)
+        size += characters(said, thought="reasoning_content" in message)
+
+    return size
 
 
 def joined_answers(messages: list[Message]) -> list[Message]:
@@ -158,20 +163,12 @@ def joined_answers(messages: list[Message]) -> list[Message]:
     strictly have no place for both.
     """
     joined: list[Message] = []
+
     for message in messages:
         if message["role"] == "user" and joined and joined[-1]["role"] == "tool":
-            joined[-1] = joined[-1] | {
-                "content": f"{joined[-1]['content']}\n\n[user] {message['content']}"
-            }
+            said = f"{joined[-1]['content']}\n\n[user] {message['content']}"
+            joined[-1] = joined[-1] | {"content": said}
         else:
             joined.append(message)
+
     return joined
-
-
-def _said(message: Message) -> Turn:
-    """Of a compiled row (`memory`), which has no recorded turns: its answer, a text."""
-    return Turn(index=0, content=message["content"], thought=message.get("reasoning_content"))
-
-
-def _without_thought(message: Message) -> Message:
-    return {key: value for key, value in message.items() if key != "reasoning_content"}

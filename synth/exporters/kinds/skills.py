@@ -5,17 +5,16 @@ Values that filters found to be secret, and what the rules for secrets and perso
 text itself, are taken out.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from synth.exporters.control_tokens import tokens_of
-from synth.exporters.sft_rows import SftRow
+from synth.exporters.kinds.control_tokens import tokens_of
+from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values
 from synth.ledger.typed import read
-from synth.ledger.views import connect
 from synth.schemas.measures import Text
 from synth.stats.pdi import INDEX, SKILL
 from synth.text.redaction.quoted_values import QuotedValues
@@ -37,48 +36,48 @@ class Skill(msgspec.Struct, frozen=True):
 
 def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: ExportCounts) -> Iterator[SftRow]:
     """The rows as they are; notes which of those that were written have a skill text."""
-    with connect(ledger) as connection:
-        known = {
-            one
-            for (one,) in connection.execute(
-                "SELECT subject_id FROM scores WHERE metric = ?", [SKILL]
-            ).fetchall()
-        }
-    taken: set[str] = set()
+    known = {row.subject_id for row in read(ledger, Text, (SKILL,))}
+    taken: dict[str, str] = {}
+
     if known:
         tally.beside[SKILLS] = lambda: b"".join(
             msgspec.json.encode(one) + b"\n"
             for one in without_control_tokens(skills(ledger, taken), tally)
         )
+
+    # a row that was drawn may still be left out by what writes it
     for row in rows:
         before = tally.rows
         yield row
-        identity = row.trajectory.trajectory_id
-        if identity in known and tally.rows > before:
-            taken.add(identity)
+        one = row.trajectory
+        if one.trajectory_id in known and tally.rows > before:
+            taken[one.trajectory_id] = one.task_id
 
 
 def without_control_tokens(found: Iterable[Skill], tally: ExportCounts) -> Iterator[Skill]:
     """The skill texts as rows are taken: left out, with other brackets or as they are."""
     tokens = tokens_of(tally)
+
     for one in found:
         hits = tokens.in_text(one.skill)
         tally.control_tokens.update({f"{tokens.name(token)} in skill" for token in hits})
+
         if not hits or tally.policy == "keep":
             yield one
         elif tally.policy == "neutralise":
             yield msgspec.structs.replace(one, skill=tokens.neutralised(one.skill))
 
 
-def skills(ledger: Ledger, wanted: set[str]) -> Iterator[Skill]:
-    """Of these trajectories, in the order of their ids."""
-    subjects = sorted(wanted)
+def skills(ledger: Ledger, taken: Mapping[str, str]) -> Iterator[Skill]:
+    """Of these trajectories with their tasks, in the order of their ids."""
+    subjects = sorted(taken)
     index = {row.subject_id: row.value for row in read(ledger, Text, (INDEX,), subjects=subjects)}
-    with connect(ledger) as connection:
-        sql = "SELECT trajectory_id, task_id FROM trajectories"
-        tasks = dict(connection.execute(sql).fetchall())
-    values, finder = found_values(ledger, wanted), Finder()
+    # a skill may quote what was found in the trajectory that it was distilled from
+    values, finder = found_values(ledger, set(taken)), Finder()
+
     for row in read(ledger, Text, (SKILL,), subjects=subjects):
-        if row.about.text and (identity := row.subject_id) in tasks:
+        identity = row.subject_id
+
+        if row.about.text:
             text = QuotedValues(values.get(identity, {}), finder).out_of(row.about.text)
-            yield Skill(identity, tasks[identity], text, index.get(identity))
+            yield Skill(identity, taken[identity], text, index.get(identity))

@@ -5,7 +5,7 @@ not replaced unasked.
 from collections.abc import Mapping
 from pathlib import Path
 
-from synth.exporters.dataset_folder import DatasetFolder, Replace, read_manifest
+from synth.exporters.folder.dataset_folder import DatasetFolder, Replace, read_manifest
 from synth.exporters.kind import Spelling, as_key
 from synth.ledger.atomic_write import NO_STAGE, in_run
 from synth.ledger.ledger import Ledger, StageRef
@@ -33,9 +33,11 @@ def dataset_in(
             WrittenLine(in_run(folder, files), folder, flow, ref.stage, ref.stage_key)
         )
 
+    # lines of former flows name files too: ours, though nobody's any more
     known = [path for path in ledger.state.formerly if path.startswith(f"{folder}/")]
     ours = [path.removeprefix(f"{folder}/") for path in known]
     stage_key = ref.stage_key or None
+
     return DatasetFolder(
         ledger.storage.path(folder),
         replace=replace,
@@ -57,6 +59,7 @@ def folder_in(ledger: Ledger, out: str) -> str | None:
     else:
         target, root = Path(out).resolve(), Path(ledger.storage.root).resolve()
         inside = target.relative_to(root).as_posix() if target.is_relative_to(root) else ""
+
     return inside if inside.startswith(f"{DATASETS}/") else None
 
 
@@ -66,10 +69,14 @@ def owner(ledger: Ledger, folder: str) -> str | None:
     """
     if not ledger.storage.names(folder):
         return None
+
+    # datasets of earlier versions have no line, but the stage's key in their manifest
     line = ledger.state.written.get(folder)
     if line is not None:
         return line.flow
+
     manifest = read_manifest(Storage(ledger.storage.path(folder)))
+
     return None if manifest is None else ledger.state.flow_of.get(manifest.stage_key or "", "")
 
 
@@ -80,6 +87,7 @@ def of_others(ledger: Ledger, folder: str, flow: str) -> str | None:
     wrote = owner(ledger, folder)
     if wrote is None or wrote == flow:
         return None
+
     return (
         f"the dataset of the flow {wrote!r}"
         if wrote

@@ -1,5 +1,8 @@
 """A student's chat template: what it renders, which of it the assistant wrote, and its tokens where
 there is a tokenizer.
+
+A student may be trained with one template and served with another, where TRL brings its own: masks
+are looked at under the former, prompts and steps under the latter.
 """
 
 import re
@@ -31,14 +34,12 @@ FAMILIES = (
 _MARK = re.compile(r"\{%-?\s*generation\s*-?%\}")
 MOST_COUNTED = 200_000
 """Texts whose counts are remembered: about 25 MB."""
-_NEEDS = "rendering needs transformers and TRL: pip install -e '.[train]'"
+_UNMARKED = "its chat template has no {% generation %} tags"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskTemplate:
-    """`marked` = it says what the assistant generates (`{% generation %}`); `notes` say what was
-    put in its place.
-    """
+    """`notes` say what was put in its place."""
 
     name: str
     source: str
@@ -49,6 +50,7 @@ class MaskTemplate:
 
     @property
     def marked(self) -> bool:
+        """Whether it says what the assistant generates (`{% generation %}`)."""
         return _MARK.search(self.source) is not None
 
     def text(
@@ -59,15 +61,14 @@ class MaskTemplate:
         generation_prompt: bool = False,
     ) -> str:
         """Messages as the student reads them."""
-        (text,), _ = self._render(messages, tools, generation_prompt, marked=False)
-        return str(text)
+        text, _ = self._render(messages, tools, add_generation_prompt=generation_prompt)
+        return text
 
     def spans(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> tuple[str, list[tuple[int, int]]]:
         """(text, where in it each assistant message carries loss), for a marked template."""
-        (text,), (places,) = self._render(messages, tools, generation_prompt=False, marked=True)
-        return str(text), [(start, end) for start, end in places]
+        return self._render(messages, tools, return_assistant_tokens_mask=True)
 
     def answers(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[str | None]:
         """What each assistant message becomes; None where a template without marks renders what
@@ -75,59 +76,72 @@ class MaskTemplate:
         """
         if self.marked:
             text, spans = self.spans(messages, tools)
+
             return [text[start:end] for start, end in spans]
+
         found: list[str | None] = []
+
         for at, message in enumerate(messages):
             if message["role"] == "assistant":
                 before = self.text(messages[:at], tools, generation_prompt=True)
                 after = self.text(messages[: at + 1], tools)
                 found.append(after[len(before) :] if after.startswith(before) else None)
+
         return found
 
-    def ids(self, text: str) -> list[int] | None:
-        """Its tokens."""
-        return (
-            None
-            if self.tokenizer is None
-            else list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-        )
+    def ids(self, text: str) -> list[int]:
+        """Its tokens; none where there is no tokenizer."""
+        return [*self._tokens(text).get("input_ids", ())]
+
+    def units(self, text: str) -> Sequence[Any]:
+        """Its tokens, or its characters where there is no tokenizer."""
+        return text if self.tokenizer is None else self.ids(text)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Where each of its tokens begins and ends; none where there is no tokenizer."""
+        return [*self._tokens(text, return_offsets_mapping=True).get("offset_mapping", ())]
 
     def count(self, text: str) -> int | None:
         """How many tokens it has; a text that was counted before is not tokenized again."""
+        if self.tokenizer is None:
+            return None
+
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
         if key not in self.counted:
-            found = self.ids(text)
-            if found is None:
-                return None
             if len(self.counted) == MOST_COUNTED:
                 self.counted.clear()
-            self.counted[key] = len(found)
+
+            self.counted[key] = len(self.ids(text))
+
         return self.counted[key]
 
+    def _tokens(self, text: str, **asked: bool) -> Any:
+        if self.tokenizer is None:
+            return {}
+        return self.tokenizer(text, add_special_tokens=False, **asked)
+
     def _render(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSchema],
-        generation_prompt: bool,
-        *,
-        marked: bool,
-    ) -> tuple[list[str], list[list[tuple[int, int]]]]:
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], **asked: bool
+    ) -> tuple[str, list[tuple[int, int]]]:
         from jinja2.exceptions import TemplateError
         from transformers.utils.chat_template_utils import render_jinja_template
 
+        # templates without a tokenizer still ask for the tokens that begin and end
         special = {} if self.tokenizer is None else self.tokenizer.special_tokens_map
+
         try:
-            found: tuple[list[str], list[list[tuple[int, int]]]] = render_jinja_template(
+            (text,), places = render_jinja_template(
                 [list(messages)],
                 tools=list(tools) or None,
                 chat_template=self.source,
-                add_generation_prompt=generation_prompt,
-                return_assistant_tokens_mask=marked,
+                **asked,
                 **{"bos_token": "<s>", "eos_token": "</s>", **special},
             )
         except TemplateError as error:
             raise RowError("template_refuses", str(error)) from error
-        return found
+
+        return str(text), [(start, end) for spans in places for start, end in spans]
 
 
 @cache
@@ -135,17 +149,25 @@ def student_template(student: str) -> MaskTemplate:
     """The template of a tokenizer (folder or name), of a .jinja file, or `trl:FAMILY`. Raises
     `ConfigError` where there is none.
     """
-    if find_spec("transformers") is None:
-        raise ConfigError(f"student {student}: {_NEEDS}")
+    needs = ("transformers", "trl") if student.startswith("trl:") else ("transformers",)
+
+    if None in map(find_spec, needs):
+        raise ConfigError(
+            f"student {student}: rendering needs transformers and TRL: pip install -e '.[train]'"
+        )
+
     if student.startswith("trl:"):
         return _of_trl(student)
     if student.endswith(".jinja"):
         path = Path(student)
+
         if not path.is_file():
             raise ConfigError(
                 f"student {student}: no such file; name a chat template or a tokenizer"
             )
+
         return MaskTemplate(student, path.read_text(encoding="utf-8"), None)
+
     return _of_tokenizer(student)
 
 
@@ -155,38 +177,37 @@ def served_template(student: str) -> MaskTemplate:
     place. Raises `ConfigError`.
     """
     template = student_template(student)
+
     if student.startswith("trl:"):
-        stock = files("trl").joinpath("chat_templates", f"{student.removeprefix('trl:')}.jinja")
-        return (
-            replace(template, source=stock.read_text(encoding="utf-8"))
-            if stock.is_file()
-            else template
-        )
-    return (
-        template
-        if template.tokenizer is None
-        else replace(template, source=template.tokenizer.chat_template, notes=())
-    )
+        stock = _templates_of_trl().joinpath(f"{student.removeprefix('trl:')}.jinja")
+        if stock.is_file():
+            return replace(template, source=stock.read_text(encoding="utf-8"))
+    elif template.tokenizer is not None:
+        return replace(template, source=template.tokenizer.chat_template, notes=())
+
+    return template
+
+
+def _templates_of_trl() -> Any:
+    return files("trl").joinpath("chat_templates")
 
 
 def _of_trl(student: str) -> MaskTemplate:
-    if find_spec("trl") is None:
-        raise ConfigError(f"student {student}: {_NEEDS}")
-    folder = files("trl").joinpath("chat_templates")
-    path = folder.joinpath(f"{student.removeprefix('trl:')}_training.jinja")
+    folder, ending = _templates_of_trl(), "_training.jinja"
+    path = folder.joinpath(student.removeprefix("trl:") + ending)
+
     if not path.is_file():
-        known = sorted(
-            entry.name.removesuffix("_training.jinja")
-            for entry in folder.iterdir()
-            if entry.name.endswith("_training.jinja")
-        )
+        names = sorted(entry.name for entry in folder.iterdir())
+        known = [name.removesuffix(ending) for name in names if name.endswith(ending)]
         raise ConfigError(
             f"student {student}: TRL has no such training template; it has: {', '.join(known)}"
         )
+
     return MaskTemplate(student, path.read_text(encoding="utf-8"), None)
 
 
 def _of_tokenizer(student: str) -> MaskTemplate:
+    """With the template that TRL trains with in the place of one that it knows."""
     from transformers import AutoTokenizer
 
     try:
@@ -195,35 +216,33 @@ def _of_tokenizer(student: str) -> MaskTemplate:
         raise ConfigError(
             f"student {student}: no tokenizer can be opened there: {str(error).splitlines()[0]}"
         ) from error
+
     source = tokenizer.chat_template
+
     if not isinstance(source, str):
         raise ConfigError(
             f"student {student}: its tokenizer has no chat template; name another, or a .jinja file"
         )
-    if _MARK.search(source) is None and find_spec("trl") is not None:
-        return _as_trl_trains(student, source, tokenizer)
-    return MaskTemplate(student, source, tokenizer)
 
+    # TRL trains with a template of its own where it knows the student's
+    if _MARK.search(source) is not None or find_spec("trl") is None:
+        return MaskTemplate(student, source, tokenizer)
 
-def _as_trl_trains(student: str, source: str, tokenizer: Any) -> MaskTemplate:
-    """TRL puts a training template of its own in the place of one that it knows."""
     from trl.chat_template_utils import get_training_chat_template
 
     try:
         training = get_training_chat_template(tokenizer)
     except ValueError:
         training = None
-    if training is None:
-        note = (
-            "its chat template has no {% generation %} tags, and TRL knows no training "
-            "template for it: assistant_only_loss will fail"
-        )
-        return MaskTemplate(student, source, tokenizer, (note,))
+
     note = (
-        "its chat template has no {% generation %} tags; TRL trains with a template of its "
-        "own, which is the one that was rendered"
+        f"{_UNMARKED}, and TRL knows no training template for it: assistant_only_loss will fail"
+        if training is None
+        else f"{_UNMARKED}; TRL trains with a template of its own, which is the one that was "
+        "rendered"
     )
-    return MaskTemplate(student, training, tokenizer, (note,))
+
+    return MaskTemplate(student, training or source, tokenizer, (note,))
 
 
 @cache
@@ -241,12 +260,9 @@ def own_tokens(template: MaskTemplate) -> frozenset[str]:
 @cache
 def added_tokens(template: MaskTemplate) -> dict[int, str]:
     """Id -> token, of the tokenizer; none where there is none."""
-    if template.tokenizer is None:
-        return {}
     added = getattr(template.tokenizer, "added_tokens_decoder", {})
-    structure = {
+    return {
         number: str(token)
         for number, token in added.items()
-        if token.special or str(token) in template.source
+        if (token.special or str(token) in template.source) and str(token).strip()
     }
-    return {number: token for number, token in structure.items() if token.strip()}

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.datasets.release import CAUSES, Lineage
-from synth.exporters.kind import Form, Kind
+from synth.exporters.form import Form
+from synth.exporters.kind import Kind
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
@@ -19,7 +21,7 @@ from synth.schemas.errors import RowError
 from synth.schemas.labels import AttributionLabel
 from synth.schemas.messages import to_messages
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas.trajectory import Trajectory, Turn
 from synth.set_aside import SetAside
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.transcript.message_texts import Change, with_messages, with_trajectory
@@ -53,39 +55,53 @@ class AttributionRow(msgspec.Struct, frozen=True):
     cause: Cause
 
     @property
-    def lineage(self) -> Trajectory:
-        return self.trajectory
+    def blamed(self) -> Turn:
+        """The turn of the cause."""
+        return self.trajectory.turns[self.cause.turn]
 
 
 def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[AttributionRow]:
     """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
     causes = _causes(ledger, tally.aside)
-    values, flow = found_values(ledger, set(causes)), FlowScan(ledger)
+    # secrets that were found elsewhere in a run may stand in the words of its label too
+    values, finder = found_values(ledger, set(causes)), FlowScan(ledger).finder
 
     def labelled() -> Iterator[Trajectory]:
+        """Failed runs that have a cause and may leave."""
         for trajectory, verdicts in with_decisions(ledger, tally.aside):
-            found = causes.get(trajectory.trajectory_id)
-            if found is None:
-                continue
-            lineage = Lineage(trajectory, weak=not any(cause.confirmed for cause in found))
-            if not tally.leaves(tally.refusal(lineage, verdicts)):
+            found = causes.get(trajectory.trajectory_id, ())
+            weak = not any(cause.confirmed for cause in found)
+            lineage = Lineage(trajectory, weak=weak)
+            if found and not tally.leaves(tally.refusal(lineage, verdicts)):
                 yield trajectory
 
     for trajectory, task in with_redacted_tasks(ledger, labelled(), tally.aside):
         identity = trajectory.trajectory_id
-        found = causes[identity]
-        first = min(
-            [cause for cause in found if cause.confirmed] or found, key=lambda cause: cause.turn
-        )
-        cause = tally.aside.tried(
-            identity,
-            partial(_clean, trajectory, first, QuotedValues(values.get(identity, {}), flow.finder)),
-        )
-        if cause is not None:
-            yield AttributionRow(trajectory, task, cause)
+        # a later cause may be a consequence of the earlier one
+        first = min(causes[identity], key=lambda cause: (not cause.confirmed, cause.turn))
+        quoted = QuotedValues(values.get(identity, {}), finder)
+        made = tally.made(identity, partial(_row, trajectory, task, first, quoted))
+        if made is not None:
+            yield made
 
 
-def _clean(trajectory: Trajectory, cause: Cause, values: QuotedValues) -> Cause:
+def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
+    """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no
+    value) are none.
+    """
+    found: dict[str, list[Cause]] = {}
+
+    for row in read(ledger, AttributionLabel, METRICS, aside=aside):
+        if row.value is not None and row.turn is not None:
+            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
+            found.setdefault(row.subject_id, []).append(cause)
+
+    return found
+
+
+def _row(
+    trajectory: Trajectory, task: Task | None, cause: Cause, values: QuotedValues
+) -> AttributionRow:
     """The cause without values that were found in its trajectory, and what the flow's filter finds
     in its words.
     """
@@ -95,55 +111,37 @@ def _clean(trajectory: Trajectory, cause: Cause, values: QuotedValues) -> Cause:
             f"trajectory {trajectory.trajectory_id} has no turn {cause.turn}",
             cause.metric,
         )
-    label = values.out_of(msgspec.json.encode(cause.label).decode())
-    return msgspec.structs.replace(cause, label=_LABEL.decode(label))
 
-
-def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
-    """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no
-    value) are none.
-    """
-    found: dict[str, list[Cause]] = {}
-    for row in read(ledger, AttributionLabel, METRICS, aside=aside):
-        if row.value is not None and row.turn is not None:
-            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
-            found.setdefault(row.subject_id, []).append(cause)
-    return found
+    label = _LABEL.decode(values.out_of(msgspec.json.encode(cause.label).decode()))
+    return AttributionRow(trajectory, task, replace(cause, label=label))
 
 
 def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
     """What was said, the question and what stands behind the label changed; a task's answer, gold
     and check are only looked at.
     """
-    bare = msgspec.structs.replace(row.trajectory, system_prompt=None)
-    said = to_messages(bare, thoughts=False)
+    # the form writes no system prompt and no thoughts, so these are not looked at
+    said = to_messages(replace(row.trajectory, system_prompt=None), thoughts=False)
     changed = with_messages(said, change) != said
     trajectory = with_trajectory(row.trajectory, change) if changed else row.trajectory
-    said_of = change("evidence", msgspec.to_builtins(row.cause.label))
-    label = msgspec.convert(said_of, AttributionLabel)
-    cause = msgspec.structs.replace(row.cause, label=label)
+    evidence = change("evidence", msgspec.to_builtins(row.cause.label))
+    cause = replace(row.cause, label=msgspec.convert(evidence, AttributionLabel))
     task = row.task
+
     if task is not None:
         change("task", msgspec.to_builtins([task.script.get("answer"), task.gold, task.check]))
-        task = msgspec.structs.replace(task, goal=change("goal", task.goal))
-    return msgspec.structs.replace(row, trajectory=trajectory, task=task, cause=cause)
+        task = replace(task, goal=change("goal", task.goal))
+
+    return AttributionRow(trajectory, task, cause)
 
 
 def _counts(row: AttributionRow, tally: ExportCounts) -> Mapping[str, int]:
+    """What the card warns of: labels without a test, rows that blame nobody."""
     return {"weak": not row.cause.confirmed, "faults_of_the_world": not row.cause.by_agent}
 
 
 ATTRIBUTION = Kind(
     name="attribution",
-    title="Failed runs, and the step that caused each",
-    one_row="One row is one failed run in the form of Who&When: `history`, and the agent and the step "
-    "(index into `history`, as text) that "
-    "an intervention proved to be the cause: with another act there, the run passes, as often as "
-    "`evidence` counts. `label` says how it "
-    "was found: `injection` (a mistake was put there), `repair` (a correction made it pass), "
-    "`observation_fault` (the world answered "
-    "wrongly: nobody is to blame, `mistake_agent` and `mistake_step` are empty, `fault_step` "
-    "names the message).",
     rows=attribution_rows,
     texts=_texts,
     counts=_counts,

@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
-from synth.exporters.forms.columns import Column, plain_text
-from synth.exporters.kind import ControlTokenPolicy, Form, NotRepresentableError, RowSettings
-from synth.exporters.tally import ExportCounts, identity_of
+from synth.exporters.exact_json import plain_text
+from synth.exporters.form import Column, Form, NotRepresentableError
+from synth.exporters.kind import ControlTokenPolicy, RowSettings, identity_of, lineage_of
+from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
-from synth.schemas.trajectory import Source, ToolCall, Trajectory
+from synth.schemas.trajectory import Source, Trajectory
 from synth.text.control_tokens import (
     ControlTokens,
     Hit,
@@ -27,6 +28,16 @@ from synth.text.control_tokens import (
 RESULT_WITHOUT_ID = "tool_result_without_id"
 RESULT_WITHOUT_CALL = "tool_result_without_call"
 CALL_WITHOUT_RESULT = "call_without_tool_result"
+FILTER = "control_tokens"
+"""The filter whose decision an export goes by where it has no policy of its own, and the reason of
+what is left out.
+"""
+COLUMN = "neutralised"
+"""In rows that have a place for it: whether its texts were changed."""
+SIDE_FILE = f"{COLUMN}.jsonl"
+"""Beside lines whose readers take no other keys than their own: the numbers of those rows, from
+0.
+"""
 
 
 def broken_link(trajectory: Trajectory) -> str | None:
@@ -36,39 +47,29 @@ def broken_link(trajectory: Trajectory) -> str | None:
     A result may come turns after its call. Imports link what their source tells by order alone;
     whatever has no id after that has none.
     """
+    # nothing was called before the opening
     if any(observation.source is Source.TOOL for observation in trajectory.opening):
         return RESULT_WITHOUT_CALL
-    waiting: list[tuple[int, ToolCall]] = []
+
+    waiting: list[tuple[int, str]] = []
+
     for at, turn in enumerate(trajectory.turns):
-        waiting += [(at, call) for call in turn.tool_calls]
-        for observation in turn.observations:
-            if observation.source is not Source.TOOL:
-                continue
-            if not observation.call_id:
+        waiting += [(at, call.call_id) for call in turn.tool_calls]
+
+        for answered in (o.call_id for o in turn.observations if o.source is Source.TOOL):
+            if not answered:
                 return RESULT_WITHOUT_ID
-            answered = next(
-                (i for i, (_, call) in enumerate(waiting) if call.call_id == observation.call_id),
-                None,
-            )
-            if answered is None:
+
+            # ids may come again: the earliest open call is the one that is answered
+            call = next((one for one in waiting if one[1] == answered), None)
+            if call is None:
                 return RESULT_WITHOUT_CALL
-            del waiting[answered]
-    return (
-        CALL_WITHOUT_RESULT
-        if any(asked < len(trajectory.turns) - 1 for asked, _ in waiting)
-        else None
-    )
 
+            waiting.remove(call)
 
-FILTER = "control_tokens"
-"""The filter whose decision an export goes by where it has no policy of its own, and the reason of
-what is left out.
-"""
-COLUMN = "neutralised"
-"""In rows that have a place for it: whether its texts were changed."""
-SIDE_FILE = f"{COLUMN}.jsonl"
-"""Beside lines whose readers take no other keys than their own: the numbers of those rows, from 0.
-"""
+    early = any(at < len(trajectory.turns) - 1 for at, _ in waiting)
+
+    return CALL_WITHOUT_RESULT if early else None
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -86,41 +87,55 @@ def as_the_flow_says(settings: RowSettings, ledger: Ledger) -> RowSettings:
     """
     if settings.control_tokens is not None:
         return settings
+
+    # of several such filters the last one saw what the others had let pass
     lines = [line.settings.get(FILTER) for line in ledger.state.stages.values()]
     actions = [line["action"] for line in lines if isinstance(line, Mapping) and "action" in line]
+
     return settings.model_copy(update={"control_tokens": actions[-1] if actions else "drop"})
 
 
 def guarded(rows: Iterable[Any], tally: ExportCounts) -> Iterator[Guarded]:
     """The rows that may be written, one at a time; what was found is counted by token and place."""
     tokens = tokens_of(tally)
+
     if tally.policy == "neutralise" and tally.form.layout == "lines":
         tally.beside[SIDE_FILE] = lambda: b"".join(
             msgspec.json.encode({"row": number}) + b"\n" for number in tally.neutralised_rows
         )
+
     for row in rows:
-        guarded_row = tally.aside.tried(identity_of(row), partial(_guarded, row, tally, tokens))
-        if guarded_row is not None:
-            yield guarded_row
+        one = tally.made(identity_of(row), partial(_guarded, row, tally, tokens))
+        if one is not None:
+            yield one
 
 
-def _guarded(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Guarded | None:
-    """The row as it may be written; None where it may not: its answers do not belong to its calls,
-    or it holds control tokens.
+def _guarded(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Guarded | str | None:
+    """The row as it may be written, or why it may not: its answers do not belong to its calls, or
+    it holds control tokens.
     """
-    if isinstance(row.lineage, Trajectory) and tally.leaves(broken_link(row.lineage)):
-        return None
+    lineage = lineage_of(row)
+    broken = broken_link(lineage) if isinstance(lineage, Trajectory) else None
+    if broken is not None:
+        return broken
+
+    # looked at before all policies, since each tells what it has found
     hits = _found(row, tally, tokens)
-    if not hits:
-        return Guarded(row)
     tally.control_tokens.update({f"{token} in {place}" for token, place in hits})
-    if tally.policy == "keep":
-        return Guarded(row, "keep")
+    if not hits or tally.policy == "keep":
+        return Guarded(row, "keep" if hits else None)
     if tally.policy == "drop":
-        tally.leaves(_reason(hits))
-        return None
-    changed = _neutralised(row, tally, tokens)
-    return None if changed is None else Guarded(changed, "neutralise")
+        return _reason(hits)
+
+    try:
+        changed = tally.kind.texts(row, tally.form, neutralising(tokens))
+    except (KeyCollisionError, NotRepresentableError):
+        return f"{FILTER}:not_neutralised"
+
+    # a token over two texts, one in what a world works with
+    left = _found(changed, tally, tokens)
+
+    return _reason(left) if left else Guarded(changed, "neutralise")
 
 
 def tokens_of(tally: ExportCounts) -> ControlTokens:
@@ -129,60 +144,50 @@ def tokens_of(tally: ExportCounts) -> ControlTokens:
     """
     if tally.settings.student is None or find_spec("transformers") is None:
         return control_tokens()
-    from synth.exporters.proof.template import own_tokens, served_template
 
+    from synth.exporters.template import own_tokens, served_template
+
+    # a student may have tokens that no table knows
     return control_tokens(own_tokens(served_template(tally.settings.student)))
 
 
 def _found(row: Any, tally: ExportCounts, tokens: ControlTokens) -> list[Hit]:
+    """(token, place) of all texts that the form would write, in the order in which it does."""
     return found(lambda change: tally.kind.texts(row, tally.form, change), tokens)
 
 
-def _neutralised(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Any | None:
-    """The row with no token left in it, or None where it cannot be had: a token over two texts, one
-    in what a world works with.
-    """
-    try:
-        changed = tally.kind.texts(row, tally.form, neutralising(tokens))
-    except (KeyCollisionError, NotRepresentableError):
-        tally.leaves(f"{FILTER}:not_neutralised")
-        return None
-    left = _found(changed, tally, tokens)
-    return None if left and tally.leaves(_reason(left)) else changed
-
-
 def _reason(hits: list[Hit]) -> str:
+    """Under which name a row is left out: by the first token that was found."""
     token, place = hits[0]
     return f"{FILTER}:{token}:{place}"
 
 
 def marking(form: Form, settings: RowSettings) -> Form:
-    """The form with a place that says which rows were neutralised, where the settings ask for
-    that.
+    """The form with a column that says which rows were neutralised, where the settings ask for that
+    and the form has columns.
     """
     if settings.control_tokens != "neutralise":
         return form
+
+    marks = (Column(COLUMN, "bool", lambda row: False),) if form.in_parquet else ()
     per_turn = None if form.per_turn is None else marking(form.per_turn, settings)
+
+    return msgspec.structs.replace(form, per_turn=per_turn, columns=(*form.columns, *marks))
+
+
+def marked(record: dict[str, Any], form: Form) -> dict[str, Any]:
+    """A record whose texts were changed, which says so where it has a place: a column, ATIF in
+    `extra.synth`, a session trace in its header.
+    """
     if form.layout == "lines":
-        return msgspec.structs.replace(form, per_turn=per_turn)
-    if form.layout == "files":
-        return msgspec.structs.replace(form, mark=_in_file)
-    return msgspec.structs.replace(
-        form,
-        per_turn=per_turn,
-        columns=(*form.columns, Column(COLUMN, "bool", lambda row: False)),
-        mark=lambda record, changed: {**record, COLUMN: changed},
-    )
-
-
-def _in_file(record: dict[str, Any], changed: bool) -> dict[str, Any]:
-    """ATIF has `extra.synth` for it, a session trace its header."""
-    if not changed:
         return record
+    if form.layout != "files":
+        return {**record, COLUMN: True}
+
+    # of a session the first line is the header; a document is one line
     head, line, rest = record["text"].partition("\n")
     document = json.loads(head)
-    if "extra" in document:
-        document["extra"]["synth"][COLUMN] = True
-    else:
-        document[COLUMN] = True
+    place = document["extra"]["synth"] if "extra" in document else document
+    place[COLUMN] = True
+
     return {**record, "text": f"{plain_text(document)}{line}{rest}"}

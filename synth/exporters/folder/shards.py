@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synth.exporters.kind import Form
+from synth.exporters.form import Form
 from synth.ledger.storage.errors import access_error
 from synth.ledger.storage.names import plain
 from synth.schemas.canonical import content_hash, digest
@@ -53,23 +53,31 @@ def write_rows(
     """
     if form.layout == "files":
         return write_row_files(folder, records, place)
+
     schema, remaining, unnamed = form.schema(), iter(records), list[Path]()
     most = sys.maxsize if form.layout == "one_shard" else rows_per_shard
     suffix = "jsonl" if schema is None else "parquet"
+
+    # a shard is begun only once there is a row for it
     while (first := next(remaining, None)) is not None:
         path = folder / f"train-{len(unnamed):05d}.{suffix}"
         rows = chain([first], islice(remaining, most - 1))
+
         if schema is None:
             with writing(place), path.open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{row['line']}\n" for row in rows)
         else:
             _write(path, rows, schema, place)
+
         unnamed.append(path)
+
     files = [ShardFile.of(path.read_bytes()) for path in unnamed]
+    # named after all rows, so that no cache gives one dataset for another
     whole = content_hash([file.digest for file in files], size=8)
     named = {f"train-{whole}-{number:05d}.{suffix}": file for number, file in enumerate(files)}
     for path, name in zip(unnamed, named, strict=True):
         path.rename(folder / name)
+
     return named
 
 
@@ -78,17 +86,22 @@ def write_row_files(folder: Path, records: Records, place: str) -> dict[str, Sha
     time.
     """
     files: dict[str, ShardFile] = {}
+
     for record in records:
         if not plain(record["name"]):
             raise SynthError(
                 f"{place}: a file cannot be called {record['name'][:80]!r}: an id of this run "
                 "leads elsewhere; import the run"
             )
+
         name, blob = f"{FOLDER}/{record['name']}", record["text"].encode()
+
         with writing(place):
             (folder / FOLDER).mkdir(exist_ok=True)
             (folder / name).write_bytes(blob)
+
         files[name] = ShardFile.of(blob)
+
     return files
 
 
@@ -110,6 +123,7 @@ def _write(path: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, pla
     stored = pa.schema([pa.field(field.name, _storage(field.type)) for field in schema])
     with writing(place):
         writer = pq.ParquetWriter(path, schema, compression="zstd")
+
     try:
         while group := list(islice(rows, _ROWS_PER_GROUP)):
             table = pa.Table.from_pylist(group, schema=stored).cast(schema)

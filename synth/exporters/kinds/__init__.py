@@ -1,0 +1,1 @@
+"""What becomes a row, by kind of data set; what may be written of it."""

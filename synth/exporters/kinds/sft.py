@@ -1,0 +1,187 @@
+"""SFT data sets: chats, with the turns that carry loss."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+
+import msgspec
+
+from synth.datasets.release import Lineage, ReleaseRefusal, Why, counted
+from synth.exporters.form import Form
+from synth.exporters.kind import Kind
+from synth.exporters.kinds.control_tokens import broken_link
+from synth.exporters.kinds.sft_rows import SftRow, loss_characters, said_after, sft_row, unrolled
+from synth.exporters.kinds.skills import with_skills
+from synth.exporters.notes import remedial_setting
+from synth.exporters.tally import MASKED, ExportCounts
+from synth.ledger.decisions import with_decisions
+from synth.loss_turns import turns_without_loss
+from synth.schemas.messages import to_messages
+from synth.schemas.trajectory import Trajectory
+from synth.schemas.verdict import Verdict
+from synth.text.transcript.message_texts import (
+    TOOLS,
+    Change,
+    with_check,
+    with_messages,
+    with_trajectory,
+)
+
+Verdicts = Mapping[str, Verdict]
+
+
+def sft_rows(
+    trajectories: Iterable[tuple[Trajectory, Verdicts]], tally: ExportCounts
+) -> Iterator[SftRow]:
+    """The rows that may be trained on, one at a time; the others are counted by their first
+    reason.
+    """
+    for trajectory, verdicts in trajectories:
+        made = partial(_row, trajectory, verdicts, tally)
+        row = tally.made(trajectory.trajectory_id, made)
+
+        if row is not None and tally.per_turn:
+            yield from unrolled(row, past_thoughts=tally.settings.past_thoughts)
+        elif row is not None:
+            yield row
+
+
+def _row(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> SftRow | Why:
+    """The row, or why filters or the settings leave it out."""
+    # a decision may say that turns carry no loss, where it takes a row as a recovery
+    masks = {turn: why for one in verdicts.values() for turn, why in one.masks.items()}
+    refused = _refusal(trajectory, verdicts, tally)
+
+    if refused is not None:
+        # what a filter dropped comes back by no setting of the row's own
+        if not isinstance(refused, ReleaseRefusal) or not refused.by_filter:
+            behind = _behind(refused, trajectory, verdicts, masks, tally)
+            tally.behind[counted(refused)].update(behind)
+
+        return refused
+
+    row = sft_row(trajectory, tally.form, tally.settings, masks)
+
+    return _without_loss(trajectory, row.masked, tally) or row
+
+
+def _behind(
+    why: Why | None,
+    trajectory: Trajectory,
+    verdicts: Verdicts,
+    masks: Mapping[int, str],
+    tally: ExportCounts,
+) -> Iterator[str]:
+    """Why it would be left out next, and so on, where the setting that takes in such rows is set
+    each time.
+    """
+    # each setting that takes the row in uncovers the next reason
+    while why is not None and (remedy := remedial_setting(counted(why))):
+        tally = tally.anew(**remedy)
+        why = _refusal(trajectory, verdicts, tally) or _without_loss(
+            trajectory, turns_without_loss(trajectory, masks), tally
+        )
+        if why is not None:
+            yield counted(why)
+
+
+def _without_loss(
+    trajectory: Trajectory, masked: Mapping[int, str], tally: ExportCounts
+) -> str | None:
+    """Why it is left out for turns without loss, or None."""
+    if len(masked) == len(trajectory.turns):
+        return "no_trained_turn"
+    if masked and not (tally.per_turn or tally.form.masks or tally.settings.keep_masked):
+        return f"masked_turns:{'+'.join(sorted(set(masked.values())))}"
+
+    return None
+
+
+def _refusal(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> Why | None:
+    """Why a trajectory may not become a row, whatever its turns carry."""
+    refusal = tally.refusal(Lineage(trajectory), verdicts)
+    if refusal is not None:
+        return refusal
+    if tally.settings.require_tools and not trajectory.tools:
+        return "no_tool_schemas"
+    if not all(tally.form.holds(tool) for tool in trajectory.tools):
+        return "inexact_tool_schemas"
+
+    return broken_link(trajectory)
+
+
+def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
+    """What is added up over rows of chats. Turns of a row of one turn that stand before it are no
+    turns without loss.
+    """
+    whole, loss = row.turn is None, loss_characters(row)
+    calls = [call for turn in row.trajectory.turns if whole for call in turn.tool_calls]
+    counts = Counter(
+        trained_turns=len(row.trained),
+        loss_characters=loss,
+        unparsed_calls=sum(call.parse_error is not None for call in calls),
+        # it calls tools, and the schemas that the model was shown are not known
+        without_tools=not row.trajectory.tools and any(m.get("tool_calls") for m in row.messages),
+        joined=row.joined,
+        recoveries=row.recovery,
+        recovery_loss_characters=loss * row.recovery,
+    )
+    if tally.settings.student is not None:
+        counts.update(_loss_tokens(row, tally.settings.student))
+
+    if whole:
+        counts["with_masks"] = bool(row.masked)
+        counts.update(MASKED + reason for reason in row.masked.values())
+
+    return counts
+
+
+def chat_texts(row: SftRow, form: Form, change: Change) -> SftRow:
+    """The row with its texts changed: messages, tool schemas, a kind's own columns; of traces also
+    what stands behind the last turn.
+    """
+    one, messages = row.trajectory, with_messages(row.messages, change)
+    tools = change(TOOLS, one.tools)
+    extra = {name: change(name, value) for name, value in row.extra.items()}
+    changed = (messages, tools, extra) != (row.messages, one.tools, row.extra)
+
+    if not form.joins:  # written from the trajectory itself, with what stands behind its last turn
+        whole = to_messages(one)
+        behind = whole[len(whole) - said_after(one) :]
+        changed |= with_messages(behind, change) != behind
+        changed |= with_check(one.check_result, change) != one.check_result
+
+    if not changed:
+        return row
+
+    return msgspec.structs.replace(
+        row, messages=messages, trajectory=with_trajectory(one, change), extra=extra
+    )
+
+
+def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
+    """Tokens of what carries loss as the student's template renders it; rows for which it cannot be
+    told are counted as such.
+    """
+    from synth.exporters.template import student_template
+
+    # the same text is counted once, however many rows have it
+    template = student_template(student)
+    answers = template.answers(row.messages, row.trajectory.tools)
+    said = [answers[turn] for turn in row.trained]
+    tokens = [None if text is None else template.count(text) for text in said]
+    if None in tokens:
+        return {"loss_not_counted": 1}
+
+    return {"loss_tokens": sum(filter(None, tokens))}
+
+
+SFT = Kind(
+    name="sft",
+    rows=lambda ledger, tally: with_skills(
+        ledger, sft_rows(with_decisions(ledger, tally.aside), tally), tally
+    ),
+    texts=chat_texts,
+    counts=chat_counts,
+    content=lambda row: (row.messages, row.trajectory.tools),
+)
