@@ -12,9 +12,9 @@ from typing import Any
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.bots import calls_turn, expert
 from synth.envs.storefront.tools.arguments import compiled
-from synth.envs.storefront.tools.event_log import shown
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import FACTORS, FACTS, WRITES
+from synth.envs.storefront.tools.transcript import decoded
 from synth.schemas.policy import Act, Episode, Policy, View
 from synth.schemas.trajectory import Source, ToolCall
 
@@ -81,7 +81,7 @@ def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     that it could be.
     """
     answers = [
-        shown(seen.content)
+        decoded(seen.content) or {}
         for turn in view.turns
         for seen in turn.observations
         if seen.source is Source.TOOL and not seen.error

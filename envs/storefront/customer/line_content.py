@@ -9,7 +9,7 @@ from typing import Any
 from synth.envs.storefront.check.leaks import identifiers
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
-from synth.envs.storefront.world.people import PROPER_NAMES
+from synth.envs.storefront.world.customers import PROPER_NAMES
 
 Mark = tuple[str, str]
 """A kind and a value."""

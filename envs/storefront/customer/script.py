@@ -22,10 +22,11 @@ Kind = Literal[
     "price_query",
     "track",
 ]
-KINDS: Mapping[Kind, Mapping[str, Any]] = texts("kinds")
-"""The kinds of requests that are served by writes."""
-WRITE_KINDS: tuple[Kind, ...] = tuple(KINDS)
-WANTED_FIELD: Mapping[Kind, str] = {
+KINDS: Mapping[str, Mapping[str, Any]] = texts("kinds")
+KIND_OF: Mapping[str, Any] = {row["tool"]: kind for kind, row in KINDS.items()}
+"""The kind of request that a tool carries out, or answers."""
+WRITE_KINDS = frozenset(kind for kind, row in KINDS.items() if "writes" in row)
+WANTED_FIELD: Mapping[str, str] = {
     kind: row["wanted"] for kind, row in KINDS.items() if "wanted" in row
 }
 """Under which field the customer is asked for what a request wants."""

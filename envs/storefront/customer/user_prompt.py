@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from synth.envs.storefront.customer.customer import LINES
 from synth.envs.storefront.customer.deviations import deviations, most_words
 from synth.envs.storefront.customer.line_content import COPIED, marks
-from synth.envs.storefront.tools.transcript import Exchange, legible, messages, utterances
+from synth.envs.storefront.tools.event_log import event_log
+from synth.envs.storefront.tools.transcript import Exchange, legible
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.task import Task
@@ -71,8 +72,11 @@ def _spoken(turn: Turn) -> Iterator[str]:
     their sight.
     """
     exchange = Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), turn.observations)
-    yield from (f"agent: {text[:LONGEST_MESSAGE]}" for text in messages(exchange))
-    yield from (f"you: {text}" for text in utterances(exchange))
+    for event in event_log([exchange]):
+        if event.kind == "said":
+            yield f"agent: {event.text[:LONGEST_MESSAGE]}"
+        elif event.kind == "heard":
+            yield f"you: {event.text}"
 
 
 USER = StorefrontUser()

@@ -1,183 +1,198 @@
-"""The requests that can be done for a customer, by kind: drawn, worded and compiled; and when each
-is feasible.
-"""
+"""The requests that can be made of a customer's orders: what is feasible, and each in words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from synth.envs.storefront.tasks.intents import Draw, Intent, end_of
-from synth.envs.storefront.tasks.questions import refund_query, track, track_by_id
-from synth.envs.storefront.tasks.referents import described
-from synth.envs.storefront.tasks.returns import (
-    gift_return,
-    return_,
-    return_all,
-    return_to_card,
-    returnable,
-)
-from synth.envs.storefront.world.rules import (
-    discounted_cents,
-    is_late,
-    refused_by_status,
-)
+from synth.envs.storefront.customer.script import KIND_OF, KINDS, Kind
+from synth.envs.storefront.tasks.entity_resolution import WORDS, by_id
+from synth.envs.storefront.tasks.right_end import after
+from synth.envs.storefront.tasks.user_intents import Draw, Intent
+from synth.envs.storefront.world.options import CustomerOptions, refunds_of
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call
+from synth.envs.storefront.world.views import Shown, cards_of, cents_of, item_of, numbered
 from synth.envs.storefront.world.world import BaseWorld
-
-Maker = Callable[[Draw, str], Intent]
-
-
-def cancel(draw: Draw, order_id: str) -> Intent:
-    """An order is cancelled for the customer's reason; some do not know one."""
-    referent = draw.refer(order_id)
-    if draw.rng.random() < draw.config.reticence / 3:
-        return draw.intent("cancel", referent, end_of("cancel_for_any_reason", order=order_id))
-    reason = draw.detail("reason")
-    end = end_of("cancel", order=order_id, reason=reason)
-    return draw.intent("cancel", referent, end, details={"reason": reason})
+from synth.schemas.check import ToldFact
 
 
-def other_colours(base: BaseWorld, line_key: str) -> dict[str, str]:
-    """Colour -> sku of the variants that a line could be exchanged for: same size, in none of the
-    customer's orders already, so that the
-    words for other orders mean the same before and after.
+def options_of(draw: Draw) -> CustomerOptions:
+    """What the customer could ask for in the world that the request is drawn from."""
+    base, me = draw.base, draw.customer_id
+    own = [base.orders[key] for key in base.orders_of.get(me, ())]
+    ordered = {item_of(line) for order in own for line in order["lines"]}
+    codes = sorted(base.tables["coupons"])
+    return CustomerOptions(base, base.rules, me, codes=codes, ordered=ordered)
+
+
+def feasible(draw: Draw, order_id: str) -> dict[str, list[Call]]:
+    """The calls that serve a request about an order which no rule forbids, by kind.
+
+    A city names one address of the customer, or as many as the words may leave open.
     """
-    now, noun = base.variant(line_key), base.product(line_key)["noun"]
-    owner = base.orders[base.tables["lines"][line_key]["order_id"]]["customer_id"]
-    present = {
-        described(base, key) for order in base.orders_of[owner] for key in base.lines_of[order]
-    }
-    variants = {sku: base.tables["variants"][sku] for sku in base.variants_of[now["product_id"]]}
-    return {
-        row["colour"]: sku
-        for sku, row in variants.items()
-        if row["size"] == now["size"] and (row["colour"], noun) not in present
-    }
-
-
-def exchange(
-    draw: Draw, order_id: str, colour: str | None = None, tells: bool | None = None
-) -> Intent:
-    """A line becomes another variant; the order's total follows."""
-    base, line_keys = draw.base, draw.base.lines_of[order_id]
-    referent = draw.refer(order_id, [key for key in line_keys if other_colours(base, key)])
-    line_key = referent.line_key
-    options = other_colours(base, line_key)
-    if colour is None:
-        colour = draw.rng.choice(sorted(options))
-    tell = draw.rng.random() < 0.6 if tells is None else tells
-    missing, sku = draw.leaves_out(), options[colour]
-    gross_cents = base.cents(order_id, (key for key in line_keys if key != line_key), 0)
-    price_cents = base.tables["variants"][sku]["price_cents"]
-    gross_cents += price_cents * base.tables["lines"][line_key]["quantity"]
-    total_cents = discounted_cents(gross_cents, base.orders[order_id]["discount_percent"])
-    end = end_of("exchange", order=order_id, line=line_key, sku=sku, total=total_cents)
-    return draw.intent("exchange", referent, end, wanted=colour, missing=missing, tell=tell)
-
-
-def destinations(base: BaseWorld, order_id: str) -> dict[str, tuple[str, ...]]:
-    """City -> addresses on the customer's file in it, but for the city that the order goes to
-    now.
-    """
-    order, cities = base.orders[order_id], {key: row["city"] for key, row in base.addresses.items()}
-    found: dict[str, tuple[str, ...]] = {}
-    for key in base.addresses_of[order["customer_id"]]:
-        if cities[key] != cities[order["address_id"]]:
-            found[cities[key]] = (*found.get(cities[key], ()), key)
+    found: dict[str, list[Call]] = {}
+    options = options_of(draw)
+    low, high = draw.config.ambiguity if draw.slot == "address" else (1, 1)
+    for tool, made in options.of(order_id):
+        clear = tool != "change_address" or low <= in_city(draw, made["address_id"]) <= high
+        if clear and not options.forbidding((tool, made)):
+            found.setdefault(KIND_OF[tool], []).append((tool, made))
     return found
 
 
-def fitting_cities(draw: Draw, order_id: str) -> dict[str, tuple[str, ...]]:
-    """The destinations whose city names one address, or as many as the words may leave open."""
-    low, high = draw.config.ambiguity if draw.slot == "address" else (1, 1)
-    cities = destinations(draw.base, order_id).items()
-    return {city: keys for city, keys in cities if low <= len(keys) <= high}
+def in_city(draw: Draw, address_id: str) -> int:
+    """How many addresses on the customer's file are in the city of one."""
+    city = draw.base.row("addresses", address_id)["city"]
+    return [row["city"] for row in draw.base.files[draw.customer_id]["addresses"]].count(city)
 
 
-def has_other_address(base: BaseWorld, order_id: str) -> bool:
-    """Whether a city names one address that the order could go to."""
-    return any(len(keys) == 1 for keys in destinations(base, order_id).values())
+def worded(draw: Draw, call: Call) -> Intent:
+    """The request that a call serves, in words."""
+    tool, made = call
+    kind = KIND_OF[tool]
+    row, base, order_id = KINDS[kind], draw.base, made.get("order_id")
+    if tool == "create_return":
+        return _return(draw, **made)
+    if order_id is None or tool == "escalate":
+        return _about_no_order(draw, kind, call)
 
-
-def address(draw: Draw, order_id: str) -> Intent:
-    """The order goes to another address on the customer's file: the one in a city, or, where that
-    is left open, one of several in it.
-    """
-    fitting, is_open = fitting_cities(draw, order_id), draw.slot == "address"
-    city = draw.rng.choice(sorted(fitting))
-    address_id = draw.rng.choice(fitting[city])
-    referent, missing = draw.refer(order_id), not is_open and draw.leaves_out()
-    referent = replace(referent, candidates=max(referent.candidates, len(fitting[city])))
-    street = {"street": draw.base.addresses[address_id]["street"]} if is_open else {}
-    end = end_of("address", order=order_id, address=address_id)
-    return draw.intent("address", referent, end, wanted=city, missing=missing, details=street)
-
-
-def coupon(draw: Draw, order_id: str, code: str | None = None, tells: bool | None = None) -> Intent:
-    """A coupon lowers the total of a pending order."""
-    base = draw.base
-    if code is None:
-        code = draw.rng.choice(sorted(base.tables["coupons"]))
-    tell = draw.rng.random() < 0.75 if tells is None else tells
-    missing, referent = draw.leaves_out(), draw.refer(order_id)
-    percent = base.tables["coupons"][code]["percent"]
-    total_cents = base.cents(order_id, base.lines_of[order_id], percent)
-    end = end_of("coupon", order=order_id, code=code, total=total_cents)
-    return draw.intent("coupon", referent, end, wanted=code, missing=missing, tell=tell)
-
-
-def compensation(draw: Draw, order_id: str) -> Intent:
-    """Store credit for a parcel that came too late."""
-    cents, owner = draw.base.rules.compensation_cents, draw.order(order_id)["customer_id"]
-    end = end_of("compensation", order=order_id, cents=cents, owner=owner)
-    return draw.intent("compensation", draw.refer(order_id), end)
-
-
-def deserves_compensation(base: BaseWorld, order_id: str) -> bool:
-    """R12, for an order that cost more than the compensation."""
-    order, rules = base.orders[order_id], base.rules
-    return (
-        order["status"] == "delivered"
-        and order["total_cents"] > rules.compensation_cents
-        and "R12" in rules.in_force
-        and is_late(rules, order["promised"], order["delivered"])
+    order, is_open = base.orders[order_id], draw.slot == row.get("wanted", "")
+    is_open = draw.slot == "address" and tool == "change_address"
+    referent = _referent(draw, order, made)
+    details = {name: made[name] for name in row.get("details", ())}
+    wanted, free = _wanted(base, made), tuple[str, ...]()
+    if is_open:
+        address = base.row("addresses", made["address_id"])
+        details["street"] = address["street"]
+        referent = replace(referent, candidates=in_city(draw, made["address_id"]))
+    if "reason" in details and draw.rng.random() < draw.config.reticence / 3:
+        # the customer does not know one
+        details, free = {}, (f"orders/{order_id}/cancel_reason",)
+    tell = draw.asks_total(row.get("tells", 0))
+    intent = draw.intent(
+        kind,
+        referent,
+        call,
+        wanted=wanted,
+        missing=wanted is not None and not is_open and draw.leaves_out(),
+        tell=tell,
+        told=answer_to(base, call) if tell or "answers" in row else (),
+        details=details,
     )
+    return replace(intent, free=free)
 
 
-MAKERS: Mapping[str, Maker] = {
-    "cancel": cancel,
-    "address": address,
-    "exchange": exchange,
-    "coupon": coupon,
-    "compensation": compensation,
-    "track": track,
-    "track_by_id": track_by_id,
-    "refund_query": refund_query,
-    "return": return_,
-    "return_all": return_all,
-    "return_to_card": return_to_card,
-    "gift_return": gift_return,
-}
-"""What makes each request about an order."""
+def _referent(draw: Draw, order: Shown, made: Mapping[str, Any]) -> Any:
+    """Words for an order and for the lines of a call; somebody else's is named by its id."""
+    if order["customer_id"] != draw.customer_id:
+        return by_id(draw.base, order["order_id"])
+    return draw.refer(order["order_id"], numbered(order, list(map(int, made.get("lines", ())))))
 
 
-def makers(base: BaseWorld, order_id: str, customer_id: str) -> dict[str, Maker]:
-    """The feasible requests about an order of the customer, by kind; nothing of a gift comes back
-    through the one who gave it.
+def _wanted(base: BaseWorld, made: Mapping[str, Any]) -> str | None:
+    """What a customer says that they want: a city, a colour, or a coupon."""
+    if "address_id" in made:
+        return str(base.row("addresses", made["address_id"])["city"])
+    if isinstance(made.get("lines"), Mapping):
+        return str(base.row("variants", next(iter(made["lines"].values())))["colour"])
+    return made.get("code")
+
+
+def answer_to(base: BaseWorld, call: Call) -> list[ToldFact]:
+    """What is told about a call: where a parcel is, what a return brings, the new total."""
+    tool, made = call
+    order_id = made["order_id"]
+    if tool == "track_shipment":
+        shipment = base.row("shipments", base.shipment_of[order_id][0])
+        day = ToldFact("date", shipment["arrives"], order_id)
+        return [ToldFact("status", shipment["status"], order_id), day]
+    if tool in ("quote_refund", "create_return"):
+        order = base.orders[order_id]
+        return [ToldFact("money", cents_of(order, numbered(order, made["lines"])), order_id)]
+    total_cents = after(base, [call]).row("orders", order_id)["total_cents"]
+    return [ToldFact("money", total_cents, order_id)]
+
+
+def _return(
+    draw: Draw, order_id: str, lines: list[int], method: str, refund_to: str = ""
+) -> Intent:
+    """Lines go back, one or all; the money goes where the customer wants it, for a gift to
+    credit.
     """
-    order = base.orders[order_id]
-    own = order["recipient_id"] is None
-    back = own and bool(returnable(base, order_id, customer_id))
-    feasible = {
-        "cancel": True,
-        "address": has_other_address(base, order_id),
-        "exchange": any(other_colours(base, key) for key in base.lines_of[order_id]),
-        "coupon": True,
-        "return": back,
-        "refund_query": back,
-        "compensation": own and deserves_compensation(base, order_id),
-        "track": order["status"] == "shipped" and order_id in base.shipment_of,
-    }
-    return {
-        kind: MAKERS[kind]
-        for kind, possible in feasible.items()
-        if possible and refused_by_status(kind, order) is None
-    }
+    order = draw.base.orders[order_id]
+    refund_to = refund_to or draw.detail("refund_to")
+    ways = refunds_of(draw.base.rules, order, lines)
+    back = ("create_return", {"order_id": order_id, "lines": lines, "method": method})
+    calls = (back, ways[-1 if refund_to == STORE_CREDIT else 0])
+    details = {"method": method, "refund_to": refund_to}
+    if order["customer_id"] != draw.customer_id:
+        return _gift_return(draw, order, calls, details)
+    referent = _referent(draw, order, back[1])
+    if len(lines) == 1:
+        return draw.intent("return", referent, *calls, details=details)
+    if not referent.stands_alone:
+        referent = by_id(draw.base, order_id)
+    return draw.intent("return", referent, *calls, words="return_all", details=details)
+
+
+def _gift_return(
+    draw: Draw, order: Shown, calls: tuple[Call, ...], details: Mapping[str, str]
+) -> Intent:
+    """A gift is returned by its recipient; it is named by its id, or by who gave it, where they gave
+    one only.
+    """
+    base, order_id, giver_id = draw.base, order["order_id"], order["customer_id"]
+    gifts = [base.orders[key]["customer_id"] for key in base.gifts_of[draw.customer_id]]
+    several = draw.referent is not None or gifts.count(giver_id) > 1
+    named = several or draw.rng.random() < 0.5
+    giver = base.row("customers", giver_id)["name"]
+    (line,) = numbered(order, calls[0][1]["lines"])
+    referent = by_id(base, order_id, line)
+    if not named:
+        referent = replace(referent, by_id=False, gift_of=giver)
+    words = "gift_return" if named else "gift_return_of"
+    parts = {"order_id": order_id, "giver": giver}
+    done = draw.intent("return", referent, *calls, words=words, details=details, parts=parts)
+    return done.complicated("by_other_person")
+
+
+def to_card(draw: Draw, intent: Intent, payment_id: str, *, is_open: bool = False) -> Intent:
+    """A return for which the money must go to a card, which the customer names; where that is left
+    open they say "my card", one of several.
+    """
+    cards = cards_of(draw.base.files[draw.customer_id])
+    last4 = next(digits for digits, key in cards.items() if key == payment_id)
+    calls = [
+        (tool, {**made, "to": payment_id} if tool == "issue_refund" else made)
+        for tool, made in intent.calls
+    ]
+    details = {**intent.details, "card": last4}
+    del details["refund_to"]
+    done = replace(intent, calls=tuple(calls), details=details)
+    if not is_open:
+        return done.complicated(words=WORDS["that_card"].format(last4=last4), pay_to=last4)
+    referent = None if done.referent is None else replace(done.referent, candidates=len(cards))
+    return replace(done.complicated(words=WORDS["my_card"], pay_to="card"), referent=referent)
+
+
+def _about_no_order(draw: Draw, kind: Kind, call: Call) -> Intent:
+    """A question for a price, somebody else's matter (R13), or a note, word for word."""
+    _, made = call
+    if kind == "out_of_scope":
+        asked = draw.plain(kind, kind, call)
+        free = ("escalations/*/order_id",)
+        return replace(asked, free=free, complications=("out_of_scope",))
+    if kind == "note":
+        asked = draw.plain(kind, kind, call, ticket_id=made["ticket_id"], note=made["text"])
+        return replace(asked, free=("notes/*/created",))
+
+    variant = draw.base.row("variants", made["sku"])
+    noun = draw.base.row("products", variant["product_id"])["noun"]
+    colour, size = variant["colour"], None if variant["size"] == "one" else variant["size"]
+    changed = variant["former_price_cents"] != variant["price_cents"]
+    former = changed and draw.rng.random() < 0.25
+    item = f"{colour} {noun}" + (f" in size {size}" if size else "")
+    words = "former_price" if former else "price_query"
+    stated = {"colour": colour, "noun": noun, "size": size, "former": former}
+    asked = draw.plain(kind, words, call, item=item, **stated)
+    cents = variant["former_price_cents" if former else "price_cents"]
+    return replace(asked, told=(ToldFact("money", cents, made["sku"]),))

@@ -41,7 +41,7 @@ def topic_text(rules: Rules, topic: str, style: str = "plain") -> str:
     )
 
 
-def system_prompt(rules: Rules, today: str, style: str = "plain") -> str:
+def system_prompt(rules: Rules, style: str = "plain") -> str:
     """What the agent is told before the customer speaks."""
     policy = "\n".join(f"{rule}: {text}" for rule, text in rule_texts(rules, style).items())
-    return str(_POLICY["system"].format(today=today, policy=policy))
+    return str(_POLICY["system"].format(today=rules.today, policy=policy))

@@ -1,24 +1,25 @@
 """Tasks without limit: drawn from a seed, compiled to the customer's script and a gold check."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.check.process import PROCESS
+from synth.envs.storefront.check.process import LOOK_UP, PROCESS
 from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.self_play import played
 from synth.envs.storefront.tasks.difficulty import recorded
-from synth.envs.storefront.tasks.intents import Intent
-from synth.envs.storefront.tasks.places import DrawPlace, place
-from synth.envs.storefront.tasks.plots import Plot, draw_plot
-from synth.envs.storefront.tasks.self_play import expert_turns
+from synth.envs.storefront.tasks.right_end import ALWAYS_FREE, after, required
+from synth.envs.storefront.tasks.scenarios import Scenario, draw_scenario
 from synth.envs.storefront.tasks.speech import spoken
+from synth.envs.storefront.tasks.task_mix import TaskPlace, place
+from synth.envs.storefront.tasks.user_intents import Intent
 from synth.envs.storefront.world.config import OF_THE_WORLD, STEPS, StorefrontConfig, validated
 from synth.envs.storefront.world.shop_events import ShopEvent
-from synth.envs.storefront.world.world import BaseWorld, world_of
+from synth.envs.storefront.world.world import BaseWorld, patched, world_of
 from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Check, Refusal, RowPredicate, Scalar, ToldFact
+from synth.schemas.check import Check, Scalar
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Origin, Task
 
@@ -26,10 +27,6 @@ _SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 
 """About half of the tasks have three requests or more."""
 HELD_OUT_SHARE = 0.5
 """Of the held-out tasks of two requests and more, so many have a held-out composition of kinds."""
-ALWAYS_FREE = ("conversation/*/*", "denials/*/*", "notes/*/*", "returns/*/*")
-"""Slips of a return are free: what is returned, and how, stands in the lines, however many slips it
-took.
-"""
 WORLD_STRIDE = 1_000_003
 MOST_TRIES = 240
 """Draws in one world before the next one is tried, which has what this one lacks."""
@@ -43,9 +40,8 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     the shorter one.
 
     With a `level`, each two neighbours (which may be a minimal pair) are drawn at one of the steps
-    around it, so that the pass rate has no jumps; the mean step is the level.
-    Raises `ConfigError` for settings that the storefront refuses, and for dials that no task can
-    have together.
+    around it, so that the pass rate has no jumps; the mean step is the level. Raises `ConfigError`
+    for settings that the storefront refuses, and for dials that no task can have together.
     """
     config = validated(settings)
     if config.level is None:
@@ -83,23 +79,25 @@ def _drawn(
     counts = range(config.operations[0], config.operations[1] + 1)
     operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
     composed = operations > 1 and Random(f"{draw_of}/composed").random() < HELD_OUT_SHARE
+
     for attempt in range(MOST_TRIES * (MOST_WORLDS if config.world_seed is None else 1)):
-        world_seed = first + attempt // MOST_TRIES * NEXT_WORLD
-        base = world_of(config, world_seed)
+        base = world_of(config, first + attempt // MOST_TRIES * NEXT_WORLD)
+        # the second half of the tries takes customers with fewer orders than requests, too
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
         tasks = {}
         for side in places:
             rng = Random(f"{draw_of}/{attempt}")
-            plot = draw_plot(
+            scenario = draw_scenario(
                 rng, config, base, side, operations, strict=strict, held_out=strict and composed
             )
-            noise = _noise(rng, config, base, side, plot) if plot is not None else None
-            if plot is None or noise is None:
+            noise = None if scenario is None else _noise(rng, config, base, side, scenario)
+            if scenario is None or noise is None:
                 break
-            task = _compiled(rng, config, base, side, plot, noise, seed)
+            task = _compiled(rng, config, base, side, scenario, noise, seed)
             tasks[task.task_id] = task
         if len(tasks) == len(places) and not tasks.keys() & made.keys():
             return tuple(tasks.values())
+
     where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
     raise ConfigError(
         f"env: no task of kind {at.kind} with {operations} operations, look_ups "
@@ -110,18 +108,18 @@ def _drawn(
 
 
 def _noise(
-    rng: Random, config: StorefrontConfig, base: BaseWorld, at: DrawPlace, plot: Plot
+    rng: Random, config: StorefrontConfig, base: BaseWorld, at: TaskPlace, scenario: Scenario
 ) -> list[ShopEvent] | None:
     """Events about orders of others, beside the ones that concern the customer; None where there
     are too few such orders.
     """
     low, high = config.stale_events
-    own = sum(len(intent.events) for intent in plot.intents)
+    own = sum(len(intent.events) for intent in scenario.intents)
     count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
     others = [
         key
-        for key, order in sorted(base.orders.items())
-        if order["status"] == "processing" and order["customer_id"] != plot.customer_id
+        for key, order in sorted(base.tables["orders"].items())
+        if order["status"] == "processing" and order["customer_id"] != scenario.customer_id
     ]
     if len(others) < count:
         return None
@@ -135,61 +133,47 @@ def _compiled(
     rng: Random,
     config: StorefrontConfig,
     base: BaseWorld,
-    at: DrawPlace,
-    plot: Plot,
+    at: TaskPlace,
+    scenario: Scenario,
     noise: Sequence[ShopEvent],
     seed: int,
 ) -> Task:
-    said = spoken(rng, config, base, plot.customer_id, plot.intents, plot.known, noise)
-    happened = tuple(
-        RowPredicate(event.table, {"id": event.key, **event.values}) for event in noise
-    )
-    rows, free, told, refusals = asked(said.intents)
+    who, facts = scenario.customer_id, scenario.facts
+    said = spoken(rng, config, base, who, scenario.intents, scenario.known, noise)
+    script, free = said.script, ALWAYS_FREE + free_of(said.intents)
+    start = patched(base, tuple(sorted(facts.items())))
+    calls = [call for intent in said.intents for call in intent.calls]
     task = Task.identified(
         env="storefront",
-        env_config=settings_of_world(config, base.seed, plot.facts),
+        env_config=settings_of_world(config, base.seed, facts),
         seed=seed,
         goal=said.opening,
         origin=Origin.TEMPLATE,
         check=Check(
-            required=(*rows, *happened),
-            free=ALWAYS_FREE + free,
-            told=told,
-            refusals=refusals,
+            required=tuple(required(after(start, calls, script.events), free)),
+            free=free,
+            told=tuple(fact for intent in said.intents for fact in intent.told),
+            refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
             process=process_of(config, base),
         ),
-        script=plain_script(said.script),
+        script=plain_script(script),
         split=config.variant,
-        difficulty=recorded(
-            config, base, at, plot.customer_id, said.intents, said.script, plot.facts
-        ),
+        difficulty=recorded(config, base, at, who, said.intents, script, facts),
     )
     return task if config.budget_slack is None else _with_patience(task, config.budget_slack)
 
 
-Asked = tuple[tuple[RowPredicate, ...], tuple[str, ...], tuple[ToldFact, ...], tuple[Refusal, ...]]
-"""Required rows, free paths, facts to be told, refusals."""
-
-
-def asked(intents: Sequence[Intent]) -> Asked:
-    """What several requests ask for together."""
-    return (
-        tuple(row for intent in intents for row in intent.required),
-        tuple(dict.fromkeys(path for intent in intents for path in intent.free)),
-        tuple(fact for intent in intents for fact in intent.told),
-        tuple(refusal for intent in intents for refusal in intent.refusals),
-    )
+def free_of(intents: Iterable[Intent]) -> tuple[str, ...]:
+    """The paths that several requests leave free."""
+    return tuple(dict.fromkeys(path for intent in intents for path in intent.free))
 
 
 def process_of(config: StorefrontConfig, base: BaseWorld) -> tuple[str, ...]:
     """The rules that a task's check follows through the conversation; without dialogue nobody can
     be asked for a yes.
     """
-    return tuple(
-        rule
-        for rule in PROCESS
-        if rule in {*base.rules.in_force, "look_up"} and (config.dialogue or rule != "R2")
-    )
+    asked = {*base.rules.in_force, LOOK_UP} - (set() if config.dialogue else {"R2"})
+    return tuple(rule for rule in PROCESS if rule in asked)
 
 
 def plain_script(script: Script) -> dict[str, Any]:
@@ -207,7 +191,7 @@ def settings_of_world(
 
 def _with_patience(task: Task, slack: float) -> Task:
     """The task with a customer who leaves after `slack` times as many turns as the expert takes."""
-    expert = expert_turns(task)
+    expert, _ = played(task)
     turns = -(-int(expert * slack * 100) // 100)
     budget = {"budget_slack": slack, "budget_turns": turns, "expert_turns": expert}
     names = ("env", "env_config", "seed", "goal", "origin", "check", "split")

@@ -21,17 +21,8 @@ def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("the storefront waited for something")
 
 
-def expert_turns(task: Task, profile: str | None = None, seed: int = 0) -> int:
-    """How many turns an expert takes."""
-    return _played(task, profile, seed)[0]
-
-
-def expert_passes(task: Task, profile: str | None = None, seed: int = 0) -> bool:
-    """Whether an expert of this profile solves the task."""
-    return _played(task, profile, seed)[1]
-
-
-def _played(task: Task, profile: str | None, seed: int) -> tuple[int, bool]:
+def played(task: Task, profile: str | None = None, seed: int = 0) -> tuple[int, bool]:
+    """How many turns an expert of this profile takes, and whether it solves the task."""
     env = StorefrontEnv(StorefrontConfig())
     at_once(env.reset(task))
     turns, done = 0, False

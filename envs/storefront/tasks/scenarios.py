@@ -1,0 +1,264 @@
+"""What a task is about: a customer, the request that makes it the kind of task that it is, and the
+requests beside it.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from synth.envs.storefront.check.injections import INJECTIONS
+from synth.envs.storefront.customer.script import KINDS
+from synth.envs.storefront.tasks.complications import (
+    Drawn,
+    draw_conditional,
+    draw_settled,
+    draw_stale,
+    with_change_of_mind,
+)
+from synth.envs.storefront.tasks.difficulty import first_write, pages
+from synth.envs.storefront.tasks.minimal_pairs import draw_pair
+from synth.envs.storefront.tasks.open_words import draw_ambiguous
+from synth.envs.storefront.tasks.requests import feasible, worded
+from synth.envs.storefront.tasks.task_mix import TaskPlace
+from synth.envs.storefront.tasks.user_intents import Draw, Intent
+from synth.envs.storefront.world.config import StorefrontConfig
+from synth.envs.storefront.world.world import BaseWorld, patched
+from synth.schemas.check import Scalar
+
+OUT_OF_SCOPE_SHARE = 0.06
+GIFT_SHARE = 0.35
+PRICE_SHARE = 0.08
+HELD_OUT_COMPOSITIONS = (
+    frozenset({"coupon", "track"}),
+    frozenset({"compensation", "exchange"}),
+    frozenset({"address", "refund_query"}),
+)
+"""Kinds of requests that no task of the train variant has together; about half of the longer
+held-out tasks have.
+"""
+CHANGEABLE = frozenset(kind for kind, row in KINDS.items() if "now" in row)
+WITHDRAWABLE = CHANGEABLE | {"return", "compensation"}
+DRAWN: Mapping[str, Callable[[Draw], Drawn | None]] = {
+    "ambiguous": draw_ambiguous,
+    "conditional": draw_conditional,
+    "stale": draw_stale,
+    "done": draw_settled,
+}
+"""Kind of task -> the request that it is about; feasible tasks are about none in particular."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Who speaks, the requests, the start facts that differ from the world's own, and the identity
+    factors that the customer knows, where they are not left to chance.
+    """
+
+    customer_id: str
+    intents: tuple[Intent, ...]
+    facts: Mapping[str, Scalar]
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """The request that a task is about, as it is compiled on either side of a minimal pair, the
+    world in which the others are drawn, and the task's own start facts.
+    """
+
+    shown: BaseWorld
+    sides: tuple[Intent, ...] = ()
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    rule: str = ""
+    known: tuple[str, ...] = ()
+    steady: bool = False
+
+
+def draw_scenario(
+    rng: Random,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    at: TaskPlace,
+    operations: int,
+    *,
+    strict: bool,
+    held_out: bool,
+) -> Scenario | None:
+    """A customer with a request of the kind and other requests on other orders, so that no request
+    disturbs another; None where this draw leads nowhere.
+
+    `strict`: the customer has as many orders as there are requests; `held_out`: see `_composes`.
+    The task and its twin, where it has one, are drawn alike and both have to have the look-ups that
+    were asked for.
+    """
+    customer_id = rng.choice(sorted(base.orders_of))
+    if strict and len(base.orders_of[customer_id]) < operations:
+        return None
+    number = rng.randrange(1, operations + 1)
+    subject_rng, others_rng, rest = (Random(rng.random()) for _ in range(3))
+    core = _core(Draw(subject_rng, config, base, number, customer_id), at)
+    if core is None:
+        return None
+    others = _others(Draw(others_rng, config, core.shown, number, customer_id), operations, core)
+    if others is None or not _composes(config, others, held_out=held_out):
+        return None
+
+    (low, high), of_pages = config.look_ups, pages(config, base, customer_id)
+    sides = [_whole(others, side, core) for side in core.sides or others[:1]]
+    if not all(low <= first_write(side, of_pages) <= high for side in sides):
+        return None
+    facts = {**core.facts, **_injected(rest, config, base, customer_id)}
+    return Scenario(customer_id, sides[0], facts, core.known)
+
+
+def composed(intents: Sequence[Intent]) -> bool:
+    """Whether there are kinds of requests together that train lacks."""
+    kinds = {intent.request.kind for intent in intents}
+    return any(composition <= kinds for composition in HELD_OUT_COMPOSITIONS)
+
+
+def _composes(config: StorefrontConfig, intents: Sequence[Intent], *, held_out: bool) -> bool:
+    """Whether the variant has tasks of these kinds of requests together (`held_out`: of the
+    held-out variant only such as train lacks), and what is asked for its price is spoken of in no
+    other request: an amount said of the one would be one of the other.
+    """
+    nouns = [intent.request.noun for intent in intents]
+    priced = [intent.request.noun for intent in intents if intent.request.kind == "price_query"]
+    train = config.variant == "train"
+    fits = not composed(intents) if train else composed(intents) or not held_out
+    return fits and all(nouns.count(noun) == 1 for noun in priced)
+
+
+def _whole(others: Sequence[Intent], side: Intent, core: _Core) -> tuple[Intent, ...]:
+    """All requests, with the one that the task is about in its place; where nothing can be done for
+    the customer, all are denied.
+    """
+    number, denied = side.request.number, core.known and side.refusals
+    every = [side if other.request.number == number else other for other in others]
+    return tuple(
+        intent.denied(core.rule, side.refusals[0].evidence or "")
+        if denied and intent is not side and intent.request.kind != "price_query"
+        else intent
+        for intent in every
+    )
+
+
+def _core(draw: Draw, at: TaskPlace) -> _Core | None:
+    """The request that the kind of task asks for; None where the customer has none such. Of a pair
+    the side that is asked for comes first.
+    """
+    if at.pair is not None or at.kind == "refused":
+        pair = draw_pair(draw)
+        if pair is None:
+            return None
+        refused = at.kind == "refused"
+        sides = (pair.denied, pair.done) if refused else (pair.done, pair.denied)
+        facts = pair.forbidding if refused else pair.allowing
+        # another wish for an address would be one for the very fact in which the two differ
+        steady = any(path.startswith("addresses/") for path in (*pair.forbidding, *pair.allowing))
+        return _Core(pair.shown, sides, facts, pair.rule, pair.known, steady)
+    if at.kind == "feasible":
+        return _Core(draw.base)
+    found = DRAWN[at.kind](draw)
+    if found is None:
+        return None
+    intent, facts = found
+    return _Core(patched(draw.base, tuple(facts.items())), (intent,), facts)
+
+
+def _others(draw: Draw, operations: int, core: _Core) -> tuple[Intent, ...] | None:
+    """All requests in their order: the core, and feasible ones of other kinds on other orders; None
+    where there are too few.
+    """
+    rng, subject, plain = draw.rng, next(iter(core.sides), None), bool(core.known)
+    kind = subject.request.kind if subject is not None and not plain else ""
+    taken = set() if subject is None else {made.get("order_id") for _, made in subject.calls}
+    if subject is not None:
+        taken |= {subject.referent.order_id} if subject.referent else set()
+        taken |= {refusal.evidence for refusal in subject.refusals}
+    free = [key for key in draw.base.orders_of[draw.customer_id] if key not in taken]
+    rng.shuffle(free)
+    intents: list[Intent] = []
+    prices = 0
+    for number in range(1, operations + 1):
+        at = replace(draw, number=number)
+        if subject is not None and number == subject.request.number:
+            intents.append(subject)
+            continue
+        spoken_of = {intent.request.noun for intent in (*intents, *core.sides[:1])}
+        intent = None if plain else _special(at, intents, kind)
+        if intent is None and rng.random() < PRICE_SHARE:
+            intent = price_query(at, spoken_of)
+        while intent is None and free:
+            calls = feasible(at, free.pop())
+            calls.pop(kind, None)
+            if calls:
+                intent = worded(at, rng.choice(calls[rng.choice(sorted(calls))]))
+                gift = ["by_other_person"] * (intent.request.gift_for is not None)
+                intent = intent.complicated(*gift)
+                if not plain and not core.steady:
+                    intent = _reconsidered(at, intent, intents, operations)
+        if intent is None:
+            prices += 1
+            intent = price_query(at, spoken_of)
+        intents.append(intent)
+    return tuple(intents) if prices <= max(1, operations // 3) else None
+
+
+def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
+    """A question for a price, of no product that was spoken of."""
+    skus = [
+        variant["sku"]
+        for noun, product in draw.base.products.items()
+        for variant in product["variants"]
+        if noun not in spoken_of
+    ]
+    return worded(draw, ("get_variant", {"sku": draw.rng.choice(sorted(skus))}))
+
+
+def _reconsidered(draw: Draw, intent: Intent, before: Sequence[Intent], operations: int) -> Intent:
+    """Now and then a change of mind, where the customer is to be asked before a write; one request
+    at most is taken back, and never the only one.
+    """
+    kind = intent.request.kind
+    changes = asks_first(draw) and draw.rng.random() < draw.config.changes_of_mind
+    others = [name for other in before for name in other.complications]
+    may_withdraw = operations > 1 and "withdrawn" not in others
+    if not changes or kind not in (WITHDRAWABLE if may_withdraw else CHANGEABLE):
+        return intent
+    return with_change_of_mind(draw, intent, may_withdraw=may_withdraw)
+
+
+def asks_first(draw: Draw) -> bool:
+    """Whether the customer is asked before a write (R2)."""
+    return draw.config.dialogue and "R2" in draw.base.rules.in_force
+
+
+def _special(draw: Draw, intents: Sequence[Intent], subject_kind: str) -> Intent | None:
+    """Now and then a request that is somebody else's matter, or the return of a gift; of each no
+    more than one, and no gift beside a return that the task is about.
+    """
+    names = {name for intent in intents for name in intent.complications}
+    rules, rng = draw.base.rules.in_force, draw.rng
+    if rng.random() < OUT_OF_SCOPE_SHARE and "out_of_scope" not in names and "R13" in rules:
+        made = {"reason_code": "out_of_scope", "summary": "It is somebody else's matter."}
+        return worded(draw, ("escalate", made))
+    returns = subject_kind == "return" or "by_other_person" in names
+    if rng.random() >= GIFT_SHARE or returns or "R15" not in rules:
+        return None
+    gifts = draw.base.gifts_of.get(draw.customer_id, ())
+    back = [call for key in gifts for call in feasible(draw, key).get("return", [])]
+    single = [call for call in back if len(call[1]["lines"]) == 1]
+    return worded(draw, rng.choice(single)) if single else None
+
+
+def _injected(
+    rng: Random, config: StorefrontConfig, base: BaseWorld, customer_id: str
+) -> dict[str, Scalar]:
+    """Now and then an instruction in the customer's file or in the product texts."""
+    if rng.random() >= config.injections:
+        return {}
+    text = rng.choice(INJECTIONS).text
+    if rng.random() < 0.7:
+        return {f"notes/N-{base.tickets_of[customer_id][0]}.0/text": text}
+    products = rng.sample(sorted(base.tables["products"]), 5)
+    return {f"products/{product_id}/text": text for product_id in products}
