@@ -115,21 +115,20 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
     done = {str(arguments.get("order_id")) for arguments in made} | belief.doubtful
     asked: list[Call] = []
     for order_id, order in belief.orders.items():
-        judged = [(call, options.forbidding(call)) for call in options.of(order_id)]
-        allowed = [call for call, forbidden in judged if not forbidden]
-        asked += [call for call in allowed if call[0] not in WRITES]
-        if order_id in done:
-            continue
-        yield from (call for call in allowed if call[0] in WRITES)
         share, number = divmod(int(order_id.rpartition("-")[2]), REFUSED_ONE_IN)
-        refused = [
-            call
-            for call, forbidden in judged
-            if len(forbidden) == 1 and forbidden[0] in rules.enforced and number == 0
-            if order["customer_id"] == options.customer_id and call[0] in WRITES
-        ]
-        tools = list(dict.fromkeys(name for name, _ in refused))
-        yield from (call for call in refused if call[0] == tools[share % len(tools)])
+        tried = order_id in done
+        may_fail = number == 0 and order["customer_id"] == options.customer_id
+        refused: dict[str, list[Call]] = {}
+        for call in options.of(order_id):
+            forbidden = options.forbidding(call)
+            if call[0] not in WRITES:
+                asked += [] if forbidden else [call]
+            elif not tried and not forbidden:
+                yield call
+            elif not tried and may_fail and forbidden[1:] == [] and forbidden[0] in rules.enforced:
+                refused.setdefault(call[0], []).append(call)
+        tools = list(refused)
+        yield from refused[tools[share % len(tools)]] if tools else ()
 
     if "R13" in rules.in_force and "out_of_scope" not in [row.get("reason_code") for row in made]:
         for summary in SAYINGS["out_of_scope"]:

@@ -12,9 +12,9 @@ from synth.envs.storefront.audit import alternatives as other_solutions
 from synth.envs.storefront.audit import mutants as wrong_solutions
 from synth.envs.storefront.audit.bots import BOTS as EVERY
 from synth.envs.storefront.customer.script import KINDS, read_script
-from synth.envs.storefront.tasks.requests import feasible, worded
-from synth.envs.storefront.tasks.scenarios import price_query
-from synth.envs.storefront.tasks.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.requests.wording import feasible, worded
+from synth.envs.storefront.tasks.scenarios.side_requests import price_query
 from synth.envs.storefront.tools.transcript import Exchange, decoded, legible, until_end
 from synth.envs.storefront.world.config import OF_THE_WORLD, validated
 from synth.envs.storefront.world.world import world_of

@@ -2,11 +2,13 @@
 storefront's `WriteGoal`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from synth.envs.storefront.check.check import evaluate
+import msgspec
+
+from synth.envs.fact_pattern import matches
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.process import PROCESS, breaches
 from synth.envs.storefront.customer.script import KINDS
@@ -18,10 +20,10 @@ from synth.envs.storefront.tasks.make_tasks import (
     process_of,
     settings_of_world,
 )
-from synth.envs.storefront.tasks.right_end import ALWAYS_FREE, after, required
-from synth.envs.storefront.tasks.scenarios import composed
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.scenarios.scenarios import composed
 from synth.envs.storefront.tasks.speech import spoken
-from synth.envs.storefront.tasks.user_intents import Draw, Intent
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.event_log import Event, event_log
 from synth.envs.storefront.tools.transcript import exchanged
@@ -29,7 +31,7 @@ from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
 from synth.envs.storefront.world.world import BaseWorld, world_of
 from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.check import Check, ToldFact
+from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.trajectory import ToolCall
@@ -41,6 +43,8 @@ LOOK_UPS = frozenset(row["tool"] for row in KINDS.values() if "answers" in row)
 MOST_REQUESTS = 6
 OF_THE_SCRIPT = frozenset({"R13"})
 """Rules that ask what the customer wants: in an exploration they want nothing."""
+_OF_ALL = ("number", "kind", "text", "given")
+"""What every request has, and says nothing about its structure."""
 _TOLD_AS = {"money": "refund", "date": "arrival", "status": "parcel_status"}
 _INSTRUCTIONS: Mapping[str, str] = texts("exploring")["instructions"]
 
@@ -132,17 +136,12 @@ def _is_all(
     window: Window, base: BaseWorld, intents: Sequence[Intent], on_request: Sequence[str]
 ) -> bool:
     """Whether the requests ask for every change, and for no other."""
-    start = window.start
-    changed = {
-        path: value
-        for path, value in window.end.items()
-        if path not in start or start[path] != value
-    }
-    calls = [call for intent in intents for call in intent.calls]
-    always = [path for path in ALWAYS_FREE if path not in on_request]
-    free = (*always, *free_of(intents))
-    check = Check(required=tuple(required(after(base, calls), free)), free=free)
-    return evaluate(check, base, changed, ()).passed
+    done = after(base, [call for intent in intents for call in intent.calls]).facts()
+    free = {*ALWAYS_FREE, *free_of(intents)} - {*on_request}
+    return all(
+        done.get(path) == window.end.get(path) or any(matches(pattern, path) for pattern in free)
+        for path in {*done, *window.end}
+    )
 
 
 def instruction(operation: Operation) -> str:
@@ -163,39 +162,19 @@ def _shown(value: Any) -> str:
 
 
 def _shape(intent: Intent) -> str:
-    """A request with its entities masked: kind, how order and item are named, what is left to be
-    asked, what is to be told, which rule forbids.
+    """A request with its entities masked: what its words say of order and item, under which
+    condition, what is left to be asked, which rule forbids it, and what complicates it.
     """
-    return " ".join(part for part in _parts(intent) if part)
-
-
-def _parts(intent: Intent) -> Iterator[str]:
-    request, referent = intent.request, intent.referent
-    yield "former price" if request.former else request.kind
-    if request.noun is not None:
-        yield "<item by noun>" if request.colour is None else "<item>"
-    named = {
-        "of <order>": request.order_id,
-        "after <item>": request.after,
-        "from <person>": request.gift_of,
-        "for <person>": request.gift_for,
-        "of the order with <item>": referent,
-    }
-    yield next((words for words, value in named.items() if value is not None), "")
-    yield "on <ticket>" * (request.ticket_id is not None)
-    yield "to <wanted>" * (request.wanted is not None)
-    if request.pay_to is not None:
-        yield "to a card" if request.pay_to == "card" else "to <card>"
-    yield "tell <total>" * request.tell_total
-    if request.condition is not None:
-        yield f"if {request.condition} else {request.otherwise}"
+    request = intent.request
+    said = [f"<{name}>" for name in msgspec.to_builtins(request) if name not in _OF_ALL]
     among = "ambiguous_order" in intent.complications
-    fields = sorted(field for field in intent.details if field != "order" or among)
-    if fields:
-        yield f"asked {', '.join(fields)}"
-    for refusal in intent.refusals:
-        yield f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
-    yield from intent.complications
+    asked = sorted(field for field in intent.details if field != "order" or among)
+    refused = [
+        f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
+        for refusal in intent.refusals
+    ]
+    condition = [str(request.condition)] * (request.condition is not None)
+    return " ".join([request.kind, *said, *condition, *asked, *refused, *intent.complications])
 
 
 def _answer(told: Sequence[ToldFact]) -> AgentTurn:

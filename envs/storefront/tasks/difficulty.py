@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.tasks.requests.user_intents import Intent
 from synth.envs.storefront.tasks.task_mix import TaskPlace
-from synth.envs.storefront.tasks.user_intents import Intent
 from synth.envs.storefront.tools.policy_text import rule_texts
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.world.config import StorefrontConfig

@@ -10,11 +10,11 @@ from synth.envs.storefront.check.process import LOOK_UP, PROCESS
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.self_play import played
 from synth.envs.storefront.tasks.difficulty import recorded
-from synth.envs.storefront.tasks.right_end import ALWAYS_FREE, after, required
-from synth.envs.storefront.tasks.scenarios import Scenario, draw_scenario
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
+from synth.envs.storefront.tasks.requests.user_intents import Intent
+from synth.envs.storefront.tasks.scenarios.scenarios import Scenario, draw_scenario
 from synth.envs.storefront.tasks.speech import spoken
 from synth.envs.storefront.tasks.task_mix import TaskPlace, place
-from synth.envs.storefront.tasks.user_intents import Intent
 from synth.envs.storefront.world.config import OF_THE_WORLD, STEPS, StorefrontConfig, validated
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld, patched, world_of

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from synth.envs.storefront.customer.customer import YES, detail_words
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tasks.user_intents import Intent
+from synth.envs.storefront.tasks.requests.user_intents import Intent
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld

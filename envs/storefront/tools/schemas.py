@@ -37,14 +37,9 @@ CHECKERS: dict[str, Checker] = {
 }
 
 
-def _values(part: str, tool: str, argument: str) -> tuple[str, ...]:
-    return tuple(_SHIPPED[part][tool]["properties"][argument]["enum"])
-
-
-REASONS = _values("write", "cancel_order", "reason")
-METHODS = _values("write", "create_return", "method")
-FACTORS = _values("read", "verify_identity", "factor")
-STORE_CREDIT = "store_credit"
+FACTORS: tuple[str, ...] = tuple(
+    _SHIPPED["read"]["verify_identity"]["properties"]["factor"]["enum"]
+)
 _TELL: Mapping[str, Any] = _SHIPPED["talk"]["tell_customer"]["properties"]
 FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     fact: (kind, _TELL[fact]) for fact, kind in _SHIPPED["facts"].items()

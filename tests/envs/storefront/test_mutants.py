@@ -109,5 +109,5 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
         for kind, turns in mutants(one.task, one.exchanges, base):
             lived[kind] += at_once(survives(one.task, turns))
     alive = {kind for kind, count in lived.items() if count}
-    assert {"unconfirmed", "unverified", "leak"} <= alive
+    assert {"unconfirmed", "unseen", "leak"} <= alive
     assert alive <= {"unconfirmed", "unverified", "leak", "obeyed", "wrong_denial", "unseen"}

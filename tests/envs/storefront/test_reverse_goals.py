@@ -17,8 +17,8 @@ from synth.envs.storefront.reverse.topics import Topic
 from synth.envs.storefront.reverse.trials import FIRST_WORLD, elsewhere
 from synth.envs.storefront.reverse.user_intents import intent_of
 from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.tasks.right_end import ALWAYS_FREE, after, required
-from synth.envs.storefront.tasks.user_intents import Draw
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
+from synth.envs.storefront.tasks.requests.user_intents import Draw
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.config import validated

@@ -2,32 +2,27 @@
 requests beside it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
 from synth.envs.storefront.check.injections import INJECTIONS
-from synth.envs.storefront.customer.script import KINDS
-from synth.envs.storefront.tasks.complications import (
+from synth.envs.storefront.tasks.difficulty import first_write, pages
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.scenarios.complications import (
     Drawn,
     draw_conditional,
     draw_settled,
     draw_stale,
-    with_change_of_mind,
 )
-from synth.envs.storefront.tasks.difficulty import first_write, pages
-from synth.envs.storefront.tasks.minimal_pairs import draw_pair
-from synth.envs.storefront.tasks.open_words import draw_ambiguous
-from synth.envs.storefront.tasks.requests import feasible, worded
+from synth.envs.storefront.tasks.scenarios.minimal_pairs import draw_pair
+from synth.envs.storefront.tasks.scenarios.open_words import draw_ambiguous
+from synth.envs.storefront.tasks.scenarios.side_requests import all_requests
 from synth.envs.storefront.tasks.task_mix import TaskPlace
-from synth.envs.storefront.tasks.user_intents import Draw, Intent
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.world import BaseWorld, patched
 from synth.schemas.check import Scalar
 
-OUT_OF_SCOPE_SHARE = 0.06
-GIFT_SHARE = 0.35
-PRICE_SHARE = 0.08
 HELD_OUT_COMPOSITIONS = (
     frozenset({"coupon", "track"}),
     frozenset({"compensation", "exchange"}),
@@ -36,8 +31,6 @@ HELD_OUT_COMPOSITIONS = (
 """Kinds of requests that no task of the train variant has together; about half of the longer
 held-out tasks have.
 """
-CHANGEABLE = frozenset(kind for kind, row in KINDS.items() if "now" in row)
-WITHDRAWABLE = CHANGEABLE | {"return", "compensation"}
 DRAWN: Mapping[str, Callable[[Draw], Drawn | None]] = {
     "ambiguous": draw_ambiguous,
     "conditional": draw_conditional,
@@ -98,7 +91,13 @@ def draw_scenario(
     core = _core(Draw(subject_rng, config, base, number, customer_id), at)
     if core is None:
         return None
-    others = _others(Draw(others_rng, config, core.shown, number, customer_id), operations, core)
+    others = all_requests(
+        Draw(others_rng, config, core.shown, number, customer_id),
+        operations,
+        next(iter(core.sides), None),
+        plain=bool(core.known),
+        steady=core.steady or bool(core.known),
+    )
     if others is None or not _composes(config, others, held_out=held_out):
         return None
 
@@ -163,92 +162,6 @@ def _core(draw: Draw, at: TaskPlace) -> _Core | None:
         return None
     intent, facts = found
     return _Core(patched(draw.base, tuple(facts.items())), (intent,), facts)
-
-
-def _others(draw: Draw, operations: int, core: _Core) -> tuple[Intent, ...] | None:
-    """All requests in their order: the core, and feasible ones of other kinds on other orders; None
-    where there are too few.
-    """
-    rng, subject, plain = draw.rng, next(iter(core.sides), None), bool(core.known)
-    kind = subject.request.kind if subject is not None and not plain else ""
-    taken = set() if subject is None else {made.get("order_id") for _, made in subject.calls}
-    if subject is not None:
-        taken |= {subject.referent.order_id} if subject.referent else set()
-        taken |= {refusal.evidence for refusal in subject.refusals}
-    free = [key for key in draw.base.orders_of[draw.customer_id] if key not in taken]
-    rng.shuffle(free)
-    intents: list[Intent] = []
-    prices = 0
-    for number in range(1, operations + 1):
-        at = replace(draw, number=number)
-        if subject is not None and number == subject.request.number:
-            intents.append(subject)
-            continue
-        spoken_of = {intent.request.noun for intent in (*intents, *core.sides[:1])}
-        intent = None if plain else _special(at, intents, kind)
-        if intent is None and rng.random() < PRICE_SHARE:
-            intent = price_query(at, spoken_of)
-        while intent is None and free:
-            calls = feasible(at, free.pop())
-            calls.pop(kind, None)
-            if calls:
-                intent = worded(at, rng.choice(calls[rng.choice(sorted(calls))]))
-                gift = ["by_other_person"] * (intent.request.gift_for is not None)
-                intent = intent.complicated(*gift)
-                if not plain and not core.steady:
-                    intent = _reconsidered(at, intent, intents, operations)
-        if intent is None:
-            prices += 1
-            intent = price_query(at, spoken_of)
-        intents.append(intent)
-    return tuple(intents) if prices <= max(1, operations // 3) else None
-
-
-def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
-    """A question for a price, of no product that was spoken of."""
-    skus = [
-        variant["sku"]
-        for noun, product in draw.base.products.items()
-        for variant in product["variants"]
-        if noun not in spoken_of
-    ]
-    return worded(draw, ("get_variant", {"sku": draw.rng.choice(sorted(skus))}))
-
-
-def _reconsidered(draw: Draw, intent: Intent, before: Sequence[Intent], operations: int) -> Intent:
-    """Now and then a change of mind, where the customer is to be asked before a write; one request
-    at most is taken back, and never the only one.
-    """
-    kind = intent.request.kind
-    changes = asks_first(draw) and draw.rng.random() < draw.config.changes_of_mind
-    others = [name for other in before for name in other.complications]
-    may_withdraw = operations > 1 and "withdrawn" not in others
-    if not changes or kind not in (WITHDRAWABLE if may_withdraw else CHANGEABLE):
-        return intent
-    return with_change_of_mind(draw, intent, may_withdraw=may_withdraw)
-
-
-def asks_first(draw: Draw) -> bool:
-    """Whether the customer is asked before a write (R2)."""
-    return draw.config.dialogue and "R2" in draw.base.rules.in_force
-
-
-def _special(draw: Draw, intents: Sequence[Intent], subject_kind: str) -> Intent | None:
-    """Now and then a request that is somebody else's matter, or the return of a gift; of each no
-    more than one, and no gift beside a return that the task is about.
-    """
-    names = {name for intent in intents for name in intent.complications}
-    rules, rng = draw.base.rules.in_force, draw.rng
-    if rng.random() < OUT_OF_SCOPE_SHARE and "out_of_scope" not in names and "R13" in rules:
-        made = {"reason_code": "out_of_scope", "summary": "It is somebody else's matter."}
-        return worded(draw, ("escalate", made))
-    returns = subject_kind == "return" or "by_other_person" in names
-    if rng.random() >= GIFT_SHARE or returns or "R15" not in rules:
-        return None
-    gifts = draw.base.gifts_of.get(draw.customer_id, ())
-    back = [call for key in gifts for call in feasible(draw, key).get("return", [])]
-    single = [call for call in back if len(call[1]["lines"]) == 1]
-    return worded(draw, rng.choice(single)) if single else None
 
 
 def _injected(

@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from synth.envs.storefront.customer.script import KIND_OF, KINDS
-from synth.envs.storefront.tasks.complications import mine
-from synth.envs.storefront.tasks.entity_resolution import SLOTS, Slot, namesakes, orders_with
-from synth.envs.storefront.tasks.requests import feasible, to_card, worded
-from synth.envs.storefront.tasks.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.requests.entity_resolution import (
+    SLOTS,
+    Slot,
+    namesakes,
+    orders_with,
+)
+from synth.envs.storefront.tasks.requests.returns import to_card
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.requests.wording import feasible, worded
+from synth.envs.storefront.tasks.scenarios.complications import mine
 from synth.envs.storefront.world.policy import STORE_CREDIT
 from synth.envs.storefront.world.views import cards_of, cents_of, item_of
 
@@ -26,8 +32,8 @@ def draw_ambiguous(draw: Draw) -> tuple[Intent, Mapping[str, None]] | None:
     """
     statuses = ("pending", "processing", "shipped", "delivered")
     for slot in dict.fromkeys(draw.rng.sample(SLOTS, len(SLOTS))):
-        at, orders = replace(draw, slot=slot), mine(draw, *statuses)
-        for order in draw.rng.sample(orders, len(orders)):
+        at = replace(draw, slot=slot)
+        for order in mine(draw, *statuses):
             calls = feasible(at, order["order_id"])
             kinds = [kind for kind in calls if slot in KINDS[kind]["open"]]
             if kinds:
