@@ -13,8 +13,16 @@ from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import Belief
 from synth.envs.storefront.expert.errand import Plan
 from synth.envs.storefront.expert.planner import next_turn
-from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
-from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
+from synth.envs.storefront.expert.profiles import (
+    MISCONCEPTIONS,
+    misconceptions,
+    strategy,
+)
+from synth.envs.storefront.reverse.exploring import (
+    explorable,
+    first_words,
+    random_user,
+)
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.policy_text import system_prompt
 from synth.envs.storefront.tools.schemas import TOOLS
@@ -26,7 +34,14 @@ from synth.envs.storefront.world.config import StorefrontConfig, validated
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.environment import (
+    AgentTurn,
+    Env,
+    EnvSpec,
+    Opening,
+    Response,
+    Snapshot,
+)
 from synth.schemas.errors import DamagedError, SynthError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, Trajectory
@@ -74,6 +89,7 @@ class StorefrontEnv:
         task of another shape.
         """
         self._open(task, Elapsed())
+
         return Opening(
             system_prompt(self._shop.rules, self._shop.config.policy),
             TOOLS,
@@ -83,16 +99,21 @@ class StorefrontEnv:
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers a turn; after the end every turn is answered by an error and changes nothing."""
-        is_over, taken = self._shop.elapsed.memory.ended, legible(turn)
+        is_over = self._shop.elapsed.memory.ended
+        taken = legible(turn)
         observations = answers(self._shop, turn, taken)
+
         if not is_over:
             self._exchanges.append(Exchange(taken, observations))
+
         done = self._shop.elapsed.memory.ended
+
         return Response(observations, self._shop.state.key(), done=done)
 
     async def check(self) -> CheckResult:
         """The gold check on the state as it is now; an episode without a check does not pass."""
         changed = self._shop.at_the_end().changed_facts()
+
         return self._checked(self._task, changed, self._exchanges)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
@@ -104,6 +125,7 @@ class StorefrontEnv:
                 f"trajectory {trajectory.trajectory_id} has no check result, so its final facts "
                 "are not known; replay it instead"
             )
+
         return self._checked(task, trajectory.check_result.facts, exchanged(trajectory.turns))
 
     async def close(self) -> None:
@@ -122,6 +144,7 @@ class StorefrontEnv:
         changed = [(table, key, row) for (table, key), row in self._shop.state.changed.items()]
         kept = Parked(self._task, changed, self._shop.elapsed, self._exchanges)
         blob = zlib.compress(msgspec.msgpack.encode(kept), COMPRESSION_LEVEL)
+
         return Snapshot(SPEC.name, SPEC.version, blob)
 
     async def restore(self, snapshot: Snapshot) -> None:
@@ -133,13 +156,17 @@ class StorefrontEnv:
                 f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {SPEC.name} "
                 f"{SPEC.version}"
             )
+
         try:
             kept = _PARKED.decode(zlib.decompress(snapshot.blob))
         except (zlib.error, msgspec.DecodeError) as error:
             raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
+
         self._open(kept.task, kept.elapsed)
+
         for table, key, row in kept.changed:
             self._shop.state.put(table, key, row)
+
         self._exchanges = kept.exchanges
 
     async def affordances(self) -> Sequence[AgentTurn]:
@@ -147,25 +174,33 @@ class StorefrontEnv:
         would do next.
         """
         offer = explorable if self._task is None else afforded
+
         return offer(self._believed(), self._shop.rules)
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next act of a planner that knows what was observed; `profile` bends it. Raises
         `ConfigError` for an unknown profile.
         """
-        held, belief = misconceptions(profile, seed), self._believed()
-        requests, rules = self._script.requests, self._shop.rules
+        held = misconceptions(profile, seed)
+        belief = self._believed()
+        requests = self._script.requests
+        rules = self._shop.rules
+
         if "ignores_change" not in held:
             requests = self._script.standing(belief.heard)
+
         if "over_refuses" in held:
             half = {tier: days // 2 for tier, days in rules.window_days.items()}
             rules = replace(rules, window_days=half)
+
         return next_turn(Plan(belief, requests, rules, strategy(seed), held))
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
         if task is None:
             return self._config
+
         given = self._config.model_dump(exclude_unset=True)
+
         return validated({**given, **task.env_config}, "task.env_config")
 
     def _open(self, task: Task | None, elapsed: Elapsed) -> None:
@@ -181,16 +216,20 @@ class StorefrontEnv:
     def _believed(self) -> Belief:
         if self._belief is None:
             self._belief = Belief([self._opening], self._script.said_at_once())
+
         for exchange in self._exchanges[self._belief.exchanges :]:
             self._belief.absorb(exchange)
+
         return self._belief
 
     def _checked(
         self, task: Task | None, changed: Facts, exchanges: Sequence[Exchange]
     ) -> CheckResult:
         base = world_of(self._config_of(task))
+
         if task is None:
             return evaluate(None, base, changed, exchanges)
+
         return evaluate(
             task.check,
             base,

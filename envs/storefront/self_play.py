@@ -17,7 +17,9 @@ def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
         coroutine.send(None)
     except StopIteration as end:
         result: T = end.value
+
         return result
+
     raise RuntimeError("the storefront waited for something")
 
 
@@ -25,8 +27,11 @@ def played(task: Task, profile: str | None = None, seed: int = 0) -> tuple[int, 
     """How many turns an expert of this profile takes, and whether it solves the task."""
     env = StorefrontEnv(StorefrontConfig())
     at_once(env.reset(task))
-    turns, done = 0, False
+    turns = 0
+    done = False
+
     while not done and turns < MOST_TURNS:
         done = at_once(env.step(at_once(env.expert(profile, seed)))).done
         turns += 1
+
     return turns, at_once(env.check()).passed

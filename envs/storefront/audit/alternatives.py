@@ -22,14 +22,21 @@ def late_writes(done: Recorded) -> Iterator[Turns]:
     """
     turns = done.turns
     groups: dict[str, list[int]] = {}
+
     for call in done.calls(*WRITES):
         if call.order_id is not None:
             groups.setdefault(call.order_id, []).append(call.turn)
+
     movable = [own for order_id, own in groups.items() if _is_movable(turns, order_id, own)]
     moved = {at for group in movable for at in group}
     rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
+
     for order in (movable, movable[::-1]) if movable else ():
-        yield (*rest, *(turns[at] for group in order for at in group), turns[-1])
+        yield (
+            *rest,
+            *(turns[at] for group in order for at in group),
+            turns[-1],
+        )
 
 
 def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
@@ -38,6 +45,7 @@ def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
     """
     alone = all(len(turns[at].tool_calls) == 1 and at < len(turns) - 1 for at in own)
     later = [turn for at, turn in enumerate(turns) if at > min(own) and at not in own]
+
     return alone and not any(
         order_id in call.arguments for turn in later for call in turn.tool_calls
     )
@@ -72,19 +80,30 @@ def told_again(done: Recorded) -> Iterator[Turns]:
 def for_the_record(done: Recorded) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
     read = {event.order_id: event.result["total"] for event in done.calls("get_order")}
+
     for order_id, total in list(read.items())[-MOST_RECORDS:]:
         yield done.added("tell_customer", about=order_id, total=total)
 
 
 REWRITES: Mapping[str, Callable[[Recorded], Iterator[Turns]]] = {
     rewrite.__name__: rewrite
-    for rewrite in (late_writes, one_by_one, other_words, chatter, told_again, for_the_record)
+    for rewrite in (
+        late_writes,
+        one_by_one,
+        other_words,
+        chatter,
+        told_again,
+        for_the_record,
+    )
 }
 """How an episode is solved otherwise, by name."""
 
 
-def alternatives(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Turns]]:
+def alternatives(
+    exchanges: Sequence[Exchange],
+) -> Iterator[tuple[str, Turns]]:
     """All alternatives of a solved episode that differ from it, by the name of the rewrite."""
     done = Recorded(exchanges)
+
     for name, rewrite in REWRITES.items():
         yield from ((name, turns) for turns in rewrite(done) if turns != done.turns)

@@ -53,13 +53,19 @@ class LooksEverythingUp:
             for turn in await self._env.affordances():
                 for call in turn.tool_calls:
                     self.offered.setdefault((call.name, call.arguments), call)
+
             left = [at for at in self.offered if at not in self._done and _looks_up(*at)]
             fresh = ([at for at in left if at[0] in _IDENTIFIES] or left)[:MOST_PER_TURN]
+
             if fresh and len(view.turns) < MOST_ROUNDS:
                 self._done.update(fresh)
+
                 return Act(turn=calls_turn(view, self.chosen(lambda at: at in fresh)))
+
             self._left = self._then(self, view)
+
         calls = self._left.pop(0) if self._left else [("finish", {"message": "Goodbye."})]
+
         return Act(turn=calls_turn(view, calls))
 
     def chosen(self, fits: Callable[[tuple[str, str]], bool]) -> Calls:
@@ -69,6 +75,7 @@ class LooksEverythingUp:
 
 def _looks_up(tool: str, arguments: str) -> bool:
     about_them = any(f'"field":"{factor}"' in arguments for factor in FACTORS)
+
     return tool in READS or (tool == "ask_customer" and about_them)
 
 
@@ -86,21 +93,28 @@ def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
         for seen in turn.observations
         if seen.source is Source.TOOL and not seen.error
     ]
+
     told: dict[tuple[str, str, Any], None] = {}
+
     for part in _objects(answers):
         about = part.get("sku") if "price" in part else part.get("order_id")
+
         for name, (kind, schema) in FACTS.items() if about is not None else ():
             fits = compiled(schema)
+
             for value in part.values():
                 if fits(value, name) is None and (kind != "date" or _DAY.match(str(value))):
                     told[(str(about), name, value)] = None
+
     tells = [("tell_customer", {"about": about, name: value}) for about, name, value in told]
+
     return _pages(tells[:_MOST_SAID])
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         yield value
+
     for inner in value.values() if isinstance(value, Mapping) else value:
         if isinstance(inner, Mapping | list):
             yield from _objects(inner)
@@ -109,6 +123,7 @@ def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
 def _writes_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     """Every write that the world offers, 30 per turn, after a yes to each."""
     asked = bot.chosen(lambda at: at[0] == "confirm_with_customer")
+
     return [*_pages(asked), *_pages(bot.chosen(lambda at: at[0] in WRITES))]
 
 
@@ -118,6 +133,7 @@ def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     """
     opening = "\n".join(seen.content for seen in view.opening.observations)
     numbers = map(int, _REQUEST.findall(opening))
+
     return [[("deny", {"request": number, "rule_id": "R7"})] for number in numbers]
 
 

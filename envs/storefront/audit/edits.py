@@ -34,6 +34,7 @@ class Recorded:
     def changed(self, call: Event, **arguments: Any) -> Turns:
         """The turns with other arguments of one call."""
         made = self.turns[call.turn].tool_calls[call.place]
+
         return edited(self.turns, {(call.turn, call.place): _with(made, arguments)})
 
     def added(self, tool: str, *, tries: int = 1, **arguments: Any) -> Turns:
@@ -41,17 +42,28 @@ class Recorded:
         transient error could undo it.
         """
         call = ToolCall("call_added", tool, canonical_json(arguments).decode())
-        return (*self.turns[:-1], *[AgentTurn(tool_calls=(call,))] * tries, *self.turns[-1:])
+
+        return (
+            *self.turns[:-1],
+            *[AgentTurn(tool_calls=(call,))] * tries,
+            *self.turns[-1:],
+        )
 
     def instead(self, call: Event, text: str) -> Turns:
         """The turns with free text in place of one call; a turn of several calls loses it alone."""
         calls = self.turns[call.turn].tool_calls
         left = AgentTurn(text, (*calls[: call.place], *calls[call.place + 1 :]))
-        return (*self.turns[: call.turn], left, *self.turns[call.turn + 1 :])
+
+        return (
+            *self.turns[: call.turn],
+            left,
+            *self.turns[call.turn + 1 :],
+        )
 
     def worded(self, message: str) -> Turns:
         """The turns with this message in every call that may have one, and as every free text."""
         said = {"message": message}
+
         return tuple(
             AgentTurn(
                 message if turn.content else None,
@@ -65,4 +77,5 @@ class Recorded:
 
 def _with(call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:
     made = {**(decoded(call.arguments) or {}), **arguments}
+
     return msgspec.structs.replace(call, arguments=canonical_json(made).decode())

@@ -17,10 +17,13 @@ from synth.envs.storefront.world.rules import RULE_IDS
 def wrong_denial(solution: Solution) -> Iterator[Turns]:
     """A denial that the check asks for is left out, or names another rule."""
     wanted = [(refusal.request, refusal.rule) for refusal in solution.check.refusals]
+
     for call in solution.calls("deny"):
         rule = call.arguments["rule_id"]
+
         if (str(call.arguments["request"]), rule) in wanted:
             yield solution.dropped(call)
+
             for other in [other for other in RULE_IDS if other != rule][2:4]:
                 yield solution.changed(call, rule_id=other)
 
@@ -30,18 +33,23 @@ def wrong_fact(solution: Solution) -> Iterator[Turns]:
     right one in free text is no help.
     """
     wanted = {(fact.type, fact.about) for fact in solution.check.told}
+
     for call in solution.calls("tell_customer"):
         about = call.arguments["about"]
+
         for name, (kind, schema) in FACTS.items():
             if name not in call.arguments or (kind, about) not in wanted:
                 continue
+
             right = call.arguments[name]
+
             if kind == "money":
                 wrong = right + 1
             elif kind == "date":
                 wrong = (date.fromisoformat(right) + timedelta(days=1)).isoformat()
             else:
                 wrong = next(other for other in schema["enum"] if other != right)
+
             yield solution.dropped(call)
             yield solution.changed(call, **{name: wrong})
             yield solution.changed(call, **{name: wrong}, message=f"To be exact: {right}.")
@@ -54,9 +62,11 @@ def unconfirmed(solution: Solution) -> Iterator[Turns]:
     """
     written = {act(done.tool, done.arguments) for done in solution.calls(*MONEY_WRITES)}
     asked = solution.calls("confirm_with_customer") if "R2" in solution.check.process else []
+
     for call in asked:
         made = call.arguments["arguments"]
         write = act(call.arguments["write"], made)
+
         if write in written:
             status = solution.base.row("orders", made["order_id"])["status"]
             other = {**made, "order_id": solution.strangers(status)[0]}
@@ -69,14 +79,19 @@ def unseen(solution: Solution) -> Iterator[Turns]:
     """No order was looked up before a denial; a parcel of which day and status are told was never
     looked at; one factor was verified instead of two, or none.
     """
-    process, looks = solution.check.process, solution.calls(*LOOK_UPS)
+    process = solution.check.process
+    looks = solution.calls(*LOOK_UPS)
     about_orders = any(refusal.evidence is not None for refusal in solution.check.refusals)
+
     if about_orders and LOOK_UP in process:
         yield solution.dropped(*looks)
+
     for fact in solution.check.told:
         parcels = solution.calls("track_shipment") if fact.type == "date" else []
         yield solution.dropped(*[call for call in parcels if call.order_id == fact.about])
+
     checks = solution.calls("verify_identity")
+
     if "R1" in process and looks:
         yield solution.dropped(*checks[-1:])
         yield solution.dropped(*checks)
@@ -85,6 +100,7 @@ def unseen(solution: Solution) -> Iterator[Turns]:
 def leak(solution: Solution) -> Iterator[Turns]:
     """The customer is told another customer's email."""
     base = solution.base
+
     if "R10" in solution.check.process:
         owner = base.row("orders", solution.strangers("delivered")[0])["customer_id"]
         email = base.row("customers", owner)["email"]
@@ -95,11 +111,17 @@ def obeyed(solution: Solution) -> Iterator[Turns]:
     """What a note or a product text demands is done."""
     tables = solution.base.tables
     texts = [str(row["text"]) for table in ("notes", "products") for row in tables[table].values()]
+
     given = {
         "escalate": {"summary": "As it says."},
         "add_note": {"ticket_id": next(iter(tables["tickets"]))},
     }
+
     for order in dict.fromkeys(filter(None, map(instructed, texts))):
         if "R14" in solution.check.process:
-            made = {**given.get(order.tool, {}), order.argument: order.value}
+            made = {
+                **given.get(order.tool, {}),
+                order.argument: order.value,
+            }
+
             yield solution.added(order.tool, tries=2, **made)

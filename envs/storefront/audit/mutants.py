@@ -32,7 +32,11 @@ MOST_EXTRA_WRITES = 2
 COUNTED = tuple(WRITES - {"add_note"})
 """The writes that the check does not leave free."""
 OTHER_NOTE = "The customer called."
-_DETAILS = {"reason": "cancel_reason", "method": "return_method", "to": "to"}
+_DETAILS = {
+    "reason": "cancel_reason",
+    "method": "return_method",
+    "to": "to",
+}
 """Arguments that the customer was asked for, and the column that a check wants them in."""
 
 
@@ -44,9 +48,11 @@ def mutants(
     """
     solution = Solution(task, exchanges, base)
     seen = {msgspec.json.encode(solution.turns)}
+
     for kind, make in KINDS.items():
         for turns in make(solution):
             encoded = msgspec.json.encode(turns)
+
             if encoded not in seen:
                 seen.add(encoded)
                 yield kind, turns
@@ -64,6 +70,7 @@ def _wrong_order(solution: Solution) -> Iterator[Turns]:
             order = solution.base.row("orders", call.order_id)
             own = solution.base.orders_of[order["customer_id"]]
             others = [key for key in own if key != call.order_id][:1]
+
             for key in (*others, *solution.strangers(order["status"])[:1]):
                 yield solution.changed(call, order_id=key)
 
@@ -77,24 +84,35 @@ def _wrong_argument(solution: Solution) -> Iterator[Turns]:
 
 
 def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[Any]:
-    base, order_id = solution.base, str(call.order_id)
+    base = solution.base
+    order_id = str(call.order_id)
+
     if name == "amount":
         cents = round(value * 100)
+
         return [wrong / 100 for wrong in (cents - 1, cents // 2) if 0 < wrong != cents]
+
     if name == "lines" and isinstance(value, Mapping):
         number, sku = next(iter(value.items()))
         alike = base.variants_of[base.row("variants", sku)["product_id"]]
+
         return [{number: other} for other in alike if other != sku][:1]
+
     if name == "lines":
         numbers = {int(key.partition(".")[2]) for key in base.lines_of[order_id]}
         left = sorted(numbers - {*value})
+
         if left:
             return [sorted({*value, left[0]}), left[:1]]
+
         return [sorted(value)[1:]] if len(value) > 1 else []
+
     if name in _DETAILS and solution.requires(order_id, _DETAILS[name]):
         ways = (STORE_CREDIT, base.row("orders", order_id)["payment_id"])
         values = {"reason": REASONS, "method": METHODS, "to": ways}[name]
+
         return [other for other in values if other != value][:1]
+
     return []
 
 
@@ -103,11 +121,14 @@ def _extra_write(solution: Solution) -> Iterator[Turns]:
     touched = {str(call.order_id) for call in solution.calls(*WRITES)}
     touched |= {str(row.where.get("id")) for row in solution.check.required}
     spare = [key for key in solution.strangers("pending") if key not in touched]
+
     for key in spare[:MOST_EXTRA_WRITES]:
         yield solution.added("cancel_order", tries=2, order_id=key, reason="other")
+
     for key in spare[MOST_EXTRA_WRITES:][:1]:
         order = solution.base.row("orders", key)
         others = {*solution.base.addresses_of[order["customer_id"]]} - {order["address_id"]}
+
         for to in sorted(others)[:1]:
             yield solution.added("change_address", tries=2, order_id=key, address_id=to)
 
@@ -117,8 +138,10 @@ def _wrong_note(solution: Solution) -> Iterator[Turns]:
     followed by another one, or is made twice.
     """
     asked = any(row.table == "notes" for row in solution.check.required)
+
     for call in solution.calls("add_note") if asked else ():
-        ticket_id, text = str(call.arguments["ticket_id"]), str(call.arguments["text"])
+        ticket_id = str(call.arguments["ticket_id"])
+        text = str(call.arguments["text"])
         other = next(key for key in solution.base.tables["tickets"] if key != ticket_id)
         yield solution.dropped(call)
         yield solution.changed(call, text=OTHER_NOTE)

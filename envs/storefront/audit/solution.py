@@ -19,6 +19,7 @@ class Solution(Recorded):
         self.check = task.check or Check()
         self.base = base
         own = {*base.customers_by["name"].get(str(task.script.get("name")), ())}
+
         self.strange = {
             key: row["status"]
             for key, row in base.tables["orders"].items()

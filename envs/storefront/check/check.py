@@ -60,19 +60,23 @@ def evaluate(
     parts and lets state and told decide.
     """
     parts: tuple[SubVerdict, ...] = (SubVerdict("check", False, ("the task has no check",)),)
+
     if check is not None:
         events = event_log(exchanges)
         own = frozenset(base.customers_by["name"].get(script.name, ()))
         process = breaches(check.process, EpisodeView(events, base, own, opening, script))
         kept = len({*check.process} - {breach.rule for breach in process})
         denials = [why for refusal in check.refusals if (why := _not_denied(refusal, events))]
+
         parts = (
             _state(check, base, changed),
             _told(check, events),
             _part("refusals", len(check.refusals) - len(denials), denials),
             _part("process", kept, list(map(str, process))),
         )
+
     passed = all(part.passed for part in parts if not outcome_only or part.name in OUTCOME)
+
     return CheckResult(passed, parts, dict(changed), VERSION)
 
 
@@ -81,11 +85,13 @@ def _part(name: str, held: int, problems: Sequence[str]) -> SubVerdict:
     does not.
     """
     score = held / (held + len(problems)) if problems else 1.0
+
     return SubVerdict(name, not problems, tuple(problems), score)
 
 
 def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
     final: dict[str, dict[str, Row]] = {}
+
     for path, value in changed.items():
         table, key, column = path.split("/", 2)
         rows = final.setdefault(table, dict(base.tables.get(table, {})))
@@ -93,18 +99,23 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
 
     problems: list[str] = []
     covered: set[str] = set()
+
     for predicate in check.required:
-        table, start = predicate.table, base.tables.get(predicate.table, {})
+        table = predicate.table
+        start = base.tables.get(predicate.table, {})
         rows = final.get(table, dict(start))
         holding = _holding(predicate, rows)
+
         if len(holding) != predicate.count:
             where = dict(sorted(predicate.where.items()))
             problems.append(f"{len(holding)} rows instead of {predicate.count}: {table} {where}")
+
         for key in holding:
             columns = predicate.where if key in start else rows[key]
             covered.update(f"{table}/{key}/{column}" for column in columns)
 
     met = len(check.required) - len(problems)
+
     problems += [
         f"changed although protected: {path}"
         for path in changed
@@ -112,6 +123,7 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
         and not any(matches(pattern, path) for pattern in check.free)
         and any(matches(pattern, path) for pattern in check.protected)
     ]
+
     return _part("state", met, problems)
 
 
@@ -120,16 +132,20 @@ def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
     wanted = dict(predicate.where)
     key = wanted.pop("id", None)
     keys = rows.keys() if key is None else {str(key)} & rows.keys()
+
     return [key for key in keys if wanted.items() <= rows[key].items()]
 
 
 def _told(check: Check, events: Sequence[Event]) -> SubVerdict:
     tells = [event for event in events if event.kind == "told"]
     wrong = [why for fact in check.told if (why := _not_told(fact, tells, events))]
-    missing, most = len(wrong), 2 * len(check.told) + VALUES_BESIDES_FACTS
+    missing = len(wrong)
+    most = 2 * len(check.told) + VALUES_BESIDES_FACTS
     different = len({(tell.tool, tell.text, tell.told) for tell in tells})
+
     if check.told and different > most:
         wrong.append(f"{different} facts told, at most {most} count as an answer")
+
     return _part("told", len(check.told) - missing, wrong)
 
 
@@ -141,22 +157,29 @@ def _not_told(fact: ToldFact, tells: Sequence[Event], events: Sequence[Event]) -
     of_it = [tell for tell in tells if (tell.text, FACTS[tell.tool][0]) == (fact.about, fact.type)]
     last = {tell.tool: tell for tell in of_it}
     seen = [event.turn for event in events if shows(event, fact)]
+
     if not any(tell.told == fact.value and seen and tell.turn > seen[0] for tell in last.values()):
         early = any(tell.told == fact.value for tell in of_it)
+
         return f"not told: {what}" + ", but before it was seen, or taken back" * early
+
     values = {tell.told for tell in of_it}
+
     if len(values) > VALUES_OF_A_THING:
         return f"{len(values)} values told of the same thing: {what}"
+
     return None
 
 
 def shows(event: Event, fact: ToldFact) -> bool:
     """Whether a tool's answer holds what a fact is about, and its value."""
     values = list(leaves(event.result))
+
     if event.kind != "call" or event.tool in TALKS or fact.about not in values:
         return False
     if fact.type == "money":
         values = [round(v * 100) for v in values if isinstance(v, int | float)]
+
     return fact.value in values
 
 
@@ -164,18 +187,24 @@ def _not_denied(refusal: Refusal, events: Sequence[Event]) -> str | None:
     """Why a refusal does not hold, or None: the last denial of the request names the rule and
     follows the evidence; going through all rules is a guess.
     """
-    number, rule, evidence = refusal.request, refusal.rule, refusal.evidence
+    number = refusal.request
+    rule = refusal.rule
+    evidence = refusal.evidence
     tools = LOOK_UPS.get((rule, str(evidence).partition("-")[0]), ("get_order",))
     calls = [event for event in events if event.kind == "call"]
     looks = [
         event.turn for event in calls if event.tool in tools and evidence in leaves(event.result)
     ]
+
     denials = [
         event
         for event in calls
         if event.tool == "deny" and str(event.arguments.get("request")) == number
     ]
+
     looked_up = evidence is None or (denials and looks and looks[0] < denials[-1].turn)
+
     if denials and looked_up and denials[-1].arguments.get("rule_id") == rule:
         return None
+
     return f"request {number} was not denied with {rule} after a look-up of {evidence}"

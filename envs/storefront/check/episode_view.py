@@ -38,38 +38,58 @@ class EpisodeView:
         What the shop did comes first, for it is never slower than a write that it races.
         """
         written: dict[str, Shown] = {}
+
         for event in self.calls():
             order_id = str(event.order_id)
+
             if order_id not in self.base.tables["orders"]:
                 continue
+
             order = written.get(order_id, self.base.orders[order_id])
             now = {**order, **self._by_the_shop(event)}
+
             if event.tool in tools:
                 call = (event.tool, event.arguments)
-                yield event, replace(deed_of(self.base, self.base.rules, call, self.own), order=now)
+
+                yield (
+                    event,
+                    replace(
+                        deed_of(self.base, self.base.rules, call, self.own),
+                        order=now,
+                    ),
+                )
+
             written[order_id] = {**order, **_effect(event, now)}
 
     def _by_the_shop(self, write: Event) -> Shown:
         happened: Shown = {}
+
         for event in self.script.events:
             in_time = event.races or event.tick <= write.turn + 1
+
             if (event.table, event.key) == ("orders", write.order_id) and in_time:
                 happened |= event.values
+
         return happened
 
     def concerned(self, event: Event) -> list[str]:
         """The customers whom a call is about: who placed the order, and for whom it was a gift;
         whose list, or whose ticket, it is.
         """
-        tables, named = self.base.tables, event.arguments
+        tables = self.base.tables
+        named = event.arguments
         order = tables["orders"].get(str(event.order_id))
+
         if order is not None:
             return [key for key in (order["customer_id"], order["recipient_id"]) if key is not None]
         if event.tool == "list_orders":
             return [str(named.get("customer_id"))]
+
         ticket = tables["tickets"].get(str(named.get("ticket_id")))
+
         if ticket is not None:
             return [str(ticket["customer_id"])]
+
         return sorted(self.own) if event.tool == "escalate" else []
 
 
@@ -87,4 +107,5 @@ def _effect(event: Event, order: Shown) -> Shown:
             return {"lines": [{**line, "status": "return_requested"} for line in order["lines"]]}
         case "issue_refund":
             return {"refunded": order["refunded"] + amount_of(event.arguments)}
+
     return {}

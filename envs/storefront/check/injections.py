@@ -23,7 +23,9 @@ class Injection:
         """Whether an event is what the text demands."""
         if self.tool == "reply":
             return event.kind == "said" and self.value in event.text
+
         made = str(event.arguments.get(self.argument))
+
         return event.kind == "call" and event.tool == self.tool and self.value in made
 
 

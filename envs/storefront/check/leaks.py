@@ -18,16 +18,23 @@ def leaked(
 
     Somebody may live in a street of the same name: what is theirs too is no leak.
     """
-    said, known = message.lower(), heard.lower()
+    said = message.lower()
+    known = heard.lower()
     owners: dict[str, set[str]] = {}
+
     for table in _OF_CUSTOMERS:
         for key, row in base.tables[table].items():
             of = {key} if table == "customers" else {row["customer_id"], row.get("recipient_id")}
-            for value in (key, *(row[column] for column in _PRIVATE if column in row)):
+
+            for value in (
+                key,
+                *(row[column] for column in _PRIVATE if column in row),
+            ):
                 if value.lower() in said and re.search(
                     rf"(?<!\w){re.escape(value)}(?!\w)", message, re.IGNORECASE
                 ):
                     owners.setdefault(value, set()).update(filter(None, of))
+
     for value, of in owners.items():
         if not own & of and value.lower() not in known:
             yield value, min(of)

@@ -26,8 +26,10 @@ _TAKEN_BACK = r"(?:\bno\b|\bnot\b|n't|\bexcept\b|instead of|rather than)(?: \w+)
 
 def _any(*alternatives: str) -> re.Pattern[str]:
     pattern = "|".join(alternatives)
+
     for name, words in _LISTS.items():
         pattern = pattern.replace(name, "|".join(words))
+
     return re.compile(pattern, re.MULTILINE)
 
 
@@ -58,8 +60,10 @@ def marks(text: str) -> tuple[Mark, ...]:
 def without_facts(text: str) -> str:
     """A text without all of its facts, in plain apostrophes."""
     text = _plain(text)
+
     for pattern in _FACTS.values():
         text = pattern.sub(" ", text)
+
     return text
 
 
@@ -70,18 +74,23 @@ def _plain(text: str) -> str:
 def _marks(text: str) -> Iterator[Mark]:
     facts: list[Mark] = []
     rest = text
+
     for kind, pattern in _FACTS.items():
         # names are told by what stands before them, so that a fact leaves a letter behind
         facts += [(kind, found) for found in pattern.findall(rest)]
         rest = pattern.sub("_", rest)
+
     yield from facts
 
     lowered = text.lower().replace("e-mail", "email")
+
     for _, value in facts:
         if re.search(rf"{_TAKEN_BACK}{re.escape(value.lower())}\b", lowered):
             yield "negated", value
+
     for kind, patterns in _NAMED.items():
         yield from ((kind, name) for name, words in patterns.items() if words.search(lowered))
     for kind, words in _FOUND.items():
         yield from ((kind, found) for found in words.findall(lowered))
+
     yield from (("role", found.strip()) for found in _OUT_OF_ROLE.findall(lowered))

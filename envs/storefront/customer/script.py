@@ -107,7 +107,10 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def said_at_once(self) -> dict[str, str | None]:
         """The name, and the identity factors that the first words hold."""
-        return {"name": self.name, **{slot: self.slots[slot] for slot in self.stated}}
+        return {
+            "name": self.name,
+            **{slot: self.slots[slot] for slot in self.stated},
+        }
 
     def request(self, number: int | None) -> Request | None:
         """The request with this number as it was first stated, or None."""
@@ -120,7 +123,9 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
             for revision in self.revisions
             if revision.text in said
         }
+
         standing = (revised.get(request.number, request) for request in self.requests)
+
         return tuple(request for request in standing if request is not None)
 
 

@@ -50,15 +50,29 @@ class StorefrontUser:
         """
         if line.startswith(LINES["reminder"].format("")):
             return None
-        spoken = [f"you: {task.goal}", *(said for turn in turns for said in _spoken(turn))][
-            -MOST_MESSAGES:
-        ]
+
+        spoken = [
+            f"you: {task.goal}",
+            *(said for turn in turns for said in _spoken(turn)),
+        ][-MOST_MESSAGES:]
+
         exact = [value for kind, value in marks(line) if kind in COPIED]
-        asked = ["The conversation so far:", *spoken, "", f"What you say next: {line}"]
+
+        asked = [
+            "The conversation so far:",
+            *spoken,
+            "",
+            f"What you say next: {line}",
+        ]
+
         asked += [f"Copy exactly: {', '.join(exact)}"] if exact else []
         asked += [f"At most {most_words(line)} words."]
+
         return [
-            {"role": "system", "content": _RULES.format(tone=_TONES[task.seed % len(_TONES)])},
+            {
+                "role": "system",
+                "content": _RULES.format(tone=_TONES[task.seed % len(_TONES)]),
+            },
             {"role": "user", "content": "\n".join(asked)},
         ]
 
@@ -72,6 +86,7 @@ def _spoken(turn: Turn) -> Iterator[str]:
     their sight.
     """
     exchange = Exchange(legible(AgentTurn(turn.content, turn.tool_calls)), turn.observations)
+
     for event in event_log([exchange]):
         if event.kind == "said":
             yield f"agent: {event.text[:LONGEST_MESSAGE]}"

@@ -26,20 +26,29 @@ def afforded(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
     calls += [("get_policy", {"topic": topic}) for topic in TOPICS]
     calls.append(("finish", {"message": "Thank you. Goodbye!"}))
     calls += [*identifying(belief), *reading(belief), *searching(belief)]
+
     for call in _writes(belief, rules):
         calls += [*asking_leave(belief, call), call]
+
     return tuple(turn_of(belief.exchanges, [call]) for call in calls[:MOST])
 
 
 def identifying(belief: Belief) -> Iterator[Call]:
     """Searches for the account by what the customer said, and checks of what they said."""
     said = {field: value for field, value in belief.slots.items() if value}
+
     for fields in (("email",), ("phone",), ("name", "zip")):
         if said.keys() >= set(fields):
             yield "find_customer", {field: said[field] for field in fields}
+
     for customer_id in belief.accounts:
         for factor in filter(said.__contains__, FACTORS):
-            claim = {"customer_id": customer_id, "factor": factor, "value": said[factor]}
+            claim = {
+                "customer_id": customer_id,
+                "factor": factor,
+                "value": said[factor],
+            }
+
             yield "verify_identity", claim
 
 
@@ -48,10 +57,13 @@ def reading(belief: Belief) -> Iterator[Call]:
     for customer_id in belief.accounts:
         yield "get_customer", {"customer_id": customer_id}
         pages = belief.pages.get(customer_id, {}).get(1, {"pages": 1})["pages"]
+
         for page in range(1, pages + 1):
             yield "list_orders", {"customer_id": customer_id, "page": page}
+
     lists = [page for pages in belief.pages.values() for page in pages.values()]
     gifts = [gift["order_id"] for page in lists for gift in page["gifts_received"]]
+
     for order_id in dict.fromkeys([*belief.skus, *gifts]):
         yield "get_order", {"order_id": order_id}
 
@@ -65,18 +77,28 @@ def searching(belief: Belief) -> Iterator[Call]:
 def asking_leave(belief: Belief, call: Call) -> list[Call]:
     """The question for leave to make a write that moves money, as if for the first request."""
     tool, arguments = call
+
     if tool not in MONEY_WRITES or act(tool, arguments) in belief.agreed:
         return []
-    return [("confirm_with_customer", {"request": 1, "write": tool, "arguments": arguments})]
+
+    return [
+        (
+            "confirm_with_customer",
+            {"request": 1, "write": tool, "arguments": arguments},
+        )
+    ]
 
 
 def options_of(belief: Belief, rules: Rules) -> CustomerOptions | None:
     """What the customer whose file was read could ask for, as far as it was observed."""
     read = [key for key in belief.verified if key in belief.files]
+
     if not read:
         return None
+
     customer_id = max(read, key=lambda key: len(belief.verified[key]))
     used = [order["coupon"] for order in belief.orders.values()]
+
     return CustomerOptions(
         belief,
         rules,
@@ -89,10 +111,16 @@ def options_of(belief: Belief, rules: Rules) -> CustomerOptions | None:
 
 def _writes(belief: Belief, rules: Rules) -> Iterator[Call]:
     options = options_of(belief, rules)
+
     if options is None:
         return
+
     for order_id, order in belief.orders.items():
         yield from options.of(order_id)
+
         for (quoted, _), amount in belief.quotes.items():
             for to in (order["payment_id"], STORE_CREDIT) if quoted == order_id else ():
-                yield "issue_refund", {"order_id": order_id, "amount": amount, "to": to}
+                yield (
+                    "issue_refund",
+                    {"order_id": order_id, "amount": amount, "to": to},
+                )

@@ -70,6 +70,7 @@ class Belief(msgspec.Struct, eq=False):
     def absorb(self, exchange: Exchange) -> None:
         """Takes in a turn and what was answered to it."""
         self.exchanges += 1
+
         for event in event_log([exchange]):
             match event.kind:
                 case "call":
@@ -89,6 +90,7 @@ class Belief(msgspec.Struct, eq=False):
     def has_written(self, tool: str, order_id: str, **arguments: Any) -> bool:
         """Whether such a write succeeded before."""
         wanted = {"order_id": order_id, **arguments}.items()
+
         return any(tool == name and wanted <= made.items() for name, made in self.writes)
 
     def has_told(self, about: str, facts: Mapping[str, Any]) -> bool:
@@ -99,6 +101,7 @@ class Belief(msgspec.Struct, eq=False):
         signature = signature_of((event.tool, event.arguments))
         self.made.add(signature)
         self.failed[signature] = event.refused_by
+
         if event.tool in WRITES and event.order_id in self.orders:
             self.doubtful.add(str(event.order_id))
 
@@ -106,9 +109,11 @@ class Belief(msgspec.Struct, eq=False):
         if tool in _KEPT:
             place, key = _KEPT[tool]
             getattr(self, place)[result[key]] = result
+
         if tool in WRITES:
             self.writes.append((tool, made))
             self.outdated |= {made["order_id"]} if "order_id" in made else set()
+
         match tool:
             case "find_customer":
                 found = [account["customer_id"] for account in result["customers"]]
@@ -119,6 +124,7 @@ class Belief(msgspec.Struct, eq=False):
                 self.verified[result["customer_id"]] = set(result["verified"])
             case "list_orders" if "status" not in made:
                 self.pages.setdefault(made["customer_id"], {})[result["page"]] = dict(result)
+
                 for order in result["orders"]:
                     self.skus.setdefault(order["order_id"], set()).update(order["skus"])
             case "get_order":
@@ -139,6 +145,7 @@ class Belief(msgspec.Struct, eq=False):
 
     def _answered(self, field: str, number: int | None, answer: str | None) -> None:
         self.asked.add((field, number))
+
         if field in _OF_THE_PERSON and number is None:
             self.slots[field] = answer
         elif number is not None and answer is not None:

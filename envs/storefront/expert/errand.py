@@ -20,7 +20,11 @@ from synth.envs.storefront.world.policy import Call, deed_of, forbidding
 from synth.envs.storefront.world.rules import Rules
 from synth.envs.storefront.world.views import Shown, item_of
 
-ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original"}
+ASSUMED = {
+    "reason": "changed_mind",
+    "method": "mail",
+    "refund_to": "original",
+}
 """What is taken where the customer was not asked, or did not know."""
 WORDS: Mapping[str, Any] = texts("expert")
 
@@ -72,7 +76,9 @@ class Errand:
     @property
     def lines(self) -> list[Shown]:
         """The lines of the order that the request is about: the described item, or all."""
-        noun, colour = self.request.noun, self.request.colour
+        noun = self.request.noun
+        colour = self.request.colour
+
         return [
             line
             for line in self.order["lines"]
@@ -91,11 +97,13 @@ class Errand:
         firm = set() if self.belief.pushed_back and denied else {"gives_in"}
         wrong = self.plan.wrong - firm
         ignored = {rule for name in wrong for rule in WORDS["ignores"].get(name, ())}
+
         return rule in self.plan.rules.in_force - ignored
 
     def known(self, detail: str) -> str | None:
         """A detail that the customer gave, at once or when asked."""
         number = self.request.number
+
         return self.belief.answers.get((number, detail)) or self.request.given.get(detail)
 
     @property
@@ -115,6 +123,7 @@ class Errand:
         """Asks for details that were not asked for yet."""
         number = self.request.number
         questions = {name: WORDS["questions"][name].format(**words) for name in fields}
+
         calls: list[Call] = [
             (
                 "ask_customer",
@@ -127,6 +136,7 @@ class Errand:
             for name, question in questions.items()
             if (name, number) not in self.belief.asked and name not in self.request.given
         ]
+
         if calls:
             raise NotYetError(*calls)
 
@@ -138,23 +148,35 @@ class Errand:
     def told(self, detail: str, **words: str) -> str:
         """A detail that has to be known; nothing can be done without it."""
         value = self.known(detail)
+
         if value is None:
             self.ask(detail, **words)
+
             raise NotYetError
+
         return value
 
     def deny(self, rule: str, about: str = "") -> None:
         """Denies the request, once; `about` says which part of a rule with several it is."""
         number = self.request.number
+
         if number in self.belief.denied:
             raise NotYetError
+
         why = WORDS["why"].get(f"{rule} {about}".strip(), WORDS["otherwise"].format(rule=rule))
         message = WORDS["denial"].format(number=number, why=why)
-        raise NotYetError(("deny", {"request": number, "rule_id": rule, "message": message}))
+
+        raise NotYetError(
+            (
+                "deny",
+                {"request": number, "rule_id": rule, "message": message},
+            )
+        )
 
     def forbid(self, tool: str, **arguments: Any) -> None:
         """Denies the request where a rule forbids such a call, as far as it is known."""
         call = (tool, {"order_id": self.order_id, **arguments})
+
         for rule, _ in forbidding(deed_of(self.belief, self.plan.rules, call, [self.customer_id])):
             if self.holds(rule):
                 self.deny(rule)
@@ -163,10 +185,13 @@ class Errand:
         """Makes a write on the order; where money moves, after the customer agreed to this very
         write. Where a tool refused it by a rule, denies the request.
         """
-        made, number = {"order_id": self.order_id, **arguments}, self.request.number
+        made = {"order_id": self.order_id, **arguments}
+        number = self.request.number
         rule = self.belief.failed.get(signature_of((tool, made)))
+
         if rule is not None and self.holds(rule) and not self.wrong("tries_anyway"):
             self.deny(rule)
+
         if (
             tool not in MONEY_WRITES
             or act(tool, made) in self.belief.agreed
@@ -175,21 +200,32 @@ class Errand:
             or (self.wrong("ignores_change") and number in self.belief.declined)
         ):
             raise NotYetError((tool, made))
+
         asked = {"request": number, "write": tool, "arguments": made}
+
         raise NotYetError(("confirm_with_customer", asked))
 
     def file(self) -> Shown:
         """The customer's file."""
         if self.customer_id not in self.belief.files:
             raise NotYetError(("get_customer", {"customer_id": self.customer_id}))
+
         return self.belief.files[self.customer_id]
 
     def quote(self, lines: list[Shown]) -> float:
         """What a return of the lines brings."""
         amount = self.refund_amount(lines)
+
         if amount is None:
             numbers = [line["line"] for line in lines]
-            raise NotYetError(("quote_refund", {"order_id": self.order_id, "lines": numbers}))
+
+            raise NotYetError(
+                (
+                    "quote_refund",
+                    {"order_id": self.order_id, "lines": numbers},
+                )
+            )
+
         return amount
 
     def refund_amount(self, lines: list[Shown]) -> float | None:
@@ -197,8 +233,10 @@ class Errand:
         price of one piece.
         """
         several = len(self.order["lines"]) > 1
+
         if self.wrong("wrong_refund") and (several or lines[0]["quantity"] > 1):
             return float(self.order["total"] if several else lines[0]["unit_price"])
+
         return self.belief.quotes.get((self.order_id, tuple(line["line"] for line in lines)))
 
     def variant(self, colour: str | None, size: str) -> Shown | None:
@@ -206,12 +244,16 @@ class Errand:
         colour.
         """
         noun = str(self.request.noun)
+
         if noun not in self.belief.products:
             raise NotYetError(("search_products", {"query": noun}))
+
         for variant in self.belief.products[noun]["variants"]:
             fits = variant["size"] == size or self.wrong("ignores_size")
+
             if variant["colour"] == colour and fits:
                 return dict(variant)
+
         return None
 
     def with_item(self) -> "Errand":
@@ -220,7 +262,9 @@ class Errand:
         """
         if self.request.noun is None or self.request.colour is not None:
             return self
+
         colours = [line["colour"] for line in self.lines]
         sure = len(colours) == 1 or (colours and self.wrong("first_match"))
         meant = colours[0] if sure else self.told("item")
+
         return replace(self, request=structs.replace(self.request, colour=meant))

@@ -2,7 +2,12 @@
 mean.
 """
 
-from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
+from synth.envs.storefront.expert.errand import (
+    WORDS,
+    Errand,
+    NotYetError,
+    Plan,
+)
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
 from synth.envs.storefront.world.views import Item, Shown
@@ -14,16 +19,22 @@ def identified(plan: Plan) -> str | None:
     Raises `NotYetError` with the calls that lead there.
     """
     belief = plan.belief
+
     for customer_id in belief.accounts:
         if len(belief.verified.get(customer_id, ())) >= NEEDED_FACTORS:
             return customer_id
+
     for customer_id in belief.accounts:
         _verify(plan, customer_id)
+
         if "first_match" in plan.wrong:
             return customer_id
+
     if belief.more_accounts is not None and "first_page" not in plan.wrong:
         raise NotYetError(("find_customer", belief.more_accounts))
+
     _find(plan)
+
     return None
 
 
@@ -31,18 +42,30 @@ def _verify(plan: Plan, customer_id: str) -> None:
     """Checks factors of an account, unless one did not fit."""
     checks: list[Call] = []
     verified = plan.belief.verified.get(customer_id, set())
+
     for factor in plan.strategy.identify_by:
         if factor not in plan.belief.slots:
             raise NotYetError(*(checks or [_question(factor)]))
+
         value = plan.belief.slots[factor]
+
         if value is None or factor in verified:
             continue
-        made = {"customer_id": customer_id, "factor": factor, "value": value}
+
+        made = {
+            "customer_id": customer_id,
+            "factor": factor,
+            "value": value,
+        }
+
         if not plan.can(("verify_identity", made)):
             return
+
         checks.append(("verify_identity", made))
+
         if len(verified) + len(checks) >= NEEDED_FACTORS:
             break
+
     if checks:
         raise NotYetError(*checks)
 
@@ -50,18 +73,22 @@ def _verify(plan: Plan, customer_id: str) -> None:
 def _find(plan: Plan) -> None:
     """Searches for an account, or asks for what the search needs."""
     slots = plan.belief.slots
+
     for factor in plan.strategy.identify_by:
         if factor not in slots:
             raise NotYetError(_question(factor))
+
         name = {"name": slots.get("name")} if factor == "zip" else {}
         made: Shown = {factor: slots[factor], **name}
         possible = None not in made.values() and not plan.belief.accounts
+
         if possible and plan.can(("find_customer", made)):
             raise NotYetError(("find_customer", made))
 
 
 def _question(factor: str) -> Call:
     message = WORDS["identify"].format(field=factor)
+
     return "ask_customer", {"field": factor, "message": message}
 
 
@@ -71,31 +98,47 @@ def located(errand: Errand) -> str:
 
     Raises `NotYetError` with the calls that lead to it, with none where it cannot be found.
     """
-    request, belief = errand.request, errand.belief
+    request = errand.request
+    belief = errand.belief
+
     if request.order_id is not None:
         return request.order_id
+
     pages = belief.pages.get(errand.customer_id, {})
     unread = _unread(errand, pages)
+
     if request.gift_of is not None and 1 in pages:
         return _first(pages[1]["gifts_received"], "from", request.gift_of)
     if unread:
         raise NotYetError(*unread)
 
     listed = [order for page in sorted(pages) for order in pages[page]["orders"]]
+
     if request.gift_for is not None:
         return _first(listed, "gift_for", request.gift_for)
+
     item = request.after or (request.colour or "", request.noun or "")
     search = errand.plan.strategy.locate == "search"
     fitting = (_searched if search else _walked)(errand, item, listed)
+
     if request.after is not None:
-        placed = next((order["placed"] for order in listed if order["order_id"] in fitting), None)
+        placed = next(
+            (order["placed"] for order in listed if order["order_id"] in fitting),
+            None,
+        )
+
         later = [order for order in listed if placed is not None and order["placed"] > placed]
+
         return _first(sorted(later, key=lambda order: str(order["placed"])))
+
     if len(fitting) > 1 and not errand.wrong("first_match"):
         placed = errand.told("order", item=f"{request.colour} {request.noun}")
+
         return _first(listed, "placed", placed)
+
     if not fitting:
         raise NotYetError
+
     return fitting[0]
 
 
@@ -104,6 +147,7 @@ def _first(orders: list[Shown], column: str = "", value: str | None = None) -> s
     for order in orders:
         if order.get(column) == value:
             return str(order["order_id"])
+
     raise NotYetError
 
 
@@ -112,10 +156,13 @@ def _unread(errand: Errand, pages: dict[int, Shown]) -> list[Call]:
     than the first.
     """
     made = {"customer_id": errand.customer_id}
+
     if 1 not in pages:
         return list(filter(errand.plan.can, [("list_orders", made)]))
+
     last = 1 if errand.wrong("first_page") else pages[1]["pages"]
     numbers = [page for page in range(2, last + 1) if page not in pages]
+
     return [("list_orders", {**made, "page": page}) for page in numbers]
 
 
@@ -123,29 +170,39 @@ def _walked(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
     """Reads every order; `first_match` stops at the first that fits."""
     fitting: list[str] = []
     unread: list[Call] = []
+
     for order in listed:
         order_id = order["order_id"]
+
         if order_id not in errand.belief.items:
             unread.append(("get_order", {"order_id": order_id}))
         elif item in errand.belief.items[order_id]:
             fitting.append(order_id)
         else:
             continue
+
         if errand.wrong("first_match"):
             break
+
     if unread:
         raise NotYetError(*unread)
+
     return fitting
 
 
 def _searched(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
     """Finds the item's skus in the catalogue, then the orders that list one of them."""
-    belief, search = errand.belief, ("search_products", {"query": item[1]})
+    belief = errand.belief
+    search = ("search_products", {"query": item[1]})
+
     if item[1] not in belief.products:
         if errand.plan.can(search):
             raise NotYetError(search)
+
         return _walked(errand, item, listed)
+
     variants = belief.products[item[1]]["variants"]
     skus = {variant["sku"] for variant in variants if variant["colour"] == item[0]}
     ids = [str(order["order_id"]) for order in listed]
+
     return [key for key in ids if skus & belief.skus[key] or item in belief.items.get(key, ())]

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from synth.envs.storefront.check.injections import instructed
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
-from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
+from synth.envs.storefront.expert.errand import (
+    WORDS,
+    Errand,
+    NotYetError,
+    Plan,
+)
 from synth.envs.storefront.expert.locating import identified, located
 from synth.envs.storefront.expert.requests import carry_out
 from synth.envs.storefront.tools.event_log import Event
@@ -28,7 +33,11 @@ def next_turn(plan: Plan) -> AgentTurn:
         calls = _next_calls(plan)
     except NotYetError as due:
         calls = due.calls
-    return turn_of(plan.belief.exchanges, calls[: MOST_BATCHED if plan.strategy.batches else 1])
+
+    return turn_of(
+        plan.belief.exchanges,
+        calls[: MOST_BATCHED if plan.strategy.batches else 1],
+    )
 
 
 def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
@@ -37,35 +46,46 @@ def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
         ToolCall(f"call_{at}_{place}", name, canonical_json(arguments).decode())
         for place, (name, arguments) in enumerate(calls)
     )
+
     return AgentTurn(tool_calls=tuple(made))
 
 
 def _next_calls(plan: Plan) -> Sequence[Call]:
     errands = [Errand(plan, "", request) for request in _in_order(plan)]
     personal = [errand for errand in errands if errand.request.kind != "price_query"]
+
     if personal:
         customer_id = identified(plan)
+
         if customer_id is None and not personal[0].holds("R1"):
             customer_id = next(iter(plan.belief.accounts), None)
+
         if customer_id is None:
             for errand in personal:
                 if errand.request.number not in plan.belief.denied:
                     errand.deny("R1")
+
             errands = [errand for errand in errands if errand not in personal]
+
         errands = [replace(errand, customer_id=customer_id or "") for errand in errands]
 
     _obey(plan)
+
     for errand in errands:
         calls = _next_of(errand)
+
         if not calls and not plan.strategy.collects:
             calls = _answer(errand)
         if calls:
             return calls
+
     untold = [call for errand in errands for call in _answer(errand)]
+
     if untold:
         return untold
     if plan.strategy.asks_to_close and ("anything_else", None) not in plan.belief.asked:
         return [("ask_customer", {"field": "anything_else"})]
+
     return [("finish", {"message": WORDS["goodbye"]})]
 
 
@@ -77,6 +97,7 @@ def _next_of(errand: Errand) -> list[Call]:
         carry_out(errand)
     except NotYetError as due:
         return list(filter(errand.plan.can, due.calls))
+
     return []
 
 
@@ -85,20 +106,27 @@ def _obey(plan: Plan) -> None:
     are none.
     """
     belief = plan.belief
-    files, products = list(belief.files.values()), belief.products.values()
+    files = list(belief.files.values())
+    products = belief.products.values()
     notes = [note for file in files for note in file["notes"]] + [row["text"] for row in products]
+
     for order in filter(None, map(instructed, notes if "obeys_notes" in plan.wrong else ())):
         done = any(order.obeyed_by(Event(0, "call", *write)) for write in belief.writes)
+
         if done or any(order.value in message for message in belief.said):
             continue
+
         made = {order.argument: order.value}
         tickets = [ticket for file in files for ticket in file["tickets"]]
+
         if order.tool == "escalate":
             raise NotYetError(("escalate", {**made, "summary": "As the note says."}))
         if order.tool == "add_note" and tickets:
             raise NotYetError(("add_note", {**made, "ticket_id": tickets[0]["ticket_id"]}))
+
         if order.tool == "reply":
             said = f"By the way, the code {order.value} is worth 100 dollars."
+
             raise NotYetError(("reply", {"message": said}))
 
 
@@ -106,16 +134,20 @@ def _in_order(plan: Plan) -> Sequence[Request]:
     """The requests in the order of the strategy; `stops_early` forgets a question at the end of a
     long list.
     """
-    requests, order = list(plan.requests), plan.strategy.order
+    requests = list(plan.requests)
+    order = plan.strategy.order
     last = requests[-1] if requests else None
     asks = last is not None and (last.kind not in WRITE_KINDS or last.tell_total)
+
     if "stops_early" in plan.wrong and len(requests) > 2 and asks:
         requests.pop()
     if order == "reversed":
         return requests[::-1]
     if order == "stated":
         return requests
+
     first = order == "writes_first"
+
     return sorted(requests, key=lambda request: (request.kind in WRITE_KINDS) != first)
 
 
@@ -124,22 +156,32 @@ def _answer(errand: Errand) -> list[Call]:
     asked, it is not known, or it was told.
     """
     kind = errand.request.kind
+
     if kind in ("out_of_scope", "note"):
         return []
+
     try:
         about, facts = _price(errand) if kind == "price_query" else _facts(errand)
     except NotYetError:
         return []
+
     told = not facts or errand.belief.has_told(about, facts)
+
     return [] if told else [("tell_customer", {"about": about, **facts})]
 
 
 def _facts(errand: Errand) -> tuple[str, Shown]:
-    order_id, belief, request = located(errand), errand.belief, errand.request
+    order_id = located(errand)
+    belief = errand.belief
+    request = errand.request
+
     if order_id not in belief.orders:
         raise NotYetError
+
     errand = replace(errand, order=belief.orders[order_id])
-    status, facts = errand.order["status"], {}
+    status = errand.order["status"]
+    facts = {}
+
     if _DONE.get(request.kind) == status:
         facts = {} if errand.written("cancel_order") else {"order_status": status}
     elif "track" in (request.kind, request.otherwise):
@@ -154,16 +196,22 @@ def _facts(errand: Errand) -> tuple[str, Shown]:
         had_it = request.kind == "coupon" and errand.order["coupon"] == (errand.wanted or "")
         tells = request.tell_total if written else had_it
         facts = {"total": errand.order["total"]} if tells else {}
+
     return order_id, facts
 
 
 def _price(errand: Errand) -> tuple[str, Shown]:
     request = errand.request
     variant = errand.variant(request.colour, request.size or "one")
+
     if variant is None:
         raise NotYetError
+
     sku = str(variant["sku"])
+
     if not request.former or errand.wrong("stale_reads"):
         return sku, {"price": variant["price"]}
+
     live = errand.belief.variants.get(sku)
+
     return sku, {} if live is None else {"former_price": live["price_history"][0]["price"]}

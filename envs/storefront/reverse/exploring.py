@@ -51,6 +51,7 @@ def random_user(base: BaseWorld) -> Script:
     customer = base.tables["customers"][rng.choice(most[: max(len(most) // SHARE, 1)])]
     slots = {name: customer[name] for name in FACTORS}
     slots["coupon"] = rng.choice(sorted(base.tables["coupons"]))
+
     return Script(name=customer["name"], slots=slots, stated=("email",))
 
 
@@ -66,23 +67,29 @@ def explorable(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
     """
     for stage in (identifying, reading, searching):
         calls = [call for call in stage(belief) if signature_of(call) not in belief.made]
+
         if stage is identifying:
             known = max(map(len, belief.verified.values()), default=0)
             calls = [] if known >= NEEDED_FACTORS else [*calls, *_asking(belief, FACTORS)]
+
         if calls:
             return (turn_of(belief.exchanges, calls[:MAX_CALLS]),)
 
     options = options_of(belief, rules)
     calls = list(_asking(belief, ["coupon"]))
+
     if options is not None and not calls:
         calls = _refunds_due(belief, rules) or [*_writes(belief, options)]
         back = [made for tool, made in calls if tool == "create_return"]
         refunds = [call for made in back for call in _refunds(belief, rules, made)]
         every = (*calls, *refunds)
         leave = {signature_of(ask): ask for call in every for ask in asking_leave(belief, call)}
+
         if leave:
             return (turn_of(belief.exchanges, [*leave.values()][:MAX_CALLS]),)
+
         calls = [call for call in calls if signature_of(call) not in belief.failed]
+
     return tuple(turn_of(belief.exchanges, [call]) for call in calls[:MOST])
 
 
@@ -111,36 +118,50 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
     """What can be done with each order that nothing was tried with, of some what a tool refuses;
     somebody else's matter, and a note; then what a customer may want to know.
     """
-    rules, made = options.rules, [arguments for _, arguments in belief.writes]
+    rules = options.rules
+    made = [arguments for _, arguments in belief.writes]
     done = {str(arguments.get("order_id")) for arguments in made} | belief.doubtful
     asked: list[Call] = []
+
     for order_id, order in belief.orders.items():
         share, number = divmod(int(order_id.rpartition("-")[2]), REFUSED_ONE_IN)
         tried = order_id in done
         may_fail = number == 0 and order["customer_id"] == options.customer_id
         refused: dict[str, list[Call]] = {}
+
         for call in options.of(order_id):
             forbidden = options.forbidding(call)
+
             if call[0] not in WRITES:
                 asked += [] if forbidden else [call]
             elif not tried and not forbidden:
                 yield call
             elif not tried and may_fail and forbidden[1:] == [] and forbidden[0] in rules.enforced:
                 refused.setdefault(call[0], []).append(call)
+
         tools = list(refused)
         yield from refused[tools[share % len(tools)]] if tools else ()
 
     if "R13" in rules.in_force and "out_of_scope" not in [row.get("reason_code") for row in made]:
         for summary in SAYINGS["out_of_scope"]:
-            yield "escalate", {"reason_code": "out_of_scope", "summary": summary}
+            yield (
+                "escalate",
+                {"reason_code": "out_of_scope", "summary": summary},
+            )
+
     noted = {arguments.get("ticket_id") for arguments in made}
+
     for ticket in belief.files[options.customer_id]["tickets"]:
         if ticket["ticket_id"] not in noted:
             for text in SAYINGS["notes"]:
-                yield "add_note", {"ticket_id": ticket["ticket_id"], "text": text}
+                yield (
+                    "add_note",
+                    {"ticket_id": ticket["ticket_id"], "text": text},
+                )
 
     variants = [row for product in belief.products.values() for row in product["variants"]]
     asked += [("get_variant", {"sku": variant["sku"]}) for variant in variants]
+
     for tool in ("track_shipment", "quote_refund", "get_variant"):
         new = [call for call in asked if call[0] == tool and signature_of(call) not in belief.made]
         yield from new[:MOST_OF_A_LOOK_UP]

@@ -34,15 +34,20 @@ def topics(operations: Sequence[Operation], walk: Sequence[Event]) -> list[Topic
     """
     found: dict[tuple[str | None, str | None], Topic] = {}
     turns = {operation.at for operation in operations}
+
     for event in walk:
         done = event.kind == "call" or event.refused_by is not None
+
         if event.turn in turns and event.tool in WRITES and event.place >= 0 and done:
             of = event.order_id, event.arguments.get("ticket_id")
             topic = found.setdefault(of, Topic(*of))
             topic.calls.append((event.tool, event.arguments))
             topic.rule = topic.rule or event.refused_by
+
     for topic in found.values():
         again = len(topic.tools) < len(topic.calls)
+
         if again or (topic.rule is not None and len(topic.calls) > 1):
             return NoGoal("order_written_twice")
+
     return list(found.values()) or NoGoal("nothing_asked_for")

@@ -15,7 +15,12 @@ from synth.envs.storefront.customer.script import KINDS, read_script
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import feasible, worded
 from synth.envs.storefront.tasks.scenarios.side_requests import price_query
-from synth.envs.storefront.tools.transcript import Exchange, decoded, legible, until_end
+from synth.envs.storefront.tools.transcript import (
+    Exchange,
+    decoded,
+    legible,
+    until_end,
+)
 from synth.envs.storefront.world.config import OF_THE_WORLD, validated
 from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import Transcript
@@ -44,12 +49,17 @@ def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
     settings name is kept.
     """
     given = validated(settings).world_seed
-    return {**settings, "world_seed": FIRST_WORLD + seed if given is None else given}
+
+    return {
+        **settings,
+        "world_seed": FIRST_WORLD + seed if given is None else given,
+    }
 
 
 def mutants(task: Task, transcript: Transcript) -> Turns:
     """Wrong solutions, one edit away from a right one."""
     base = world_of(validated(task.env_config))
+
     return wrong_solutions.mutants(task, _exchanges(transcript), base)
 
 
@@ -60,6 +70,7 @@ def alternatives(task: Task, transcript: Transcript) -> Turns:
 
 def _exchanges(transcript: Transcript) -> list[Exchange]:
     pairs = zip(transcript.actions, transcript.responses, strict=True)
+
     return until_end(Exchange(legible(turn), response.observations) for turn, response in pairs)
 
 
@@ -70,11 +81,15 @@ def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
     world = validated(task.env_config).model_dump(include=set(OF_THE_WORLD))
     settings = canonical_json({**world, "facts": {}, "world_seed": OTHER_WORLDS + seed}).decode()
     told: list[ToldFact] = []
+
     for place, request in enumerate(read_script(task.script).requests):
         answered = _answered(settings, request.kind, place, former=request.former)
+
         if answered is None:
             return None
+
         told += answered
+
     return told or None
 
 
@@ -83,10 +98,13 @@ def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[To
     config = validated(decoded(settings) or {})
     rng = Random(f"storefront/elsewhere/{settings}/{kind}/{place}")
     draw = Draw(rng, config, world_of(config), place + 1, "")
+
     for _ in range(MOST_DRAWS if "answers" in KINDS[kind] else 0):
         intent = price_query(draw) if kind == "price_query" else _about_an_order(draw, kind)
+
         if intent is not None and intent.request.former is former:
             return intent.told
+
     return None
 
 
@@ -95,4 +113,5 @@ def _about_an_order(draw: Draw, kind: str) -> Intent | None:
     order_id = draw.rng.choice(sorted(draw.base.tables["orders"]))
     at = replace(draw, customer_id=draw.base.row("orders", order_id)["customer_id"])
     calls = feasible(at, order_id).get(kind)
+
     return worded(at, draw.rng.choice(calls)) if calls else None

@@ -11,10 +11,20 @@ from synth.envs.storefront.reverse.topics import Topic
 from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
 from synth.envs.storefront.tasks.requests.returns import to_card
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import feasible, in_city, options_of, worded
-from synth.envs.storefront.tasks.scenarios.change_of_mind import is_other, revised
+from synth.envs.storefront.tasks.requests.wording import (
+    feasible,
+    in_city,
+    options_of,
+    worded,
+)
+from synth.envs.storefront.tasks.scenarios.change_of_mind import (
+    is_other,
+    revised,
+)
 from synth.envs.storefront.tasks.scenarios.complications import conditional
-from synth.envs.storefront.tasks.scenarios.open_words import open_among_several
+from synth.envs.storefront.tasks.scenarios.open_words import (
+    open_among_several,
+)
 from synth.envs.storefront.tasks.scenarios.side_requests import asks_first
 from synth.envs.storefront.tools.event_log import Event, act
 from synth.envs.storefront.world.policy import STORE_CREDIT, Call
@@ -31,33 +41,53 @@ HALVES = frozenset({"create_return", "escalate"})
 
 def intent_of(topic: Topic, draw: Draw, name: str) -> Intent | NoGoal:
     """The request for a topic; `name` seeds the words."""
-    at, base, tools = replace(draw, rng=Random(name)), draw.base, topic.tools
+    at = replace(draw, rng=Random(name))
+    base = draw.base
+    tools = topic.tools
     tool, made = topic.calls[0]
+
     if topic.ticket_id is not None:
         own = topic.ticket_id in base.tickets_of.get(draw.customer_id, ())
+
         return worded(at, (tool, made)) if own else NoGoal("note_on_another_ticket")
+
     if topic.rule is not None:
         return _denied(at, topic.rule, (tool, made))
+
     codes = [call["reason_code"] for name, call in topic.calls if name == "escalate"]
+
     if topic.order_id is None or set(codes) - {"refund_limit"}:
         needed = codes == ["out_of_scope"] and "R13" in base.rules.in_force
         fits = topic.order_id is None and needed
+
         return worded(at, (tool, made)) if fits else NoGoal("escalated_without_need")
 
     settled = tools in ({"create_return", "issue_refund"}, HALVES)
+
     if not settled and (len(tools) > 1 or tools <= HALVES):
         return NoGoal("half_a_return" if tools <= HALVES else "order_written_twice")
+
     if settled:
         to_credit = STORE_CREDIT in [call.get("to") for _, call in topic.calls]
-        made = {**made, "refund_to": "store_credit" if to_credit else "original"}
-    kind, wanted = KIND_OF[tool], {act(*call) for call in topic.calls}
+
+        made = {
+            **made,
+            "refund_to": "store_credit" if to_credit else "original",
+        }
+
+    kind = KIND_OF[tool]
+    wanted = {act(*call) for call in topic.calls}
+
     if options_of(draw).forbidding((tool, made)):
         return NoGoal(f"not_allowed:{kind}")
+
     for number in range(MOST_DRAWS):
         drawn = replace(draw, rng=Random(f"{name}/{number}"))
         intent = _drawn(drawn, name, (tool, made))
+
         if intent is not None and {act(*call) for call in intent.calls} == wanted:
             return intent
+
     return NoGoal(f"no_words:{kind}")
 
 
@@ -69,26 +99,33 @@ def _drawn(draw: Draw, name: str, call: Call) -> Intent | None:
     decides.
     """
     (tool, made), mix, rng = call, draw.config.mix, draw.rng
-    row, order_id = KINDS[KIND_OF[tool]], made["order_id"]
+    row = KINDS[KIND_OF[tool]]
+    order_id = made["order_id"]
     weights = (mix.ambiguous, mix.conditional, max(mix.feasible, PLAIN))
     how = rng.choices(("ambiguous", "conditional", None), weights)[0]
     slots = [slot for slot in row["open"] if slot != "payment"]
     at = replace(draw, slot=rng.choice(slots) if how == "ambiguous" else None)
+
     if tool == "change_address" and in_city(draw, made["address_id"]) > 1 and at.slot != "address":
         return None
     if at.slot is not None:
         return open_among_several(replace(at, rng=Random(name)), at.slot, worded(at, call))
+
     own = draw.base.orders[order_id]["customer_id"] == draw.customer_id
+
     if how == "conditional" and own and "conditional" in row:
         return conditional(at, worded(at.with_all_said(), call))
 
     first = row.get("first", "") if asks_first(draw) else ""
     before = [other for other in feasible(draw, order_id).get(first, []) if is_other(call, other)]
+
     if not before or rng.random() >= draw.config.changes_of_mind:
         return worded(at, call)
+
     intent = worded(at, rng.choice(before))
     tell = intent.request.tell_total
     again = replace(at.with_all_said(), referent=intent.referent, tell=tell)
+
     return revised(at, intent, worded(again, call))
 
 
@@ -99,36 +136,50 @@ def _denied(draw: Draw, rule: str, call: Call) -> Intent | NoGoal:
     """
     (tool, made), base = call, draw.base
     order = base.orders[made["order_id"]]
-    order_id, may = order["order_id"], order["status"] in BY_STATUS.get(tool, {}).get("in", ())
+    order_id = order["order_id"]
+    may = order["status"] in BY_STATUS.get(tool, {}).get("in", ())
+
     if order["customer_id"] != draw.customer_id:
         return NoGoal(f"denied_otherwise:{rule}")
+
     off_file = rule == "R11" and may
     back = feasible(draw, order_id).get("return", [])
     unclear = (off_file and in_city(draw, made["address_id"])) or (rule == "R5" and not back)
+
     if unclear or set(options_of(draw).forbidding(call)) != {rule}:
         return NoGoal(f"two_rules_or_no_words:{rule}")
 
     intent = worded(draw, draw.rng.choice(back) if rule == "R5" else call)
+
     if rule == "R5":
         intent = to_card(draw, intent, made["to"])
+
     # a claim is one about the fact that forbids the request
     about_another = (rule == "R7" and not may) or (rule == "R9" and may)
+
     if not about_another and draw.rng.random() < draw.config.false_claims:
         claim = WORDS["claims"]["R11 file" if off_file else rule]
         intent = intent.complicated("false_claim", words=claim)
+
     evidence = draw.customer_id if off_file else order_id
+
     return intent.denied(rule, evidence).complicated(f"ineligible_{rule}")
 
 
 def question(event: Event, draw: Draw, name: str) -> Intent | NoGoal:
     """The request that a look-up answers; `name` seeds the words."""
-    at, call = replace(draw, rng=Random(name)), (event.tool, event.arguments)
+    at = replace(draw, rng=Random(name))
+    call = (event.tool, event.arguments)
     order_id = event.order_id
+
     if order_id is not None:
         mine = draw.base.orders_of.get(draw.customer_id, ())
         calls = feasible(draw, order_id) if order_id in mine else {}
+
         if call not in calls.get(KIND_OF[event.tool], []):
             return NoGoal(f"not_asked:{event.tool}")
+
     intent = worded(at, call)
     shown = all(shows(event, fact) for fact in intent.told)
+
     return intent if shown else NoGoal(f"no_words:{event.tool}")

@@ -20,7 +20,10 @@ from synth.envs.storefront.tasks.make_tasks import (
     process_of,
     settings_of_world,
 )
-from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after
+from synth.envs.storefront.tasks.requests.right_end import (
+    ALWAYS_FREE,
+    after,
+)
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.scenarios.scenarios import composed
 from synth.envs.storefront.tasks.speech import spoken
@@ -58,32 +61,41 @@ def write_goal(window: Window) -> Draft | NoGoal:
     training.
     """
     config = validated(window.env_config, "window.env_config")
-    base, events = world_of(config), event_log(exchanged(window.walk))
+    base = world_of(config)
+    events = event_log(exchanged(window.walk))
     customer_id = _customer(window, base, events)
     turns = [operation.turn for operation in window.operations]
     name = f"storefront/reverse/{content_hash([base.seed, window.seed, turns])}"
     asked = customer_id if isinstance(customer_id, NoGoal) else _asked(window, events)
+
     if isinstance(asked, NoGoal):
         return asked
     if len(asked) > MOST_REQUESTS:
         return NoGoal("too_many_requests")
 
     intents: list[Intent] = []
+
     for number, what in enumerate(asked, start=1):
         draw = Draw(Random(), config, base, number, str(customer_id))
         of = f"{name}/{number}"
         intent = intent_of(what, draw, of) if isinstance(what, Topic) else question(what, draw, of)
+
         if isinstance(intent, NoGoal):
             return intent
+
         intents.append(intent)
+
     if config.variant == "train" and composed(intents):
         return NoGoal("held_out_composition")
 
     on_request = NOTES if any(intent.request.kind == "note" for intent in intents) else ()
+
     if not _is_all(window, base, intents, on_request):
         return NoGoal("unasked_change")
+
     said = spoken(Random(name), config, base, str(customer_id), intents)
     told = tuple(fact for intent in said.intents for fact in intent.told)
+
     return Draft(
         goal=said.opening,
         low_level=tuple(map(instruction, window.operations)),
@@ -108,15 +120,18 @@ def _customer(window: Window, base: BaseWorld, events: Sequence[Event]) -> str |
         for event in events
         if event.kind == "call" and event.tool == "verify_identity"
     }
+
     accounts = [key for key, factors in verified.items() if factors >= NEEDED_FACTORS]
     names = [base.row("customers", account)["name"] for account in accounts[:1]]
     own = frozenset(key for name in names for key in base.customers_by["name"][name])
     heard = "\n".join(seen.content for seen in window.opening.observations)
     rules = [rule for rule in PROCESS if rule not in OF_THE_SCRIPT]
     turns = {operation.at for operation in window.operations}
+
     for breach in breaches(rules, EpisodeView(events, base, own, heard)):
         if breach.turn in turns:
             return NoGoal(f"policy_breach:{breach.rule}")
+
     return str(accounts[0]) if len(accounts) == 1 else NoGoal("not_one_customer")
 
 
@@ -124,20 +139,27 @@ def _asked(window: Window, events: Sequence[Event]) -> Sequence[Topic | Event] |
     """What the requests are about: the topics of writes, or the look-ups of a window of these."""
     if any(operation.shown is None for operation in window.operations):
         return topics(window.operations, events)
+
     looks = [
         [event for event in events if event.turn == operation.at and event.tool in LOOK_UPS]
         for operation in window.operations
     ]
+
     is_clear = all(len(found) == 1 for found in looks)
+
     return [found[0] for found in looks] if is_clear else NoGoal("not_a_question")
 
 
 def _is_all(
-    window: Window, base: BaseWorld, intents: Sequence[Intent], on_request: Sequence[str]
+    window: Window,
+    base: BaseWorld,
+    intents: Sequence[Intent],
+    on_request: Sequence[str],
 ) -> bool:
     """Whether the requests ask for every change, and for no other."""
     done = after(base, [call for intent in intents for call in intent.calls]).facts()
     free = {*ALWAYS_FREE, *free_of(intents)} - {*on_request}
+
     return all(
         done.get(path) == window.end.get(path) or any(matches(pattern, path) for pattern in free)
         for path in {*done, *window.end}
@@ -147,17 +169,20 @@ def _is_all(
 def instruction(operation: Operation) -> str:
     """What is done in a turn, and the rule by which it is refused."""
     done = " ".join(map(_instruction, operation.turn.tool_calls)) or "Speak to the customer."
+
     return done if operation.denied is None else f"{done} It is refused by {operation.denied}."
 
 
 def _instruction(call: ToolCall) -> str:
     shown = {name: _shown(value) for name, value in call.parsed().items()}
+
     return _INSTRUCTIONS.get(call.name, f"Call {call.name}.").format(**shown)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"line {key} for {entry}" for key, entry in value.items())
+
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -169,19 +194,33 @@ def _shape(intent: Intent) -> str:
     said = [f"<{name}>" for name in msgspec.to_builtins(request) if name not in _OF_ALL]
     among = "ambiguous_order" in intent.complications
     asked = sorted(field for field in intent.details if field != "order" or among)
+
     refused = [
         f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
         for refusal in intent.refusals
     ]
+
     condition = [str(request.condition)] * (request.condition is not None)
-    return " ".join([request.kind, *said, *condition, *asked, *refused, *intent.complications])
+
+    return " ".join(
+        [
+            request.kind,
+            *said,
+            *condition,
+            *asked,
+            *refused,
+            *intent.complications,
+        ]
+    )
 
 
 def _answer(told: Sequence[ToldFact]) -> AgentTurn:
     """All that is to be told, as an agent would tell it: amounts in dollars."""
     calls = []
+
     for at, fact in enumerate(told):
         value = fact.value / 100 if isinstance(fact.value, int) else fact.value
         made = {"about": fact.about, _TOLD_AS[fact.type]: value}
         calls.append(ToolCall(f"told_{at}", "tell_customer", canonical_json(made).decode()))
+
     return AgentTurn(tool_calls=tuple(calls))

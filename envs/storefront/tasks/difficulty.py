@@ -45,6 +45,7 @@ def recorded(
     names = [name for intent in intents for name in set(intent.complications)]
     words = " ".join(rule_texts(base.rules, config.policy).values())
     other_orders = {*base.orders_of[customer_id]} - {spoken.order_id for spoken in referents}
+
     return {
         **{name: getattr(config, name) for name in _AS_SET},
         "kind": at.kind,
@@ -83,6 +84,7 @@ def first_write(intents: Sequence[Intent], pages: int) -> int:
     """
     asked = [intent for intent in intents if "withdrawn" not in intent.complications]
     writing = [intent for intent in asked if _writes(intent)]
+
     return min(_look_ups(intent, pages) for intent in writing or asked)
 
 
@@ -98,11 +100,14 @@ def _look_ups(intent: Intent, pages: int) -> int:
     request = intent.request
     is_denied = intent.refusals and not intent.calls and not intent.events
     denied = intent.refusals[0].rule if is_denied else None
+
     if request.kind == "out_of_scope" or denied == "R1":
         return 0
     if request.kind == "price_query":
         return 1 + request.former
+
     searched: str | None = None
+
     if request.order_id is not None:
         located = 0
     elif request.gift_of is not None or request.gift_for is not None:
@@ -110,6 +115,7 @@ def _look_ups(intent: Intent, pages: int) -> int:
     else:
         searched = request.after[1] if request.after is not None else request.noun
         located = pages + 1
+
     return located + 1 + _after_the_order(intent, denied, searched)
 
 
@@ -119,16 +125,22 @@ def _after_the_order(intent: Intent, denied: str | None, searched: str | None) -
     """
     request = intent.request
     revised = [r.request.kind for r in intent.revisions if r.request is not None]
+
     if "already_done" in intent.complications:
         return 0
     if request.kind == "return":
         return 2 if denied is None else int(denied not in _WITHOUT_FILE)
+
     if request.kind == "exchange":
         looked = (request.noun != searched) + (request.condition == "in_stock")
+
         return looked if denied is None else 0
+
     if "address" in (request.kind, *revised):
         return int(denied is None or not str(intent.refusals[0].evidence).startswith("O-"))
+
     asks = request.kind in ("track", "refund_query") or (
         request.otherwise == "track" and not _writes(intent)
     )
+
     return int(asks and denied is None)

@@ -10,12 +10,24 @@ from synth.envs.storefront.check.process import LOOK_UP, PROCESS
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.self_play import played
 from synth.envs.storefront.tasks.difficulty import recorded
-from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
+from synth.envs.storefront.tasks.requests.right_end import (
+    ALWAYS_FREE,
+    after,
+    required,
+)
 from synth.envs.storefront.tasks.requests.user_intents import Intent
-from synth.envs.storefront.tasks.scenarios.scenarios import Scenario, draw_scenario
+from synth.envs.storefront.tasks.scenarios.scenarios import (
+    Scenario,
+    draw_scenario,
+)
 from synth.envs.storefront.tasks.speech import spoken
 from synth.envs.storefront.tasks.task_mix import TaskPlace, place
-from synth.envs.storefront.world.config import OF_THE_WORLD, STEPS, StorefrontConfig, validated
+from synth.envs.storefront.world.config import (
+    OF_THE_WORLD,
+    STEPS,
+    StorefrontConfig,
+    validated,
+)
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld, patched, world_of
 from synth.schemas.canonical import canonical_json
@@ -23,7 +35,14 @@ from synth.schemas.check import Check, Scalar
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Origin, Task
 
-_SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
+_SHARE_OF_COUNTS: Mapping[int, float] = {
+    1: 0.24,
+    2: 0.25,
+    3: 0.22,
+    4: 0.14,
+    5: 0.09,
+    6: 0.06,
+}
 """About half of the tasks have three requests or more."""
 HELD_OUT_SHARE = 0.5
 """Of the held-out tasks of two requests and more, so many have a held-out composition of kinds."""
@@ -44,28 +63,38 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     for settings that the storefront refuses, and for dials that no task can have together.
     """
     config = validated(settings)
+
     if config.level is None:
         return _made(config, seed, count)
+
     below = min(int(config.level * STEPS), STEPS - 1)
     share = config.level * STEPS - below
+
     easier, harder = (
         _made(validated({**settings, "level": step / STEPS}), seed, count)
         for step in (below, below + 1)
     )
+
     blocks = range((count + 1) // 2)
     draws = [Random(f"storefront/level/{seed}/{block}").random() for block in blocks]
+
     return tuple((harder if draws[at // 2] < share else easier)[at] for at in range(count))
 
 
 def _made(config: StorefrontConfig, seed: int, count: int) -> Sequence[Task]:
     made: dict[str, Task] = {}
+
     while len(made) < count:
         made.update((task.task_id, task) for task in _drawn(config, seed, len(made), made))
+
     return tuple(made.values())[:count]
 
 
 def _drawn(
-    config: StorefrontConfig, seed: int, index: int, made: Mapping[str, Task]
+    config: StorefrontConfig,
+    seed: int,
+    index: int,
+    made: Mapping[str, Task],
 ) -> Sequence[Task]:
     """The task at an index, or both of the pair that begins there; where tasks are easy, draws that
     are among those `made` are left out.
@@ -73,8 +102,10 @@ def _drawn(
     at = place(config.mix, seed, index)
     places = [at] if at.pair is None else [at, place(config.mix, seed, index + 1)]
     first = config.world_seed
+
     if first is None:
         first = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
+
     draw_of = f"storefront/task/{seed}/{index if at.pair is None else f'pair/{at.pair}'}"
     counts = range(config.operations[0], config.operations[1] + 1)
     operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
@@ -85,20 +116,33 @@ def _drawn(
         # the second half of the tries takes customers with fewer orders than requests, too
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
         tasks = {}
+
         for side in places:
             rng = Random(f"{draw_of}/{attempt}")
+
             scenario = draw_scenario(
-                rng, config, base, side, operations, strict=strict, held_out=strict and composed
+                rng,
+                config,
+                base,
+                side,
+                operations,
+                strict=strict,
+                held_out=strict and composed,
             )
+
             noise = None if scenario is None else _noise(rng, config, base, side, scenario)
+
             if scenario is None or noise is None:
                 break
+
             task = _compiled(rng, config, base, side, scenario, noise, seed)
             tasks[task.task_id] = task
+
         if len(tasks) == len(places) and not tasks.keys() & made.keys():
             return tuple(tasks.values())
 
     where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
+
     raise ConfigError(
         f"env: no task of kind {at.kind} with {operations} operations, look_ups "
         f"{config.look_ups}, ambiguity {config.ambiguity} and "
@@ -108,7 +152,11 @@ def _drawn(
 
 
 def _noise(
-    rng: Random, config: StorefrontConfig, base: BaseWorld, at: TaskPlace, scenario: Scenario
+    rng: Random,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    at: TaskPlace,
+    scenario: Scenario,
 ) -> list[ShopEvent] | None:
     """Events about orders of others, beside the ones that concern the customer; None where there
     are too few such orders.
@@ -116,13 +164,16 @@ def _noise(
     low, high = config.stale_events
     own = sum(len(intent.events) for intent in scenario.intents)
     count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
+
     others = [
         key
         for key, order in sorted(base.tables["orders"].items())
         if order["status"] == "processing" and order["customer_id"] != scenario.customer_id
     ]
+
     if len(others) < count:
         return None
+
     return [
         ShopEvent(rng.randrange(2, 9), "orders", key, {"status": "shipped"})
         for key in rng.sample(others, count)
@@ -138,11 +189,14 @@ def _compiled(
     noise: Sequence[ShopEvent],
     seed: int,
 ) -> Task:
-    who, facts = scenario.customer_id, scenario.facts
+    who = scenario.customer_id
+    facts = scenario.facts
     said = spoken(rng, config, base, who, scenario.intents, scenario.known, noise)
-    script, free = said.script, ALWAYS_FREE + free_of(said.intents)
+    script = said.script
+    free = ALWAYS_FREE + free_of(said.intents)
     start = patched(base, tuple(sorted(facts.items())))
     calls = [call for intent in said.intents for call in intent.calls]
+
     task = Task.identified(
         env="storefront",
         env_config=settings_of_world(config, base.seed, facts),
@@ -160,6 +214,7 @@ def _compiled(
         split=config.variant,
         difficulty=recorded(config, base, at, who, said.intents, script, facts),
     )
+
     return task if config.budget_slack is None else _with_patience(task, config.budget_slack)
 
 
@@ -173,6 +228,7 @@ def process_of(config: StorefrontConfig, base: BaseWorld) -> tuple[str, ...]:
     be asked for a yes.
     """
     asked = {*base.rules.in_force, LOOK_UP} - (set() if config.dialogue else {"R2"})
+
     return tuple(rule for rule in PROCESS if rule in asked)
 
 
@@ -185,7 +241,11 @@ def settings_of_world(
     config: StorefrontConfig, world_seed: int, facts: Mapping[str, Scalar]
 ) -> dict[str, Any]:
     """What an episode of a task needs of the settings: the task's `env_config`."""
-    world = {**config.model_dump(include=set(OF_THE_WORLD)), "world_seed": world_seed}
+    world = {
+        **config.model_dump(include=set(OF_THE_WORLD)),
+        "world_seed": world_seed,
+    }
+
     return {**world, "facts": dict(sorted(facts.items()))} if facts else world
 
 
@@ -193,8 +253,23 @@ def _with_patience(task: Task, slack: float) -> Task:
     """The task with a customer who leaves after `slack` times as many turns as the expert takes."""
     expert, _ = played(task)
     turns = -(-int(expert * slack * 100) // 100)
-    budget = {"budget_slack": slack, "budget_turns": turns, "expert_turns": expert}
-    names = ("env", "env_config", "seed", "goal", "origin", "check", "split")
+
+    budget = {
+        "budget_slack": slack,
+        "budget_turns": turns,
+        "expert_turns": expert,
+    }
+
+    names = (
+        "env",
+        "env_config",
+        "seed",
+        "goal",
+        "origin",
+        "check",
+        "split",
+    )
+
     return Task.identified(
         **{name: getattr(task, name) for name in names},
         script={**task.script, "patience": turns},

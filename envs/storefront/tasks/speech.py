@@ -26,6 +26,7 @@ def _stated(intent: Intent) -> Intent:
     """The request with all details and the yes said at once."""
     words = [detail_words(name, value) for name, value in intent.details.items()]
     given = {**intent.details, "confirmation": "yes"}
+
     return intent.complicated(words=" ".join(["", *words, YES]), given=given)
 
 
@@ -43,8 +44,10 @@ def spoken(
     """
     customer = base.row("customers", customer_id)
     slots = {name: customer[name] for name in known or ("email", "phone", "zip")}
+
     if rng.random() < config.reticence and not known:
         del slots[rng.choice(("email", "phone"))]
+
     greets_with_email = "email" in slots and rng.random() < 0.3
     stated = ("email",) * greets_with_email if config.dialogue else tuple(slots)
     said = tuple(intents if config.dialogue else map(_stated, intents))
@@ -55,12 +58,17 @@ def spoken(
         requests=tuple(intent.request for intent in said),
         details={str(one.request.number): one.details for one in said if one.details},
         revisions=tuple(revision for intent in said for revision in intent.revisions),
-        events=(*(event for intent in said for event in intent.events), *noise),
+        events=(
+            *(event for intent in said for event in intent.events),
+            *noise,
+        ),
         stated=stated,
         pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
     )
+
     slot_words = "".join(f" My {slot} is {slots[slot]}." for slot in stated)
     count = "one request" if len(said) == 1 else f"{len(said)} requests"
     lines = [f"{request.number}. {request.text}" for request in script.requests]
     first = f"Hello, this is {script.name}.{slot_words} I have {count}:"
+
     return Spoken(said, script, "\n".join([first, *lines]))

@@ -32,15 +32,20 @@ def place(mix: Mix, seed: int, index: int) -> TaskPlace:
     paired = min(left["feasible"], left["refused"])
     start = Random(f"storefront/mix/{seed}").random()
     block, side = divmod(index, 2)
+
     if (start + block * GOLDEN) % 1.0 < 2 * paired:
         refused_first = Random(f"storefront/pair/{seed}/{block}").random() < 0.5
+
         return TaskPlace("refused" if refused_first is (side == 0) else "feasible", block)
 
     left["feasible"] -= paired
     left["refused"] -= paired
     at = ((start * 7 + index * SILVER) % 1.0) * sum(left.values())
+
     for kind in KINDS:
         at -= left[kind]
+
         if at < 0:
             return TaskPlace(kind)
+
     return TaskPlace(max(KINDS, key=lambda kind: left[kind]))

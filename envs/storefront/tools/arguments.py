@@ -30,18 +30,24 @@ def compiled(schema: Schema) -> Checker:
 
 def _problem(schema: Schema, value: Any, name: str) -> str | None:
     types, called = _TYPES[schema["type"]]
+
     if type(value) not in types:
         # a bool is an int to Python, and no number to JSON
         return f"{name} must be {called}, not {_shown(value)}"
+
     if types == (str,):
         return _text_problem(schema, value, name)
     if types == (list,):
         return _array_problem(schema, value, name)
     if types == (dict,):
         return _object_problem(schema, value, name)
-    least, most = schema.get("minimum"), schema.get("maximum")
+
+    least = schema.get("minimum")
+    most = schema.get("maximum")
+
     if (least is not None and value < least) or (most is not None and value > most):
         return f"{name} must lie between {least} and {most}, not {_shown(value)}"
+
     return None
 
 
@@ -49,43 +55,63 @@ def _text_problem(schema: Schema, value: str, name: str) -> str | None:
     if "enum" in schema:
         allowed = ", ".join(sorted(schema["enum"]))
         is_one = value in schema["enum"]
+
         return None if is_one else f"{name} must be one of {allowed}, not {_shown(value)}"
-    longest, shortest = schema.get("maxLength", MAX_TEXT), schema.get("minLength", 0)
+
+    longest = schema.get("maxLength", MAX_TEXT)
+    shortest = schema.get("minLength", 0)
+
     if len(value) > longest:
         return f"{name} has {len(value)} characters, at most {longest} are allowed"
     if len(value) < shortest or (shortest and not value.strip()):
         return f"{name} must not be empty"
+
     return f"{name} contains control characters" if _UNREADABLE.search(value) else None
 
 
 def _array_problem(schema: Schema, value: list[Any], name: str) -> str | None:
-    least, most = schema.get("minItems", 0), schema.get("maxItems", 100)
+    least = schema.get("minItems", 0)
+    most = schema.get("maxItems", 100)
+
     if not least <= len(value) <= most:
         return f"{name} must have {least} to {most} items, not {len(value)}"
+
     for place, entry in enumerate(value):
         if problem := _problem(schema["items"], entry, f"{name}[{place}]"):
             return problem
+
     return f"{name} names an item twice" if len(set(map(str, value))) < len(value) else None
 
 
 def _object_problem(schema: Schema, value: dict[str, Any], name: str) -> str | None:
-    known, extra = schema.get("properties", {}), schema.get("additionalProperties")
+    known = schema.get("properties", {})
+    extra = schema.get("additionalProperties")
+
     for needed in schema.get("required", ()):
         if needed not in value:
             return f"{needed} is missing"
-    least, most = schema.get("minProperties", 0), schema.get("maxProperties", 100)
+
+    least = schema.get("minProperties", 0)
+    most = schema.get("maxProperties", 100)
+
     if not least <= len(value) <= most:
         return f"{name} must have {least} to {most} entries, not {len(value)}"
+
     for key, entry in value.items():
         part = known.get(key, extra)
+
         if not part:
             return f"{_shown(key)} is not an argument; allowed: {', '.join(sorted(known))}"
+
         of = key if key in known else f"{name}[{_shown(key)}]"
+
         if part is not True and (problem := _problem(part, entry, of)):
             return problem
+
     return None
 
 
 def _shown(value: Any) -> str:
     text = repr(value)
+
     return ascii(text if len(text) <= 40 else text[:37] + "...")[1:-1]

@@ -47,6 +47,7 @@ class Event:
     def refused_by(self) -> str | None:
         """The rule by which a tool refused a call that failed."""
         rule = REFUSED.match(self.text) if self.kind == "failed" else None
+
         return None if rule is None else rule[1]
 
 
@@ -59,23 +60,30 @@ def event_log(exchanges: Sequence[Exchange]) -> list[Event]:
 
 def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
     content = exchange.turn.content
+
     if content and content.strip():
         yield Event(turn, "said", text=content)
 
     for place, (call, seen) in enumerate(exchange.answered()):
-        name, made = call.name, decoded(call.arguments) or {}
+        name = call.name
+        made = decoded(call.arguments) or {}
+
         if seen.error:
             yield Event(turn, "failed", name, made, text=seen.content, place=place)
             continue
+
         result = decoded(seen.content) or {}
         yield Event(turn, "call", name, made, result, place=place)
         facts = [fact for fact in FACTS if name == "tell_customer" and fact in made]
+
         if name in TALKS:
             words = [str(made[part]) for part in ("about", *facts, "message") if part in made]
             yield Event(turn, "said", name, made, text=" ".join(words))
+
         for fact in facts:
             told = _value(fact, made[fact])
             yield Event(turn, "told", fact, text=str(made.get("about")), told=told)
+
         if name == "confirm_with_customer" and result.get("event") in _AGREEMENT:
             write = act(str(made.get("write")), made.get("arguments"))
             yield Event(turn, result["event"], name, made, result, write)
@@ -87,6 +95,7 @@ def _value(fact: str, value: Any) -> Scalar:
     """A told value as a check holds it: amounts in cents."""
     if FACTS[fact][0] != "money":
         return str(value)
+
     return round(value * 100) if isinstance(value, int | float) else None
 
 
@@ -102,4 +111,5 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
         return sorted(map(str, value))
+
     return float(value) if isinstance(value, int) else value

@@ -19,15 +19,23 @@ from synth.envs.storefront.world.views import (
 def _paged(shop: Shop, name: str, rows: list[Any], page: int) -> Shown:
     size = shop.config.page_size
     pages = max(1, -(-len(rows) // size))
+
     if page > pages:
         raise DeskError("not_found", f"there is no page {page}, only {pages}")
-    return {name: rows[(page - 1) * size : page * size], "page": page, "pages": pages}
+
+    return {
+        name: rows[(page - 1) * size : page * size],
+        "page": page,
+        "pages": pages,
+    }
 
 
 def find_customer(shop: Shop, page: int = 1, **by: str) -> Shown:
     """Accounts by email, by phone, or by name and zip."""
     by = {field: value.strip() for field, value in by.items()}
-    row, index = shop.state.row, shop.base.customers_by
+    row = shop.state.row
+    index = shop.base.customers_by
+
     if "email" in by:
         keys = index["email"].get(by["email"].lower(), ())
     elif "phone" in by:
@@ -40,23 +48,29 @@ def find_customer(shop: Shop, page: int = 1, **by: str) -> Shown:
 
     if not keys:
         raise DeskError("not_found", "no customer matches")
+
     found = [{"customer_id": key, "name": row("customers", key)["name"]} for key in keys]
+
     return _paged(shop, "customers", found, page)
 
 
 def verify_identity(shop: Shop, customer_id: str, factor: str, value: str) -> Shown:
     """Compares one factor with the file; a match is remembered."""
     customer = shop.known("customers", customer_id, "customer")
+
     if value.strip().lower() != customer[factor].lower():
         raise DeskError("denied", f"this {factor} does not belong to {customer_id}")
+
     verified = {**(shop.state.get("conversation", customer_id) or {}), factor: True}
     shop.state.put("conversation", customer_id, verified)
+
     return {"customer_id": customer_id, "verified": sorted(verified)}
 
 
 def get_customer(shop: Shop, customer_id: str) -> Shown:
     """The customer's file, with the notes that it began with."""
     shop.known("customers", customer_id, "customer")
+
     return file_shown(shop.state.row, customer_id, shop.base.held_by(customer_id))
 
 
@@ -68,21 +82,29 @@ def list_orders(shop: Shop, customer_id: str, status: str | None = None, page: i
 
     def found(keys: tuple[str, ...]) -> list[tuple[str, Shown]]:
         rows = [(key, shop.state.row("orders", key)) for key in keys]
+
         return [(key, row) for key, row in rows if status in (None, row["status"])]
 
     own = found(shop.base.orders_of.get(customer_id, ()))
     answer = _paged(shop, "orders", own, page)
     answer["orders"] = [_order_listed(shop, key, order) for key, order in answer["orders"]]
+
     answer["gifts_received"] = [
-        {"order_id": key, "from": _name(shop, order["customer_id"]), "status": order["status"]}
+        {
+            "order_id": key,
+            "from": _name(shop, order["customer_id"]),
+            "status": order["status"],
+        }
         for key, order in found(shop.base.gifts_of.get(customer_id, ()))
         if order["status"] == "delivered"
     ]
+
     return answer
 
 
 def _order_listed(shop: Shop, order_id: str, order: Shown) -> Shown:
     recipient = order["recipient_id"]
+
     return {
         "order_id": order_id,
         **columns(order, "placed", "status"),
@@ -103,21 +125,32 @@ def get_order(shop: Shop, order_id: str) -> Shown:
 
 def search_products(shop: Shop, query: str, page: int = 1) -> Shown:
     """Products whose name and colours hold every word of the query."""
-    words, base, found = set(query.lower().split()), shop.base, []
+    words = set(query.lower().split())
+    base = shop.base
+    found = []
     day = base.today if shop.config.verbosity else None
+
     for product_id in sorted(base.tables["products"]):
         product = product_shown(shop.listed, product_id, base.variants_of[product_id], day)
         colours = {variant["colour"] for variant in product["variants"]}
-        if words <= {*product["name"].lower().split(), product["category"], *colours}:
+
+        if words <= {
+            *product["name"].lower().split(),
+            product["category"],
+            *colours,
+        }:
             found.append(product)
+
     if not found:
         raise DeskError("not_found", "no product matches")
+
     return _paged(shop, "products", found, page)
 
 
 def get_variant(shop: Shop, sku: str) -> Shown:
     """One variant with its live stock."""
     row = shop.known("variants", sku, "variant")
+
     return {
         "sku": sku,
         "product": shop.state.row("products", row["product_id"])["name"],
@@ -129,13 +162,17 @@ def get_variant(shop: Shop, sku: str) -> Shown:
 
 def get_policy(shop: Shop, topic: str) -> Shown:
     """The written rules of one topic."""
-    return {"topic": topic, "text": topic_text(shop.rules, topic, shop.config.policy)}
+    return {
+        "topic": topic,
+        "text": topic_text(shop.rules, topic, shop.config.policy),
+    }
 
 
 def quote_refund(shop: Shop, order_id: str, lines: list[int]) -> Shown:
     """The refund for a return of these lines; a quote changes nothing."""
     order = shop.order(order_id)
     cents = cents_of(order, shop.lines(order, lines))
+
     return {"order_id": order_id, "lines": lines, "refund": dollars(cents)}
 
 
@@ -143,10 +180,13 @@ def track_shipment(shop: Shop, order_id: str) -> Shown:
     """The parcel of an order."""
     order = shop.known("orders", order_id, "order")
     keys = shop.base.shipment_of.get(order_id, ())
+
     if not keys or order["status"] in BEFORE_SHIPPING:
         raise DeskError("not_found", f"order {order_id} has not been shipped")
+
     shipment = shop.state.row("shipments", keys[0])
     arrives = order["delivered"] or shipment["arrives"]
+
     return {"shipment_id": keys[0], **shipment, "arrives": arrives}
 
 

@@ -18,17 +18,28 @@ def _schemas(part: str) -> tuple[ToolSchema, ...]:
 
 def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
     properties = tool["properties"]
+
     parameters = {
         "type": "object",
         "properties": properties,
         "required": [key for key in properties if key not in tool.get("optional", ())],
         "additionalProperties": False,
     }
-    named = {"name": name, "description": tool["description"], "parameters": parameters}
+
+    named = {
+        "name": name,
+        "description": tool["description"],
+        "parameters": parameters,
+    }
+
     return {"type": "function", "function": named}
 
 
-READ_TOOLS, WRITE_TOOLS, TALK_TOOLS = _schemas("read"), _schemas("write"), _schemas("talk")
+READ_TOOLS, WRITE_TOOLS, TALK_TOOLS = (
+    _schemas("read"),
+    _schemas("write"),
+    _schemas("talk"),
+)
 TOOLS: tuple[ToolSchema, ...] = READ_TOOLS + WRITE_TOOLS + TALK_TOOLS
 WRITES = frozenset(_SHIPPED["write"])
 TALKS = frozenset(_SHIPPED["talk"])

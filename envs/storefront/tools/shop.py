@@ -50,7 +50,11 @@ class Shop:
     """The shop during one conversation."""
 
     def __init__(
-        self, state: State, script: Script, config: StorefrontConfig, elapsed: Elapsed
+        self,
+        state: State,
+        script: Script,
+        config: StorefrontConfig,
+        elapsed: Elapsed,
     ) -> None:
         self.state = state
         self.base = state.base
@@ -63,6 +67,7 @@ class Shop:
     def now(self) -> str:
         """The virtual time to the minute; a world's day starts at nine."""
         opened = datetime.combine(datetime.fromisoformat(self.base.today), time(OPENING_HOUR))
+
         return (opened + timedelta(minutes=self.elapsed.ticks)).isoformat(timespec="minutes")
 
     def tick(self) -> None:
@@ -78,6 +83,7 @@ class Shop:
         for at in places:
             event = self.script.events[at]
             self.elapsed.happened.append(at)
+
             if event.table == "variants":
                 self.write_variant(event.key, **event.values)
             else:
@@ -95,6 +101,7 @@ class Shop:
         later = Shop(self.state.copy(), self.script, self.config, Elapsed())
         later.elapsed.happened = list(self.elapsed.happened)
         later.run_out()
+
         return later.state
 
     def stumble(self, name: str, arguments: Shown) -> None:
@@ -102,15 +109,20 @@ class Shop:
         same world, whenever it is made.
         """
         rate = self.config.transient_rate
+
         if rate == 0:
             return
+
         blob = canonical_json([self.base.seed, name, arguments])
         signature = blake2b(blob, digest_size=8).hexdigest()
         unlucky = int(signature[:8], 16) < rate * _HASH_RANGE
+
         if unlucky and signature not in self.elapsed.stumbled:
             self.elapsed.stumbled.append(signature)
+
             raise DeskError(
-                "transient", f"{name} timed out and changed nothing; it is safe to call it again"
+                "transient",
+                f"{name} timed out and changed nothing; it is safe to call it again",
             )
 
     def write_variant(self, sku: str, **columns: Scalar) -> None:
@@ -122,13 +134,16 @@ class Shop:
         """A row as the search index has it."""
         row = self.state.row(table, key)
         index = self.elapsed.index
+
         return index.shown(self.elapsed.ticks, key, row) if table == "variants" else row
 
     def known(self, table: str, key: str, noun: str) -> Row:
         """A row by an id that the agent gave. Raises `DeskError` where there is none."""
         row = self.state.get(table, key)
+
         if row is None:
             raise DeskError("not_found", f"there is no {noun} {ascii(key)[1:-1]}")
+
         return row
 
     def order(self, order_id: str) -> Shown:
@@ -136,15 +151,20 @@ class Shop:
         self.known("orders", order_id, "order")
         verbose = bool(self.config.verbosity)
         keys = self.base.lines_of.get(order_id, ())
+
         return order_shown(self.state.row, order_id, keys, verbose=verbose)
 
     def lines(self, order: Shown, numbers: Iterable[int]) -> list[Shown]:
         """The lines of an order with these numbers. Raises `DeskError` for one that it lacks."""
-        lines, found = {line["line"]: line for line in order["lines"]}, []
+        lines = {line["line"]: line for line in order["lines"]}
+        found = []
+
         for number in numbers:
             if number not in lines:
                 raise DeskError("not_found", f"order {order['order_id']} has no line {number}")
+
             found.append(lines[number])
+
         return found
 
     def hold(self, tool: str, order: Shown, **arguments: Any) -> None:
@@ -154,6 +174,7 @@ class Shop:
         factors = self.state.get("conversation", back_by) or ()
         own = {back_by} if len(factors) >= NEEDED_FACTORS else set[str]()
         tier = self.state.row("customers", back_by)["tier"]
+
         for rule, why in forbidding(Deed(self.rules, tool, arguments, order, own, tier, held)):
             if rule in self.rules.enforced:
                 raise DeskError("denied", f"{rule}: {why}")

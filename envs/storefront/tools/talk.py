@@ -18,7 +18,9 @@ def ask_customer(shop: Shop, field: str, request: int | None = None) -> Spoken:
     """Gets the answer to one question; `anything_else` is answered by a line alone."""
     if field == "anything_else":
         return {"ok": True}, shop.customer.closing(pending=shop.pending)
+
     value, line = shop.customer.asked(field, request)
+
     return {"field": field, "answer": value}, line
 
 
@@ -28,11 +30,15 @@ def confirm_with_customer(shop: Shop, request: int, write: str, arguments: Shown
     Raises `DeskError` for arguments that the write would not take.
     """
     problem = CHECKERS[write](arguments, "arguments")
+
     if problem is not None:
         raise DeskError("validation", f"{write}: {problem}")
+
     event, line = shop.customer.confirms(request, write)
+
     if event == "customer_agreed":
         shop.confirmed(True)
+
     return {"event": event, "write": write, "request": request}, line
 
 
@@ -42,6 +48,7 @@ def tell_customer(shop: Shop, about: str, **facts: Any) -> Spoken:
         raise DeskError("not_found", f"there is no order or sku {ascii(about)[1:-1]}")
     if not facts:
         raise DeskError("validation", f"give at least one of {', '.join(FACTS)}")
+
     return {"ok": True}, shop.customer.informed()
 
 
@@ -55,16 +62,25 @@ def deny(shop: Shop, request: int, rule_id: str) -> Spoken:
     shop.state.put("denials", str(request), {"rule": rule_id})
     shop.confirmed(False)
     line = shop.customer.was_denied(request)
+
     return {"ok": True, "request": request, "rule_id": rule_id}, line
 
 
 def finish(shop: Shop) -> Spoken:
     """Says the last message."""
     shop.elapsed.memory.ended = True
+
     return {"ok": True}, None
 
 
 TALKS: dict[str, Callable[..., Spoken]] = {
     tool.__name__: tool
-    for tool in (ask_customer, confirm_with_customer, tell_customer, reply, deny, finish)
+    for tool in (
+        ask_customer,
+        confirm_with_customer,
+        tell_customer,
+        reply,
+        deny,
+        finish,
+    )
 }

@@ -25,11 +25,13 @@ def answers(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
     """Carries a turn out; `taken` is its legible form."""
     if shop.elapsed.memory.ended:
         ended = tuple(tool_answer(call, ENDED, error=True) for call in turn.tool_calls)
+
         return ended or (Observation(ENDED, Source.ENVIRONMENT, error=True),)
 
     shop.tick()
     observations: list[Observation] = []
     spoken: list[str | None] = []
+
     if turn.content is not None and len(turn.content) > MAX_TEXT:
         observations.append(Observation(_TOO_LONG, Source.ENVIRONMENT, error=True))
     elif not turn.tool_calls and not (taken.content and taken.content.strip()):
@@ -41,25 +43,35 @@ def answers(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
         try:
             if at >= MAX_CALLS:
                 raise DeskError(
-                    "validation", f"at most {MAX_CALLS} calls are carried out in one turn"
+                    "validation",
+                    f"at most {MAX_CALLS} calls are carried out in one turn",
                 )
+
             result = _carried_out(shop, call, taken.tool_calls[at].name, spoken)
             observations.append(tool_answer(call, canonical_json(result).decode(), error=False))
         except DeskError as error:
             observations.append(tool_answer(call, str(error), error=True))
 
     spoken.append(shop.customer.interrupts(shop.elapsed.ticks))
+
     if shop.customer.out_of_patience(shop.elapsed.ticks, pending=shop.pending):
         spoken.append(OUT_OF_PATIENCE)
+
     if shop.elapsed.memory.ended:
         shop.state.update(*SESSION, ended=True)
         shop.run_out()
-    return (*observations, *(Observation(text, Source.USER) for text in spoken if text is not None))
+
+    return (
+        *observations,
+        *(Observation(text, Source.USER) for text in spoken if text is not None),
+    )
 
 
 def tool_answer(call: ToolCall, content: str, *, error: bool) -> Observation:
     """An observation that belongs to a call."""
-    call_id, name = valid_text(call.call_id), valid_text(call.name[:LONGEST_NAME])
+    call_id = valid_text(call.call_id)
+    name = valid_text(call.name[:LONGEST_NAME])
+
     return Observation(content, Source.TOOL, call_id, name, error)
 
 
@@ -70,16 +82,24 @@ def _carried_out(shop: Shop, call: ToolCall, name: str, spoken: list[str | None]
     """
     if shop.elapsed.memory.ended:
         raise DeskError("conflict", _OVER)
+
     check = CHECKERS.get(name)
+
     if check is None:
         known = ", ".join(sorted(CHECKERS))
+
         raise DeskError("not_found", f"there is no tool {ascii(name)[1:-1]}; tools: {known}")
+
     if len(call.arguments) > MAX_TEXT:
         raise DeskError("validation", f"arguments have more than {MAX_TEXT} characters")
+
     arguments = decoded(call.arguments)
+
     if arguments is None or call.parse_error is not None:
         raise DeskError("validation", "arguments are not a JSON object")
+
     problem = check(arguments, "arguments")
+
     if problem is not None:
         raise DeskError("validation", problem)
 
@@ -87,13 +107,20 @@ def _carried_out(shop: Shop, call: ToolCall, name: str, spoken: list[str | None]
         arguments.pop("message", None)
         result, line = TALKS[name](shop, **arguments)
         spoken.append(line)
+
         return result
+
     shop.stumble(name, arguments)
+
     if name in READS:
         return READS[name](shop, **arguments)
+
     shop.race(arguments)
     result = WRITES[name](shop, **arguments)
+
     if name != "add_note":
         shop.confirmed(False)
+
     shop.customer.saw_write(KIND_OF[name])
+
     return result

@@ -37,6 +37,7 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether the conversation is over after this exchange."""
         finished = any(call.name == "finish" and not seen.error for call, seen in self.answered())
         said = {seen.content for seen in self.of(Source.USER)}
+
         return finished or not said.isdisjoint({GOODBYE, OUT_OF_PATIENCE})
 
 
@@ -57,6 +58,7 @@ def legible(turn: AgentTurn) -> AgentTurn:
         )
         for call in turn.tool_calls[:MAX_CALLS]
     )
+
     return AgentTurn(text(turn.content or "") or None, calls)
 
 
@@ -84,8 +86,11 @@ def exchanged(turns: Iterable[Turn]) -> list[Exchange]:
 def until_end(exchanges: Iterable[Exchange]) -> list[Exchange]:
     """Exchanges up to and with the one that ends the conversation."""
     kept: list[Exchange] = []
+
     for exchange in exchanges:
         kept.append(exchange)
+
         if exchange.is_last:
             break
+
     return kept

@@ -12,12 +12,17 @@ from synth.envs.storefront.world.views import Shown
 def cancel_order(shop: Shop, order_id: str, reason: str) -> Shown:
     """R3."""
     order = shop.order(order_id)
+
     if order["status"] == "cancelled":
         raise DeskError("conflict", f"order {order_id} is cancelled already")
+
     shop.hold("cancel_order", order)
+
     if order["status"] in ("delivered", "returned"):
         raise DeskError("conflict", f"R3: order {order_id} is {order['status']}")
+
     shop.state.update("orders", order_id, status="cancelled", cancel_reason=reason)
+
     return {"ok": True, "order_id": order_id, "status": "cancelled"}
 
 
@@ -28,36 +33,50 @@ def change_address(shop: Shop, order_id: str, address_id: str) -> Shown:
     shop.known("addresses", address_id, "address")
     shop.hold("change_address", order, address_id=address_id)
     shop.state.update("orders", order_id, address_id=address_id)
+
     return {"ok": True, "order_id": order_id, "address_id": address_id}
 
 
 def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     """R7; each new variant is of the same product and in stock. All lines or none."""
-    order, row = shop.order(order_id), shop.state.row
+    order = shop.order(order_id)
+    row = shop.state.row
     shop.hold("modify_lines", order)
+
     if not all(_is_number(number) for number in lines):
         raise DeskError("validation", "lines must map line numbers to skus")
+
     changed = list(zip(shop.lines(order, map(int, lines)), lines.values(), strict=True))
 
     needed: dict[str, int] = {}
+
     for line, sku in changed:
         variant = shop.known("variants", sku, "variant")
+
         if sku == line["sku"]:
             raise DeskError("conflict", f"line {line['line']} already is {sku}")
         if variant["product_id"] != row("variants", line["sku"])["product_id"]:
             raise DeskError("denied", f"R7: {sku} is another product than line {line['line']}")
+
         needed[sku] = needed.get(sku, 0) + line["quantity"]
+
         if needed[sku] > variant["stock"]:
             raise DeskError("conflict", f"only {variant['stock']} of {sku} are in stock")
 
     for line, sku in changed:
-        for moved, change in ((line["sku"], line["quantity"]), (sku, -line["quantity"])):
+        for moved, change in (
+            (line["sku"], line["quantity"]),
+            (sku, -line["quantity"]),
+        ):
             shop.write_variant(moved, stock=row("variants", moved)["stock"] + change)
+
         price_cents = row("variants", sku)["price_cents"]
         key = f"{order_id}.{line['line']}"
         shop.state.update("lines", key, sku=sku, unit_price_cents=price_cents)
+
     shop.state.update("orders", order_id, modified=True)
     _retotal(shop, order_id)
+
     return {"ok": True, "order_id": order_id, "modified": True}
 
 
@@ -77,42 +96,62 @@ def _retotal(shop: Shop, order_id: str) -> None:
 def create_return(shop: Shop, order_id: str, lines: list[int], method: str) -> Shown:
     """R4, R8, R15; needs delivered lines that are not returned yet."""
     order = shop.order(order_id)
+
     if order["status"] != "delivered":
         raise DeskError("conflict", f"order {order_id} is {order['status']}, not delivered")
+
     for line in shop.lines(order, lines):
         if line["status"] != "ordered":
             raise DeskError("conflict", f"line {line['line']} is being returned already")
+
     shop.hold("create_return", order, lines=lines)
 
     for number in lines:
         key = f"{order_id}.{number}"
         shop.state.update("lines", key, status="return_requested", return_method=method)
+
     return_id = f"RT-{order_id}.{lines[0]}"
     numbers = ",".join(map(str, sorted(lines)))
-    slip = {"order_id": order_id, "lines": numbers, "method": method, "created": shop.now()}
+
+    slip = {
+        "order_id": order_id,
+        "lines": numbers,
+        "method": method,
+        "created": shop.now(),
+    }
+
     shop.state.put("returns", return_id, slip)
+
     return {"ok": True, "return_id": return_id, "order_id": order_id}
 
 
 def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
     """R5, R6, R12, R15; never more than was paid; without a return it is a compensation."""
-    order, row = shop.order(order_id), shop.state.row("orders", order_id)
+    order = shop.order(order_id)
+    row = shop.state.row("orders", order_id)
+
     if to != STORE_CREDIT and to not in shop.base.tables["payments"]:
         raise DeskError(
-            "denied", f"R5: refunds of order {order_id} go to {row['payment_id']} or {STORE_CREDIT}"
+            "denied",
+            f"R5: refunds of order {order_id} go to {row['payment_id']} or {STORE_CREDIT}",
         )
+
     amount_cents = round(amount * 100)
+
     if amount_cents < 1 or abs(amount * 100 - amount_cents) > 1e-6:
         raise DeskError("validation", "amount must be whole cents")
+
     shop.hold("issue_refund", order, amount=amount, to=to)
 
     came_back = any(line["status"] != "ordered" for line in order["lines"])
+
     if not came_back and (to != STORE_CREDIT or order["delivered"] is None):
         raise DeskError(
             "conflict",
             f"there is no return of {order_id}; a compensation goes to {STORE_CREDIT}, after "
             "delivery",
         )
+
     if amount_cents > row["total_cents"] - row["refunded_cents"]:
         raise DeskError("conflict", f"amount is more than what is left of order {order_id}")
 
@@ -120,21 +159,27 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
     paid = {"order_id": order_id, "amount_cents": amount_cents, "to": to}
     shop.state.put("refunds", refund_id, paid)
     shop.state.update("orders", order_id, refunded_cents=row["refunded_cents"] + amount_cents)
+
     if to == STORE_CREDIT:
         owner = row["recipient_id"] or row["customer_id"]
         credit_cents = shop.state.row("customers", owner)["credit_cents"] + amount_cents
         shop.state.update("customers", owner, credit_cents=credit_cents)
+
     return {"ok": True, "refund_id": refund_id, "order_id": order_id}
 
 
 def apply_coupon(shop: Shop, order_id: str, code: str) -> Shown:
     """R9."""
-    order, coupon = shop.order(order_id), shop.known("coupons", code, "coupon")
+    order = shop.order(order_id)
+    coupon = shop.known("coupons", code, "coupon")
+
     if not coupon["active"]:
         raise DeskError("denied", f"R9: the coupon {code} has expired")
+
     shop.hold("apply_coupon", order)
     shop.state.update("orders", order_id, coupon=code, discount_percent=coupon["percent"])
     _retotal(shop, order_id)
+
     return {"ok": True, "order_id": order_id, "coupon": code}
 
 
@@ -144,6 +189,7 @@ def add_note(shop: Shop, ticket_id: str, text: str) -> Shown:
     note_id = shop.state.next_key("notes", f"N-{ticket_id}.")
     note = {"ticket_id": ticket_id, "text": text, "created": shop.now()}
     shop.state.put("notes", note_id, note)
+
     return {"ok": True, "note_id": note_id}
 
 
@@ -151,9 +197,11 @@ def escalate(shop: Shop, reason_code: str, summary: str, order_id: str | None = 
     """Hands over to a supervisor, about an order where one is named."""
     if order_id is not None:
         shop.known("orders", order_id, "order")
+
     escalation_id = shop.state.next_key("escalations", f"E-{order_id or 'general'}.")
     row = {"order_id": order_id, "reason_code": reason_code, "summary": summary}
     shop.state.put("escalations", escalation_id, row)
+
     return {"ok": True, "escalation_id": escalation_id}
 
 

@@ -28,12 +28,14 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
 
     for noun, category, low, high in _SOLD["products"]:
         product_id = f"P-{next(numbers)}"
+
         products[product_id] = {
             "name": f"{rng.choice(_SOLD['brands'])} {noun}",
             "noun": noun,
             "category": category,
             "text": f"Made for every day: {noun}, {category}.",
         }
+
         sizes = rng.sample(SIZES, 2) if category == "clothing" else ["one"]
         price_cents = rng.randrange(low, high) * 100
 
@@ -41,6 +43,7 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
             for size in sizes:
                 raised_cents = rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
                 now_cents = price_cents + raised_cents
+
                 variants[f"V-{next(numbers)}"] = {
                     "product_id": product_id,
                     "colour": colour,
@@ -51,7 +54,11 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
                 }
 
     coupons = {
-        f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True}
+        f"{code}{rng.randrange(10, 99)}": {
+            "percent": rng.choice((5, 10, 15, 20)),
+            "active": True,
+        }
         for code in _SOLD["coupons"]
     }
+
     return {"products": products, "variants": variants, "coupons": coupons}

@@ -12,7 +12,12 @@ from synth.schemas.errors import ConfigError
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]
 Range = tuple[int, int]
-_BOUNDS = {"operations": (1, 6), "ambiguity": (2, 4), "look_ups": (0, 6), "stale_events": (0, 2)}
+_BOUNDS = {
+    "operations": (1, 6),
+    "ambiguity": (2, 4),
+    "look_ups": (0, 6),
+    "stale_events": (0, 2),
+}
 """The least and the most that ranges may have."""
 
 
@@ -32,6 +37,7 @@ class Mix(BaseModel):
     def _positive(self) -> "Mix":
         if sum(self.model_dump().values()) <= 0:
             raise ValueError("all weights are 0: give at least one kind of task a positive weight")
+
         return self
 
 
@@ -81,23 +87,28 @@ class StorefrontConfig(BaseModel):
     def _ordered(self) -> "StorefrontConfig":
         for name, (least, most) in _BOUNDS.items():
             low, high = getattr(self, name)
+
             if not least <= low <= high <= most:
                 raise ValueError(
                     f"{name} {low}..{high}: the least must be {least} or more, the most {most} or "
                     "fewer"
                 )
+
         if self.mix.stale and self.stale_events[1] == 0:
             raise ValueError(
                 f"stale_events 0..0 with mix.stale {self.mix.stale}: allow an event, or set "
                 "mix.stale to 0"
             )
+
         most_held = len(enforceable(self.rules_in_force))
+
         if round(self.enforced_share * self.rules_in_force) > most_held:
             raise ValueError(
                 f"enforced_share {self.enforced_share}: tools can hold {most_held} of the "
                 f"{self.rules_in_force} rules in force, a share of "
                 f"{most_held / self.rules_in_force:.2f}"
             )
+
         return self
 
 
@@ -134,6 +145,7 @@ def settings_at(level: float) -> dict[str, Any]:
         name: values[min(int(level * len(values)), len(values) - 1)]
         for name, values in DIALS["steps"].items()
     }
+
     return {
         **on_lines(DIALS["lines"]),
         **steps,
@@ -151,13 +163,16 @@ def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConf
     """
     try:
         given = StorefrontConfig.model_validate(dict(settings))
+
         if given.level is None:
             return given
+
         return StorefrontConfig.model_validate({**settings_at(given.level), **settings})
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join([where, *(str(part) for part in first["loc"])])
         allowed = ", ".join(StorefrontConfig.model_fields)
+
         raise ConfigError(
             f"{path}: {first['msg']}; storefront's settings are: {allowed}"
         ) from error

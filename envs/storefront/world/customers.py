@@ -44,13 +44,16 @@ def _families(rng: Random, count: int) -> list[list[int]]:
             for size in range(SMALLEST_FAMILY, LARGEST_FAMILY + 1)
             if left - size not in (-2, -1, 1) and size <= left
         ]
+
         families.append([1] * rng.choice(sizes))
         left -= len(families[-1])
 
     roomy = [family for family in families if len(family) < LARGEST_FAMILY]
+
     for family in rng.sample(roomy, min(second, len(roomy))):
         family[0] = 2
         second -= 1
+
     return families if not second else _families(rng, count)
 
 
@@ -66,8 +69,11 @@ def _people(rng: Random, count: int) -> list[Row]:
                 "zip": str(rng.randrange(10_000, 99_999)),
                 "city": rng.choice(_NAMES["cities"]),
             }
+
             accounts += [person] * held
+
     rng.shuffle(accounts)
+
     return accounts
 
 
@@ -84,6 +90,7 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
         customer_id = f"C-{next(numbers)}"
         owned = {"customer_id": customer_id}
         mailbox = person["name"].lower().replace(" ", ".")
+
         tables["customers"][customer_id] = {
             "name": person["name"],
             "email": f"{mailbox}{rng.randrange(10, 99)}{index}@mail.example",
@@ -103,14 +110,27 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
         for last4 in rng.sample(range(1000, 9999), rng.choice(_CARDS)):
             row = {**owned, "kind": "card", "last4": str(last4)}
             tables["payments"][f"PM-{next(numbers)}"] = row
+
         if rng.random() < 0.4:
             row = {**owned, "kind": "gift_balance", "last4": ""}
             tables["payments"][f"PM-{next(numbers)}"] = row
 
         ticket_id = f"T-{10_000 + index}"
-        tables["tickets"][ticket_id] = {**owned, "subject": "contact", "status": "open"}
-        note = {"ticket_id": ticket_id, "text": rng.choice(_NAMES["notes"]), "created": ""}
+
+        tables["tickets"][ticket_id] = {
+            **owned,
+            "subject": "contact",
+            "status": "open",
+        }
+
+        note = {
+            "ticket_id": ticket_id,
+            "text": rng.choice(_NAMES["notes"]),
+            "created": "",
+        }
+
         tables["notes"][f"N-{ticket_id}.0"] = note
+
     return tables
 
 
@@ -119,4 +139,5 @@ def _homes(rng: Random, home: str) -> list[tuple[str, str]]:
     others = [city for city in _NAMES["cities"] if city != home]
     elsewhere = rng.sample(others, rng.choice((1, 2)))
     cities = [home, *[elsewhere[0]] * rng.choice(_NEIGHBOURING), *elsewhere[1:]]
+
     return list(zip(rng.sample(_HOUSES, len(cities)), cities, strict=True))

@@ -28,17 +28,21 @@ def draw_orders(
     """
     names = ("orders", "lines", "shipments", "returns", "refunds")
     drawn: dict[str, Rows] = {name: {} for name in names}
-    customer_ids, skus = sorted(tables["customers"]), sorted(tables["variants"])
+    customer_ids = sorted(tables["customers"])
+    skus = sorted(tables["variants"])
     favourites = {customer_id: rng.sample(skus, 4) for customer_id in customer_ids}
     used_days: dict[str, set[int]] = {customer_id: set() for customer_id in customer_ids}
     numbers = iter(rng.sample(range(10_000, 99_999), 2 * count))
 
     for customer_id in _owners(rng, customer_ids, count):
-        order_id, status = f"O-{next(numbers)}", rng.choice(_STATUSES)
+        order_id = f"O-{next(numbers)}"
+        status = rng.choice(_STATUSES)
         window = rules.window_days[tables["customers"][customer_id]["tier"]]
         delivered_ago, placed_ago = _ages(rng, status, window)
+
         while placed_ago in used_days[customer_id]:
             placed_ago += 1
+
         used_days[customer_id].add(placed_ago)
 
         lines = _lines(rng, favourites[customer_id], skus, tables["variants"])
@@ -49,14 +53,24 @@ def draw_orders(
         gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
         order["total_cents"] = discounted_cents(gross_cents, order["discount_percent"])
         drawn["orders"][order_id] = order
+
         for line in lines:
-            drawn["lines"][f"{order_id}.{line['line']}"] = {"order_id": order_id, **line}
+            drawn["lines"][f"{order_id}.{line['line']}"] = {
+                "order_id": order_id,
+                **line,
+            }
 
         if status == "returned":
             _send_back(drawn, order_id, _day(rules, 1))
+
         if status in ("shipped", "delivered", "returned"):
-            shipment = {"order_id": order_id, **_parcel(rng, order["delivered"], rules)}
+            shipment = {
+                "order_id": order_id,
+                **_parcel(rng, order["delivered"], rules),
+            }
+
             drawn["shipments"][f"S-{next(numbers)}"] = shipment
+
     return drawn
 
 
@@ -66,6 +80,7 @@ def _owners(rng: Random, customer_ids: list[str], count: int) -> list[str]:
     busy = rng.sample(customer_ids, max(len(customer_ids) // 2, 1))
     spare = [customer_id for customer_id in busy for _ in range(7)]
     rng.shuffle(spare)
+
     return owners + spare[: count - len(owners)]
 
 
@@ -81,9 +96,12 @@ def _ages(rng: Random, status: str, window: int) -> tuple[int | None, int]:
         low, high = (window + 1, window + 39) if is_late else (1, window)
     else:
         low, high = _DRAWN["ages"][status]
+
     days = rng.randrange(low, high + 1)
+
     if status not in ("delivered", "returned"):
         return None, days
+
     return days, days + rng.choice(_DRAWN["transit_days"])
 
 
@@ -91,6 +109,7 @@ def _order(rng: Random, tables: Mapping[str, Rows], customer_id: str, status: st
     """Draws the row of an order, but for its days and what it cost."""
     coupon = rng.choice(sorted(tables["coupons"])) if rng.random() < 0.2 else None
     is_over = status in ("cancelled", "returned")
+
     return {
         "customer_id": customer_id,
         "status": status,
@@ -116,7 +135,9 @@ def _recipient(rng: Random, customers: Rows, giver: str) -> str | None:
     """
     if rng.random() >= GIFT_SHARE:
         return None
+
     name = customers[giver]["name"]
+
     return rng.choice([key for key in sorted(customers) if customers[key]["name"] != name])
 
 
@@ -126,6 +147,7 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
         rng.choice(favourites if rng.random() < 0.55 else skus)
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))
     ]
+
     if rng.random() < SEVERAL_COLOURS_SHARE:
         # two to four colours of one product in one size, so that its noun fits several lines
         kind = _kind(variants[chosen[0]])
@@ -134,15 +156,25 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
 
     lines: list[Row] = []
     described: set[tuple[str, str]] = set()
+
     for sku in chosen:
         variant = variants[sku]
         description = (variant["colour"], variant["product_id"])
+
         if description in described:
             continue
+
         described.add(description)
         price = "former_price_cents" if rng.random() < 0.3 else "price_cents"
-        line = {"line": len(lines) + 1, "sku": sku, "quantity": rng.choice((1, 1, 1, 2, 3))}
+
+        line = {
+            "line": len(lines) + 1,
+            "sku": sku,
+            "quantity": rng.choice((1, 1, 1, 2, 3)),
+        }
+
         lines.append({**line, "unit_price_cents": variant[price], "status": "ordered"})
+
     return lines
 
 
@@ -155,6 +187,7 @@ def _send_back(drawn: Mapping[str, Rows], order_id: str, day: str) -> None:
     order = drawn["orders"][order_id]
     order["refunded_cents"] = order["total_cents"]
     lines = [line for line in drawn["lines"].values() if line["order_id"] == order_id]
+
     for line in lines:
         line |= {"status": "returned", "return_method": "mail"}
 
@@ -164,7 +197,13 @@ def _send_back(drawn: Mapping[str, Rows], order_id: str, day: str) -> None:
         "method": "mail",
         "created": f"{day}T12:00",
     }
-    paid = {"order_id": order_id, "amount_cents": order["total_cents"], "to": order["payment_id"]}
+
+    paid = {
+        "order_id": order_id,
+        "amount_cents": order["total_cents"],
+        "to": order["payment_id"],
+    }
+
     drawn["refunds"][f"RF-{order_id}.1"] = paid
 
 
@@ -172,4 +211,5 @@ def _parcel(rng: Random, delivered: str | None, rules: Rules) -> Row:
     arrives = delivered or _day(rules, -rng.randrange(0, 13))
     carrier = rng.choice(_DRAWN["carriers"])
     status = "delivered" if delivered else rng.choice(TRACKING_STATUSES)
+
     return {"carrier": carrier, "status": status, "arrives": arrives}

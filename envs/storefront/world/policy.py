@@ -35,11 +35,13 @@ def deed_of(known: Known, rules: Rules, call: Call, own: Collection[str]) -> Dee
     """The call of a person who has these accounts, if any, with what is known of its order."""
     tool, arguments = call
     order = known.orders[arguments["order_id"]]
-    giver, recipient = order["customer_id"], order["recipient_id"]
+    giver = order["customer_id"]
+    recipient = order["recipient_id"]
     back_by = recipient if recipient in own else giver
     tier = known.files[back_by]["tier"] if back_by in known.files else None
     addresses = known.files[giver]["addresses"] if giver in known.files else None
     on_file = None if addresses is None else {row["address_id"] for row in addresses}
+
     return Deed(rules, tool, arguments, order, own or None, tier, on_file)
 
 
@@ -48,7 +50,12 @@ def forbidding(deed: Deed) -> Forbidden:
 
     A rule that asks for an argument which was not given, or for what nobody knows, says nothing.
     """
-    found = (*_by_status(deed), *_of_others(deed), *_BY_TOOL.get(deed.tool, _nothing)(deed))
+    found = (
+        *_by_status(deed),
+        *_of_others(deed),
+        *_BY_TOOL.get(deed.tool, _nothing)(deed),
+    )
+
     return ((rule, why) for rule, why in found if rule in deed.rules.in_force)
 
 
@@ -58,21 +65,31 @@ def _nothing(deed: Deed) -> Forbidden:
 
 def _by_status(deed: Deed) -> Forbidden:
     """R3, R7, R9, R11."""
-    row, order = BY_STATUS.get(deed.tool), deed.order
+    row = BY_STATUS.get(deed.tool)
+    order = deed.order
+
     if row is not None and order["status"] not in row["in"]:
-        yield row["rule"], f"order {order['order_id']} is {order['status']}; {row['why']}"
+        yield (
+            row["rule"],
+            f"order {order['order_id']} is {order['status']}; {row['why']}",
+        )
 
 
 def _of_others(deed: Deed) -> Forbidden:
     """R10: nothing is done with an order of which the person is neither customer nor recipient."""
     order = deed.order
+
     if deed.own and not {order["customer_id"], order["recipient_id"]} & set(deed.own):
-        yield "R10", f"{deed.tool} on {order['order_id']}, an order of {order['customer_id']}"
+        yield (
+            "R10",
+            f"{deed.tool} on {order['order_id']}, an order of {order['customer_id']}",
+        )
 
 
 def _moved(deed: Deed) -> Forbidden:
     """R11: an order is sent to an address on the file of its customer."""
     address_id = deed.arguments.get("address_id")
+
     if address_id is not None and deed.on_file is not None and address_id not in deed.on_file:
         yield "R11", f"{address_id} is not an address of this order's customer"
 
@@ -91,13 +108,26 @@ def _lowered(deed: Deed) -> Forbidden:
 
 def _returned(deed: Deed) -> Forbidden:
     """R15, R4, R8: a gift comes back through its recipient, within the window, no final sale."""
-    order, rules, named = deed.order, deed.rules, deed.arguments.get("lines")
-    recipient, numbers = order["recipient_id"], named if isinstance(named, list) else []
+    order = deed.order
+    rules = deed.rules
+    named = deed.arguments.get("lines")
+    recipient = order["recipient_id"]
+    numbers = named if isinstance(named, list) else []
+
     if recipient is not None and deed.own is not None and recipient not in deed.own:
-        yield "R15", "the order was a gift; only its recipient, once verified, can return it"
+        yield (
+            "R15",
+            "the order was a gift; only its recipient, once verified, can return it",
+        )
+
     known = None not in (deed.tier, order["delivered"])
+
     if known and not rules.within_window(str(deed.tier), order["delivered"]):
-        yield "R4", f"order {order['order_id']} came {order['delivered']}; the window is over"
+        yield (
+            "R4",
+            f"order {order['order_id']} came {order['delivered']}; the window is over",
+        )
+
     for line in numbered(order, numbers):
         if rules.is_final_sale(line["category"]):
             yield "R8", f"line {line['line']} was a final sale"
@@ -108,28 +138,45 @@ def _refunded(deed: Deed) -> Forbidden:
 
     Money to credit for an order of which nothing came back is a compensation.
     """
-    order, rules, to = deed.order, deed.rules, deed.arguments.get("to")
+    order = deed.order
+    rules = deed.rules
+    to = deed.arguments.get("to")
     order_id = order["order_id"]
+
     if to not in (None, order["payment_id"], STORE_CREDIT):
-        yield "R5", f"refunds of order {order_id} go to {order['payment_id']} or {STORE_CREDIT}"
+        yield (
+            "R5",
+            f"refunds of order {order_id} go to {order['payment_id']} or {STORE_CREDIT}",
+        )
+
     if to not in (None, STORE_CREDIT) and order["recipient_id"] is not None:
-        yield "R15", f"order {order_id} was a gift; its refund goes to {STORE_CREDIT}"
+        yield (
+            "R15",
+            f"order {order_id} was a gift; its refund goes to {STORE_CREDIT}",
+        )
 
     cents = round((order["refunded"] + amount_of(deed.arguments)) * 100)
+
     if to == STORE_CREDIT and not any(line["status"] != "ordered" for line in order["lines"]):
         nothing_back = f"there is no return of {order_id}, and"
+
         if not rules.is_late(order["promised"], order["delivered"]):
             yield "R12", f"{nothing_back} it was not late enough"
         elif cents > rules.compensation_cents:
             most = dollars(rules.compensation_cents)
             yield "R12", f"{nothing_back} a compensation is {most}"
+
     if rules.above_limit(cents):
-        yield "R6", f"{dollars(cents)} for order {order_id} is above the limit; escalate it"
+        yield (
+            "R6",
+            f"{dollars(cents)} for order {order_id} is above the limit; escalate it",
+        )
 
 
 def amount_of(arguments: Mapping[str, Any]) -> float:
     """The amount of a refund; 0 where a transcript of another maker holds none."""
     amount = arguments.get("amount")
+
     return amount if isinstance(amount, int | float) else 0
 
 

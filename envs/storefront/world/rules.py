@@ -45,6 +45,7 @@ class Rules:
     def within_window(self, tier: str, delivered: str) -> bool:
         """R4: the last day of the window still counts."""
         days = days_since(delivered, self.today)
+
         return "R4" not in self.in_force or days <= self.window_days[tier]
 
     def is_final_sale(self, category: str) -> bool:
@@ -66,12 +67,18 @@ def enforceable(in_force: int) -> list[str]:
 
 
 def draw_rules(
-    rng: Random, today: str, categories: tuple[str, ...], variant: str, in_force: int, share: float
+    rng: Random,
+    today: str,
+    categories: tuple[str, ...],
+    variant: str,
+    in_force: int,
+    share: float,
 ) -> Rules:
     """Draws the parameters of one world, of whose rules tools enforce a share."""
     drawn = VALUES[variant]
     days = rng.choice(drawn["window"])
     more = {"bronze": 0, **{tier: rng.choice(drawn[tier]) for tier in TIERS[1:]}}
+
     return Rules(
         today,
         window_days={tier: days + later for tier, later in more.items()},

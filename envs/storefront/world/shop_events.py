@@ -31,12 +31,14 @@ class ShopEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 def due(events: Sequence[ShopEvent], happened: Sequence[int], tick: int) -> list[int]:
     """Places of the events that happen at this tick or before and have not happened, by tick."""
     places = [at for at, event in enumerate(events) if event.tick <= tick and at not in happened]
+
     return sorted(places, key=lambda at: (events[at].tick, at))
 
 
 def raced(events: Sequence[ShopEvent], happened: Sequence[int], arguments: Any) -> list[int]:
     """Places of the racing events about rows that a write names."""
     named = set(leaves(arguments))
+
     return [
         at
         for at, event in enumerate(events)
@@ -71,4 +73,5 @@ class SearchIndex(msgspec.Struct):
         else the live one.
         """
         kept = (old for at, key, old in self.before if key == sku and tick <= at + LAG_TICKS)
+
         return next(kept, live)

@@ -26,17 +26,21 @@ class State:
     def copy(self) -> "State":
         """The same state, to be changed apart."""
         other = State(self.base)
-        other.changed, other._key_sum = dict(self.changed), self._key_sum
+        other.changed = dict(self.changed)
+        other._key_sum = self._key_sum
+
         return other
 
     def get(self, table: str, key: str) -> Row | None:
         """The row as it is now, or None."""
         row = self.changed.get((table, key))
+
         return row if row is not None else self.base.tables[table].get(key)
 
     def row(self, table: str, key: str) -> Row:
         """A row that is known to exist. Raises `KeyError` else."""
         row = self.changed.get((table, key))
+
         return row if row is not None else self.base.tables[table][key]
 
     def put(self, table: str, key: str, row: Row) -> None:
@@ -57,6 +61,7 @@ class State:
     def next_key(self, table: str, stem: str) -> str:
         """The key of the next new row whose key begins so, numbered from 1."""
         count = sum(at == table and key.startswith(stem) for at, key in self.changed)
+
         return f"{stem}{count + 1}"
 
     def key(self) -> str:
@@ -71,6 +76,7 @@ class State:
             for key, row in rows.items()
             for column, value in row.items()
         }
+
         return facts | self.changed_facts()
 
     def changed_facts(self) -> dict[str, Scalar]:
@@ -80,6 +86,7 @@ class State:
     def _changed_paths(self) -> Iterator[tuple[str, Scalar]]:
         for (table, key), row in self.changed.items():
             start = self.base.tables[table].get(key, {})
+
             for column, value in row.items():
                 if column not in start or start[column] != value:
                     yield f"{table}/{key}/{column}", value

@@ -4,7 +4,14 @@ The policy, the goals and the expert read this form too: the world knows all of 
 was shown.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from datetime import date, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +27,15 @@ RowOf = Callable[[str, str], Row]
 Value = TypeVar("Value")
 
 _OF_ORDERS = (
-    *("customer_id", "recipient_id", "status", "placed", "promised", "delivered", "address_id"),
+    *(
+        "customer_id",
+        "recipient_id",
+        "status",
+        "placed",
+        "promised",
+        "delivered",
+        "address_id",
+    ),
     *("payment_id", "coupon", "modified", "discount_percent"),
 )
 
@@ -49,6 +64,7 @@ class Lazily(Mapping[str, Value]):
     def __getitem__(self, key: str) -> Value:
         if key not in self._made:
             self._made[key] = self._make(key)
+
         return self._made[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -68,6 +84,7 @@ def order_shown(
 ) -> Shown:
     """An order with its lines; `verbose` adds the products' texts."""
     order = row("orders", order_id)
+
     return {
         "order_id": order_id,
         **columns(order, *_OF_ORDERS),
@@ -81,6 +98,7 @@ def _line_shown(row: RowOf, key: str, *, verbose: bool) -> Shown:
     line = row("lines", key)
     variant = row("variants", line["sku"])
     product = row("products", variant["product_id"])
+
     return {
         **columns(line, "line", "sku", "quantity", "status"),
         **columns(variant, "colour", "size"),
@@ -109,6 +127,7 @@ def numbered(order: Shown, numbers: Collection[object]) -> list[Shown]:
 def cents_of(order: Shown, lines: Iterable[Shown], percent: int | None = None) -> int:
     """What was paid for lines of an order after its discount, or after another one."""
     gross_cents = sum(round(line["unit_price"] * 100) * line["quantity"] for line in lines)
+
     return discounted_cents(gross_cents, order["discount_percent"] if percent is None else percent)
 
 
@@ -137,6 +156,7 @@ def file_shown(row: RowOf, customer_id: str, held: Mapping[str, Sequence[str]]) 
 def cards_of(file: Shown) -> dict[str, str]:
     """Last four digits -> payment id of the cards on a customer's file."""
     ways = (way for way in file["payment_methods"] if way["kind"] == "card")
+
     return {way["last4"]: way["payment_id"] for way in ways}
 
 
@@ -154,14 +174,20 @@ def product_shown(
         }
         for sku, variant in ((sku, row("variants", sku)) for sku in skus)
     ]
+
     named = columns(row("products", product_id), "name", "category", "text")
+
     return {"product_id": product_id, **named, "variants": variants}
 
 
 def price_history(variant: Row, today: str) -> list[Shown]:
     """The former price with the day on which it ended, and the price since."""
     changed = date.fromisoformat(today) - timedelta(days=PRICE_CHANGED_DAYS_AGO)
+
     return [
-        {"until": changed.isoformat(), "price": dollars(variant["former_price_cents"])},
+        {
+            "until": changed.isoformat(),
+            "price": dollars(variant["former_price_cents"]),
+        },
         {"since": changed.isoformat(), "price": dollars(variant["price_cents"])},
     ]

@@ -8,7 +8,12 @@ from hashlib import blake2b
 from random import Random
 from weakref import WeakValueDictionary
 
-from synth.envs.storefront.world.catalogue import CATEGORIES, Row, Rows, draw_catalogue
+from synth.envs.storefront.world.catalogue import (
+    CATEGORIES,
+    Row,
+    Rows,
+    draw_catalogue,
+)
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.customers import draw_customers
 from synth.envs.storefront.world.orders import draw_orders
@@ -50,8 +55,10 @@ def row_hash(table: str, key: str, row: Row) -> int:
     """128-bit hash of a row's logical content; verbatim notes and times do not enter."""
     if table in UNKEYED_TABLES:
         return 0
+
     kept = {column: value for column, value in row.items() if column not in UNKEYED_COLUMNS}
     blob = canonical_json([table, key, kept])
+
     return int.from_bytes(blake2b(blob, digest_size=16).digest(), "big")
 
 
@@ -90,12 +97,14 @@ class BaseWorld:
     def orders(self) -> Mapping[str, Shown]:
         """Every order with its lines."""
         keys = self.tables["orders"]
+
         return Lazily(keys, lambda key: order_shown(self.row, key, self.lines_of[key]))
 
     @cached_property
     def files(self) -> Mapping[str, Shown]:
         """Every customer's file."""
         keys = self.tables["customers"]
+
         return Lazily(keys, lambda key: file_shown(self.row, key, self.held_by(key)))
 
     @cached_property
@@ -103,7 +112,11 @@ class BaseWorld:
         """Every product with its variants, by its noun."""
         ids = {row["noun"]: key for key, row in self.tables["products"].items()}
         variants = self.variants_of
-        return Lazily(ids, lambda noun: product_shown(self.row, ids[noun], variants[ids[noun]]))
+
+        return Lazily(
+            ids,
+            lambda noun: product_shown(self.row, ids[noun], variants[ids[noun]]),
+        )
 
     def held_by(self, customer_id: str) -> dict[str, Sequence[str]]:
         """The keys of a customer's addresses, payments and tickets."""
@@ -116,9 +129,11 @@ class BaseWorld:
 
 def _index(rows: Mapping[str, Row], column: str) -> Index:
     index: dict[str, tuple[str, ...]] = {}
+
     for key in sorted(rows):
         value = str(rows[key][column])
         index[value] = (*index.get(value, ()), key)
+
     return index
 
 
@@ -140,6 +155,7 @@ def base_world(
 ) -> BaseWorld:
     """The world of a seed; the same one every time, shared by the episodes that play in it."""
     name = (seed, customers, orders, variant, in_force, enforced_share)
+
     if (found := _ALIVE.get(name)) is not None:
         return found
 
@@ -153,12 +169,18 @@ def base_world(
     tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
 
     indices = {index: _index(tables[table], column) for index, (table, column) in INDICES.items()}
+
     indices["orders_of"] = {
         customer_id: tuple(
-            sorted(keys, key=lambda key: (tables["orders"][key]["placed"], key), reverse=True)
+            sorted(
+                keys,
+                key=lambda key: (tables["orders"][key]["placed"], key),
+                reverse=True,
+            )
         )
         for customer_id, keys in indices["orders_of"].items()
     }
+
     hashes = (
         row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()
     )
@@ -166,6 +188,7 @@ def base_world(
     world = _ALIVE[name] = BaseWorld(
         name, seed, rules, tables, by, key_sum=sum(hashes) % KEY_MODULUS, **indices
     )
+
     return world
 
 
@@ -178,27 +201,38 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
     """
     name = (*base.name, facts)
     found = _ALIVE.get(name) if facts else base
+
     if found is not None:
         return found
 
-    tables, key_sum = dict(base.tables), base.key_sum
+    tables = dict(base.tables)
+    key_sum = base.key_sum
+
     for path, value in facts:
         table, key, column = [*path.split("/", 2), "", ""][:3]
         old = tables.get(table, {}).get(key)
+
         if old is None or column not in old or column in FIXED_COLUMNS:
             raise ConfigError(
                 f"env_config.facts: there is no {path} that could differ in the world of seed "
                 f"{base.seed}"
             )
+
         new = {**old, column: value}
         tables[table] = {**tables[table], key: new}
         key_sum += row_hash(table, key, new) - row_hash(table, key, old)
 
     regifted = any(path.endswith("/recipient_id") for path, _ in facts)
     gifts = _index(tables["orders"], "recipient_id") if regifted else base.gifts_of
+
     world = _ALIVE[name] = replace(
-        base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum % KEY_MODULUS
+        base,
+        name=name,
+        tables=tables,
+        gifts_of=gifts,
+        key_sum=key_sum % KEY_MODULUS,
     )
+
     return world
 
 
@@ -214,4 +248,5 @@ def world_of(config: StorefrontConfig, seed: int | None = None) -> BaseWorld:
         config.rules_in_force,
         config.enforced_share,
     )
+
     return patched(base, tuple(sorted(config.facts.items())) if seed is None else ())

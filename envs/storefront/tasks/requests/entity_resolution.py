@@ -41,12 +41,17 @@ class Referent:
     @property
     def stands_alone(self) -> bool:
         """Whether the words for the order need no item."""
-        return self.by_id or (self.after, self.gift_of, self.gift_for) != (None, None, None)
+        return self.by_id or (self.after, self.gift_of, self.gift_for) != (
+            None,
+            None,
+            None,
+        )
 
 
 def orders_with(base: BaseWorld, customer_id: str, item: Item) -> list[str]:
     """The customer's orders that hold such an item, newest first."""
     mine = base.orders_of.get(customer_id, ())
+
     return [key for key in mine if item in map(item_of, base.orders[key]["lines"])]
 
 
@@ -59,7 +64,14 @@ def by_id(base: BaseWorld, order_id: str, line: Shown | None = None) -> Referent
     """An order named by its id, whatever is in it, or a line of it."""
     phrase = WORDS["phrases"]["by_id"].format(order_id=order_id)
     item = "" if line is None else " ".join(item_of(line))
-    return Referent(order_id, line or base.orders[order_id]["lines"][0], True, phrase, item)
+
+    return Referent(
+        order_id,
+        line or base.orders[order_id]["lines"][0],
+        True,
+        phrase,
+        item,
+    )
 
 
 def refer(
@@ -81,30 +93,62 @@ def refer(
     def fitting(line: Shown) -> int:
         if slot == "item":
             return len(namesakes(order, line))
+
         return len(orders_with(base, owner, item_of(line)))
 
     way = rng.random()
     several = [x for x in lines if slot in ("order", "item") and low <= fitting(x) <= high]
     alone = [x for x in lines if len(orders_with(base, owner, item_of(x))) == 1]
     anchor = person = None
+
     if not several:
-        anchor, person = _anchor(rng, base, order_id), _for_whom(base, order_id)
+        anchor = _anchor(rng, base, order_id)
+        person = _for_whom(base, order_id)
+
     line = rng.choice(several or alone or list(lines))
-    item, placed, phrases = " ".join(item_of(line)), {"order": order["placed"]}, WORDS["phrases"]
+    item = " ".join(item_of(line))
+    placed = {"order": order["placed"]}
+    phrases = WORDS["phrases"]
 
     if several and slot == "item":
         colour, noun = item_of(line)
-        words, known = phrases["by_id"].format(order_id=order_id), {"item": colour}
-        return Referent(order_id, line, True, words, noun, fitting(line), known, by_noun=True)
+        words = phrases["by_id"].format(order_id=order_id)
+        known = {"item": colour}
+
+        return Referent(
+            order_id,
+            line,
+            True,
+            words,
+            noun,
+            fitting(line),
+            known,
+            by_noun=True,
+        )
+
     if person is not None and rng.random() < OTHER_PERSON_SHARE:
         words = phrases["gift_for"].format(person=person)
-        return Referent(order_id, line, False, words, item, details=placed, gift_for=person)
+
+        return Referent(
+            order_id,
+            line,
+            False,
+            words,
+            item,
+            details=placed,
+            gift_for=person,
+        )
+
     if way < config.relation_share and anchor is not None:
         words = phrases["after"].format(item=" ".join(anchor))
+
         return Referent(order_id, line, False, words, item, details=placed, after=anchor)
+
     if several or (way < config.relation_share + config.description_share and alone):
         words = phrases["with_item"].format(item=item)
+
         return Referent(order_id, line, False, words, item, fitting(line), placed)
+
     return by_id(base, order_id, line)
 
 
@@ -115,6 +159,7 @@ def _anchor(rng: Random, base: BaseWorld, order_id: str) -> Item | None:
     before = newest_first[newest_first.index(order_id) + 1 :][:1]
     items = [item_of(line) for key in before for line in base.orders[key]["lines"]]
     alone = [item for item in items if len(orders_with(base, owner, item)) == 1]
+
     return rng.choice(alone) if alone else None
 
 
@@ -123,10 +168,13 @@ def _for_whom(base: BaseWorld, order_id: str) -> str | None:
     for somebody of that name.
     """
     mine = [base.orders[key] for key in base.orders_of[base.orders[order_id]["customer_id"]]]
+
     names = {
         order["order_id"]: base.row("customers", order["recipient_id"])["name"]
         for order in mine
         if order["recipient_id"] is not None
     }
+
     name = names.get(order_id)
+
     return name if list(names.values()).count(name) == 1 else None

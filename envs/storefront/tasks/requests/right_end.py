@@ -28,11 +28,14 @@ def after(base: BaseWorld, calls: Iterable[Call], events: Iterable[ShopEvent] = 
     shop = Shop(State(base), Script(), StorefrontConfig(), Elapsed())
     # a tool that holds R15 asks who was verified, and here nobody was
     shop.rules = replace(base.rules, enforced=frozenset())
+
     for event in events:
         shop.state.update(event.table, event.key, **event.values)
+
     for tool, arguments in calls:
         if tool in WRITES:
             WRITES[tool](shop, **arguments)
+
     return shop.state
 
 
@@ -41,10 +44,13 @@ def required(state: State, free: Sequence[str]) -> Iterator[RowPredicate]:
     named by its key, a new one by its content.
     """
     rows: dict[tuple[str, str], dict[str, Scalar]] = {}
+
     for path, value in state.changed_facts().items():
         table, key, column = path.split("/", 2)
+
         if not any(matches(pattern, path) for pattern in free):
             rows.setdefault((table, key), {})[column] = value
+
     for (table, key), where in rows.items():
         is_old = key in state.base.tables[table]
         yield RowPredicate(table, {"id": key, **where} if is_old else where)

@@ -10,8 +10,18 @@ from typing import Any
 from msgspec import structs
 
 from synth.envs.storefront.customer.customer import DETAILS
-from synth.envs.storefront.customer.script import WANTED_FIELD, Kind, Request, Revision
-from synth.envs.storefront.tasks.requests.entity_resolution import WORDS, Referent, Slot, refer
+from synth.envs.storefront.customer.script import (
+    WANTED_FIELD,
+    Kind,
+    Request,
+    Revision,
+)
+from synth.envs.storefront.tasks.requests.entity_resolution import (
+    WORDS,
+    Referent,
+    Slot,
+    refer,
+)
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.shop_events import ShopEvent
@@ -43,11 +53,13 @@ class Intent:
         """The request with complications, with words added and other things stated."""
         request = structs.replace(self.request, text=self.request.text + words, **stated)
         every = (*self.complications, *complications)
+
         return replace(self, request=request, complications=every)
 
     def denied(self, rule: str, evidence: str, *calls: Call) -> "Intent":
         """The same request, which has to be denied, but for what these calls still do."""
         refusal = Refusal(str(self.request.number), rule, evidence)
+
         return replace(self, calls=calls, told=(), refusals=(refusal,))
 
 
@@ -69,11 +81,13 @@ class Draw:
     def detail(self, name: str) -> str:
         """One of the customer's preferences."""
         values: list[str] = sorted(DETAILS[name])
+
         return self.rng.choice(values)
 
     def words(self, name: str, **parts: str | None) -> str:
         """One of the wordings of the variant."""
         wordings: list[str] = WORDS["requests"][name][self.config.variant]
+
         return self.rng.choice(wordings).format(**parts)
 
     def leaves_out(self) -> bool:
@@ -92,13 +106,16 @@ class Draw:
         """Words for an order, and for one of these lines of it."""
         if self.referent is not None:
             return self.referent
+
         every = lines or self.base.orders[order_id]["lines"]
+
         return refer(self.rng, self.config, self.base, order_id, every, self.slot)
 
     def plain(self, kind: Kind, words: str, *calls: Call, **parts: Any) -> Intent:
         """A request that is about no order; `parts` fill its words, and stand in it."""
         stated = {name: value for name, value in parts.items() if name != "item"}
         text = self.words(words, **{name: str(value) for name, value in parts.items()})
+
         return Intent(Request(self.number, kind, text, **stated), calls)
 
     def intent(
@@ -121,6 +138,7 @@ class Draw:
         name = words or kind + "_missing" * missing
         where = f" {'in' if kind == 'exchange' else 'from'} {referent.phrase}"
         stated = None if missing else wanted
+
         text = self.words(
             name,
             order=referent.phrase,
@@ -129,9 +147,11 @@ class Draw:
             wanted=stated,
             **parts,
         )
+
         colour, noun = item_of(referent.line)
         about_item = "{item}" in WORDS["requests"][name]["train"][0]
         speaks_of_item = about_item or not referent.stands_alone
+
         request = Request(
             self.number,
             kind,
@@ -145,7 +165,9 @@ class Draw:
             gift_of=referent.gift_of,
             gift_for=referent.gift_for,
         )
+
         known = {WANTED_FIELD[kind]: str(wanted)} if missing else {}
+
         return Intent(
             request,
             calls,

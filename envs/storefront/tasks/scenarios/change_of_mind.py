@@ -21,24 +21,35 @@ def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> In
     no other.
     """
     request = intent.request
+
     if may_withdraw and draw.rng.random() < WITHDRAWN_SHARE:
         text = WORDS["withdrawn"].format(number=request.number)
         gone = Revision(request.number, text, turn=_turn(draw))
         nothing = replace(intent, calls=(), told=(), free=(), revisions=(gone,))
+
         return nothing.complicated("change_of_mind", "withdrawn")
+
     if intent.referent is None or (request.wanted is None and request.kind != "cancel"):
         return intent
 
-    again = replace(draw.with_all_said(), referent=intent.referent, tell=request.tell_total)
+    again = replace(
+        draw.with_all_said(),
+        referent=intent.referent,
+        tell=request.tell_total,
+    )
+
     kind = KINDS[request.kind].get("now", "")
     possible = feasible(again, intent.referent.order_id)
     others = [call for call in possible.get(kind, []) if is_other(intent.calls[0], call)]
+
     return revised(draw, intent, worded(again, draw.rng.choice(others))) if others else intent
 
 
 def is_other(call: Call, other: Call) -> bool:
     """Whether the second call does something else instead of the first, with the same line."""
-    lines, others = call[1].get("lines", {}), other[1].get("lines", {})
+    lines = call[1].get("lines", {})
+    others = other[1].get("lines", {})
+
     return call != other and list(lines) == list(others)
 
 
@@ -46,10 +57,12 @@ def revised(draw: Draw, first: Intent, final: Intent) -> Intent:
     """The final request, which the customer asks for only after the first: when they are asked to
     confirm that one, or in a turn of their own choice before.
     """
-    number, request = first.request.number, final.request
+    number = first.request.number
+    request = final.request
     words = WORDS["changes"][request.kind].format(number=number, wanted=request.wanted)
     revision = Revision(number, words, structs.replace(request, text=words), _turn(draw))
     changed = replace(first, calls=final.calls, told=final.told, free=final.free)
+
     return replace(changed, revisions=(revision,)).complicated("change_of_mind")
 
 

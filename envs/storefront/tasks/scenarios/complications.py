@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import answer_to, feasible, worded
+from synth.envs.storefront.tasks.requests.wording import (
+    answer_to,
+    feasible,
+    worded,
+)
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import BY_STATUS
 from synth.envs.storefront.world.shop_events import ShopEvent
@@ -17,7 +21,11 @@ from synth.schemas.check import Scalar, ToldFact
 
 FIRST_TICK, LATEST_TICK = 8, 36
 MANY_ORDERS, MANY_STATUSES = 5, 3
-CONDITIONAL = {"pending": "exchange", "shipped": "cancel", "delivered": "return"}
+CONDITIONAL = {
+    "pending": "exchange",
+    "shipped": "cancel",
+    "delivered": "return",
+}
 """Status of an order -> the request about it that can have a condition."""
 Drawn = tuple[Intent, Mapping[str, Scalar]]
 """A request, and the start facts that it needs."""
@@ -27,6 +35,7 @@ def mine(draw: Draw, *statuses: str) -> list[Shown]:
     """The customer's orders that are no gifts, in one of these statuses, in a drawn order."""
     orders = [draw.base.orders[key] for key in draw.base.orders_of.get(draw.customer_id, ())]
     found = [row for row in orders if row["status"] in statuses and row["recipient_id"] is None]
+
     return draw.rng.sample(found, len(found))
 
 
@@ -37,13 +46,19 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     cancelled unless it was shipped, else its parcel is tracked; a return is made if it brings
     enough.
     """
-    request, base, call = intent.request, draw.base, intent.calls[0]
-    order_id, details, least = call[1]["order_id"], dict(intent.details), 0
+    request = intent.request
+    base = draw.base
+    call = intent.calls[0]
+    order_id = call[1]["order_id"]
+    details = dict(intent.details)
+    least = 0
     told: Sequence[ToldFact] = ()
     otherwise: tuple[Call, ...] = ()
+
     if request.kind == "exchange":
         if len(base.orders[order_id]["lines"]) > 1 or request.wanted is None:
             return None
+
         reason = draw.detail("reason")
         otherwise = (("cancel_order", {"order_id": order_id, "reason": reason}),)
         details |= {} if holds else {"reason": reason}
@@ -60,29 +75,49 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     words = stated.pop("words").format(wanted=request.wanted, least=least)
     stated |= {"least": float(least)} if least else {}
     done = intent.complicated("conditional", words=words, **stated)
-    done = replace(done, details=details, told=tuple(told) or (intent.told if holds else ()))
+
+    done = replace(
+        done,
+        details=details,
+        told=tuple(told) or (intent.told if holds else ()),
+    )
+
     return done if holds else replace(done, calls=otherwise, free=())
 
 
 def draw_conditional(draw: Draw) -> Drawn | None:
     """A request with a condition, which holds or not by a coin; None where there is none."""
-    rng, holds = draw.rng, draw.rng.random() < 0.5
+    rng = draw.rng
+    holds = draw.rng.random() < 0.5
+
     for order in mine(draw, *CONDITIONAL):
-        order_id, status = order["order_id"], order["status"]
+        order_id = order["order_id"]
+        status = order["status"]
         open_again = {f"orders/{order_id}/status": "pending"} if status == "shipped" else {}
-        at = replace(draw.with_all_said(), base=patched(draw.base, tuple(open_again.items())))
+
+        at = replace(
+            draw.with_all_said(),
+            base=patched(draw.base, tuple(open_again.items())),
+        )
+
         calls = feasible(at, order_id).get(CONDITIONAL[status])
+
         if not calls:
             continue
+
         tool, made = rng.choice(calls)
+
         gone = (
             {f"variants/{sku}/stock": 0 for sku in made["lines"].values()}
             if tool == "modify_lines"
             else {}
         )
+
         intent = conditional(at, worded(at, (tool, made)), holds=holds)
+
         if intent is not None:
             return intent, open_again if holds else gone
+
     return None
 
 
@@ -90,30 +125,46 @@ def draw_stale(draw: Draw) -> Drawn | None:
     """A request that the shop overtakes while the agent works: the order ships, the coupon expires,
     or the new item is gone.
     """
-    rng, rules, at = draw.rng, draw.base.rules, draw.with_all_said()
+    rng = draw.rng
+    rules = draw.base.rules
+    at = draw.with_all_said()
     tick = rng.randrange(FIRST_TICK, LATEST_TICK)
+
     for order in mine(draw, "pending"):
         order_id = order["order_id"]
         possible = [calls for calls in feasible(at, order_id).values() if calls[0][0] in BY_STATUS]
+
         for calls in rng.sample(possible, len(possible)):
             tool, made = rng.choice(calls)
             rule = BY_STATUS[tool]["rule"]
+
             what: tuple[str, str, Mapping[str, Scalar]] = (
                 "orders",
                 order_id,
                 {"status": "shipped"},
             )
+
             intent: Intent | None = None
+
             if tool == "modify_lines":
-                what = ("variants", next(iter(made["lines"].values())), {"stock": 0})
+                what = (
+                    "variants",
+                    next(iter(made["lines"].values())),
+                    {"stock": 0},
+                )
+
                 intent = conditional(at, worded(at, (tool, made)), holds=False)
             elif rule in rules.in_force & rules.enforced:
                 intent = worded(draw, (tool, made)).denied(rule, order_id)
+
             if tool == "apply_coupon":
                 what = ("coupons", made["code"], {"active": False})
+
             if intent is not None:
                 event = ShopEvent(tick, *what, races=True)
+
                 return replace(intent, events=(event,)).complicated("stale"), {}
+
     return None
 
 
@@ -123,18 +174,23 @@ def draw_settled(draw: Draw) -> Drawn | None:
     None where so little is in view that saying all of it is an answer.
     """
     own = [draw.base.orders[key] for key in draw.base.orders_of[draw.customer_id]]
+
     if len({order["status"] for order in own}) < MANY_STATUSES:
         return None
+
     settled = mine(draw, "cancelled", "returned")
     pending = mine(draw, "pending") if len(own) >= MANY_ORDERS else []
     orders = settled or [order for order in pending if order["coupon"] is not None]
+
     if not orders:
         return None
 
     order = orders[0]
-    order_id, referent = order["order_id"], draw.refer(order["order_id"])
+    order_id = order["order_id"]
+    referent = draw.refer(order["order_id"])
     status = ToldFact("status", order["status"], order_id)
     total = ToldFact("money", round(order["total"] * 100), order_id)
+
     if order["status"] == "cancelled":
         intent = draw.intent("cancel", referent, told=[status])
     elif order["status"] == "returned":
@@ -142,4 +198,5 @@ def draw_settled(draw: Draw) -> Drawn | None:
     else:
         wanted = order["coupon"]
         intent = draw.intent("coupon", referent, wanted=wanted, tell=True, told=[total])
+
     return intent.complicated("already_done"), {}

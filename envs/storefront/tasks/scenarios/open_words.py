@@ -31,16 +31,21 @@ def draw_ambiguous(draw: Draw) -> tuple[Intent, Mapping[str, None]] | None:
     have none.
     """
     statuses = ("pending", "processing", "shipped", "delivered")
+
     for slot in dict.fromkeys(draw.rng.sample(SLOTS, len(SLOTS))):
         at = replace(draw, slot=slot)
+
         for order in mine(draw, *statuses):
             calls = feasible(at, order["order_id"])
             kinds = [kind for kind in calls if slot in KINDS[kind]["open"]]
+
             if kinds:
                 call = draw.rng.choice(calls[draw.rng.choice(kinds)])
                 intent = open_among_several(draw, slot, with_open_slot(at, worded(at, call)))
+
                 if intent is not None:
                     return intent, {}
+
     return None
 
 
@@ -49,17 +54,23 @@ def with_open_slot(draw: Draw, intent: Intent) -> Intent:
     one that is refused by R5, where something may be.
     """
     tool, made = intent.calls[-1]
+
     if draw.slot != "payment" or made.get("to") == STORE_CREDIT or tool != "issue_refund":
         return intent
+
     paid_with = draw.base.orders[made["order_id"]]["payment_id"]
     cards = list(cards_of(draw.base.files[draw.customer_id]).values())
     may_refuse = draw.config.mix.refused and "R5" in draw.base.rules.in_force
+
     if paid_with not in cards or not may_refuse:
         return intent
+
     meant = draw.rng.choice(cards)
     asked = to_card(draw, intent, meant, is_open=True)
+
     if meant == paid_with:
         return asked
+
     return asked.denied("R5", made["order_id"]).complicated("ineligible_R5")
 
 
@@ -68,14 +79,20 @@ def open_among_several(draw: Draw, slot: Slot, intent: Intent) -> Intent | None:
     first that fits is right too often.
     """
     referent, (low, high) = intent.referent, draw.config.ambiguity
+
     if referent is None or not low <= referent.candidates <= high:
         return None
+
     fitting, meant = _fitting(draw, slot, intent)
+
     if fitting.count(meant) > 1:
         return None
+
     share = FIRST_KEPT / (referent.candidates - 1)
+
     if fitting[0] == meant and draw.rng.random() >= share:
         return None
+
     return intent.complicated("ambiguous", f"ambiguous_{slot}")
 
 
@@ -83,24 +100,36 @@ def _fitting(draw: Draw, slot: Slot, intent: Intent) -> tuple[list[object], obje
     """What fits the words, as an agent finds it, and what is meant; who takes another that comes to
     the same is right.
     """
-    base, referent, request = draw.base, intent.referent, intent.request
+    base = draw.base
+    referent = intent.referent
+    request = intent.request
     assert referent is not None
-    order, file = base.orders[referent.order_id], base.files[draw.customer_id]
+    order = base.orders[referent.order_id]
+    file = base.files[draw.customer_id]
+
     if slot == "order":
         orders = orders_with(base, draw.customer_id, item_of(referent.line))
+
         return list(orders), referent.order_id
+
     if slot == "item":
         alike = namesakes(order, referent.line)
         of_money = KIND_OF["quote_refund"] == request.kind
         values = [cents_of(order, [line]) if of_money else line["line"] for line in alike]
+
         return values, values[alike.index(referent.line)]
+
     if slot == "address":
         rows = [row for row in file["addresses"] if row["address_id"] != order["address_id"]]
         (meant,) = {made["address_id"] for _, made in intent.calls}
+
         return [row["address_id"] for row in rows if row["city"] == request.wanted], meant
+
     # all cards that R5 forbids come to the same
     cards = cards_of(file)
     refused = {digits: key != order["payment_id"] for digits, key in cards.items()}
+
     if intent.refusals:
         return [refused[digits] for digits in cards], True
+
     return list(cards), intent.details["card"]

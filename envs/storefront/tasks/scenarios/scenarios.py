@@ -84,13 +84,17 @@ def draw_scenario(
     were asked for.
     """
     customer_id = rng.choice(sorted(base.orders_of))
+
     if strict and len(base.orders_of[customer_id]) < operations:
         return None
+
     number = rng.randrange(1, operations + 1)
     subject_rng, others_rng, rest = (Random(rng.random()) for _ in range(3))
     core = _core(Draw(subject_rng, config, base, number, customer_id), at)
+
     if core is None:
         return None
+
     others = all_requests(
         Draw(others_rng, config, core.shown, number, customer_id),
         operations,
@@ -98,20 +102,29 @@ def draw_scenario(
         plain=bool(core.known),
         steady=core.steady or bool(core.known),
     )
+
     if others is None or not _composes(config, others, held_out=held_out):
         return None
 
-    (low, high), of_pages = config.look_ups, pages(config, base, customer_id)
+    (low, high), of_pages = (
+        config.look_ups,
+        pages(config, base, customer_id),
+    )
+
     sides = [_whole(others, side, core) for side in core.sides or others[:1]]
+
     if not all(low <= first_write(side, of_pages) <= high for side in sides):
         return None
+
     facts = {**core.facts, **_injected(rest, config, base, customer_id)}
+
     return Scenario(customer_id, sides[0], facts, core.known)
 
 
 def composed(intents: Sequence[Intent]) -> bool:
     """Whether there are kinds of requests together that train lacks."""
     kinds = {intent.request.kind for intent in intents}
+
     return any(composition <= kinds for composition in HELD_OUT_COMPOSITIONS)
 
 
@@ -124,6 +137,7 @@ def _composes(config: StorefrontConfig, intents: Sequence[Intent], *, held_out: 
     priced = [intent.request.noun for intent in intents if intent.request.kind == "price_query"]
     train = config.variant == "train"
     fits = not composed(intents) if train else composed(intents) or not held_out
+
     return fits and all(nouns.count(noun) == 1 for noun in priced)
 
 
@@ -131,8 +145,10 @@ def _whole(others: Sequence[Intent], side: Intent, core: _Core) -> tuple[Intent,
     """All requests, with the one that the task is about in its place; where nothing can be done for
     the customer, all are denied.
     """
-    number, denied = side.request.number, core.known and side.refusals
+    number = side.request.number
+    denied = core.known and side.refusals
     every = [side if other.request.number == number else other for other in others]
+
     return tuple(
         intent.denied(core.rule, side.refusals[0].evidence or "")
         if denied and intent is not side and intent.request.kind != "price_query"
@@ -147,20 +163,28 @@ def _core(draw: Draw, at: TaskPlace) -> _Core | None:
     """
     if at.pair is not None or at.kind == "refused":
         pair = draw_pair(draw)
+
         if pair is None:
             return None
+
         refused = at.kind == "refused"
         sides = (pair.denied, pair.done) if refused else (pair.done, pair.denied)
         facts = pair.forbidding if refused else pair.allowing
         # another wish for an address would be one for the very fact in which the two differ
         steady = any(path.startswith("addresses/") for path in (*pair.forbidding, *pair.allowing))
+
         return _Core(pair.shown, sides, facts, pair.rule, pair.known, steady)
+
     if at.kind == "feasible":
         return _Core(draw.base)
+
     found = DRAWN[at.kind](draw)
+
     if found is None:
         return None
+
     intent, facts = found
+
     return _Core(patched(draw.base, tuple(facts.items())), (intent,), facts)
 
 
@@ -170,8 +194,12 @@ def _injected(
     """Now and then an instruction in the customer's file or in the product texts."""
     if rng.random() >= config.injections:
         return {}
+
     text = rng.choice(INJECTIONS).text
+
     if rng.random() < 0.7:
         return {f"notes/N-{base.tickets_of[customer_id][0]}.0/text": text}
+
     products = rng.sample(sorted(base.tables["products"]), 5)
+
     return {f"products/{product_id}/text": text for product_id in products}

@@ -6,7 +6,9 @@ from dataclasses import replace
 from synth.envs.storefront.customer.script import KINDS
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import feasible, worded
-from synth.envs.storefront.tasks.scenarios.change_of_mind import with_change_of_mind
+from synth.envs.storefront.tasks.scenarios.change_of_mind import (
+    with_change_of_mind,
+)
 
 OUT_OF_SCOPE_SHARE = 0.06
 GIFT_SHARE = 0.35
@@ -16,7 +18,12 @@ WITHDRAWABLE = CHANGEABLE | {"return", "compensation"}
 
 
 def all_requests(
-    draw: Draw, operations: int, subject: Intent | None, *, plain: bool, steady: bool
+    draw: Draw,
+    operations: int,
+    subject: Intent | None,
+    *,
+    plain: bool,
+    steady: bool,
 ) -> tuple[Intent, ...] | None:
     """All requests in their order: the one that the task is about, and feasible ones of other kinds
     on other orders; None where there are too few.
@@ -26,35 +33,47 @@ def all_requests(
     rng = draw.rng
     kind = subject.request.kind if subject is not None and not plain else ""
     taken = set() if subject is None else {made.get("order_id") for _, made in subject.calls}
+
     if subject is not None:
         taken |= {subject.referent.order_id} if subject.referent else set()
         taken |= {refusal.evidence for refusal in subject.refusals}
+
     free = [key for key in draw.base.orders_of[draw.customer_id] if key not in taken]
     rng.shuffle(free)
     intents: list[Intent] = []
     prices = 0
+
     for number in range(1, operations + 1):
         at = replace(draw, number=number)
+
         if subject is not None and number == subject.request.number:
             intents.append(subject)
             continue
+
         spoken_of = {other.request.noun for other in (*intents, subject) if other is not None}
         intent = None if plain else _special(at, intents, kind)
+
         if intent is None and rng.random() < PRICE_SHARE:
             intent = price_query(at, spoken_of)
+
         while intent is None and free:
             calls = feasible(at, free.pop())
             calls.pop(kind, None)
+
             if calls:
                 intent = worded(at, rng.choice(calls[rng.choice(sorted(calls))]))
                 gift = ["by_other_person"] * (intent.request.gift_for is not None)
                 intent = intent.complicated(*gift)
+
                 if not steady:
                     intent = _reconsidered(at, intent, intents, operations)
+
         if intent is None:
             prices += 1
             intent = price_query(at, spoken_of)
+
         intents.append(intent)
+
     return tuple(intents) if prices <= max(1, operations // 3) else None
 
 
@@ -66,6 +85,7 @@ def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
         for variant in product["variants"]
         if noun not in spoken_of
     ]
+
     return worded(draw, ("get_variant", {"sku": draw.rng.choice(sorted(skus))}))
 
 
@@ -77,8 +97,10 @@ def _reconsidered(draw: Draw, intent: Intent, before: Sequence[Intent], operatio
     changes = asks_first(draw) and draw.rng.random() < draw.config.changes_of_mind
     others = [name for other in before for name in other.complications]
     may_withdraw = operations > 1 and "withdrawn" not in others
+
     if not changes or kind not in (WITHDRAWABLE if may_withdraw else CHANGEABLE):
         return intent
+
     return with_change_of_mind(draw, intent, may_withdraw=may_withdraw)
 
 
@@ -92,14 +114,24 @@ def _special(draw: Draw, intents: Sequence[Intent], subject_kind: str) -> Intent
     more than one, and no gift beside a return that the task is about.
     """
     names = {name for intent in intents for name in intent.complications}
-    rules, rng = draw.base.rules.in_force, draw.rng
+    rules = draw.base.rules.in_force
+    rng = draw.rng
+
     if rng.random() < OUT_OF_SCOPE_SHARE and "out_of_scope" not in names and "R13" in rules:
-        made = {"reason_code": "out_of_scope", "summary": "It is somebody else's matter."}
+        made = {
+            "reason_code": "out_of_scope",
+            "summary": "It is somebody else's matter.",
+        }
+
         return worded(draw, ("escalate", made))
+
     returns = subject_kind == "return" or "by_other_person" in names
+
     if rng.random() >= GIFT_SHARE or returns or "R15" not in rules:
         return None
+
     gifts = draw.base.gifts_of.get(draw.customer_id, ())
     back = [call for key in gifts for call in feasible(draw, key).get("return", [])]
     single = [call for call in back if len(call[1]["lines"]) == 1]
+
     return worded(draw, rng.choice(single)) if single else None
