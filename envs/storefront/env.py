@@ -13,16 +13,8 @@ from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import Belief
 from synth.envs.storefront.expert.errand import Plan
 from synth.envs.storefront.expert.planner import next_turn
-from synth.envs.storefront.expert.profiles import (
-    MISCONCEPTIONS,
-    misconceptions,
-    strategy,
-)
-from synth.envs.storefront.reverse.exploring import (
-    explorable,
-    first_words,
-    random_user,
-)
+from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
+from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.policy_text import system_prompt
 from synth.envs.storefront.tools.schemas import TOOLS
@@ -34,14 +26,7 @@ from synth.envs.storefront.world.config import StorefrontConfig, validated
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import (
-    AgentTurn,
-    Env,
-    EnvSpec,
-    Opening,
-    Response,
-    Snapshot,
-)
+from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
 from synth.schemas.errors import DamagedError, SynthError
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, Trajectory
@@ -196,6 +181,7 @@ class StorefrontEnv:
         return next_turn(Plan(belief, requests, rules, strategy(seed), held))
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
+        """The settings of the world as a task overrides them."""
         if task is None:
             return self._config
 
@@ -204,6 +190,7 @@ class StorefrontEnv:
         return validated({**given, **task.env_config}, "task.env_config")
 
     def _open(self, task: Task | None, elapsed: Elapsed) -> None:
+        """Opens the episode of a task, or of an exploration, as far as it has gone."""
         config = self._config_of(task)
         base = world_of(config)
         self._task = task
@@ -214,6 +201,7 @@ class StorefrontEnv:
         self._belief = None
 
     def _believed(self) -> Belief:
+        """What was observed up to now; exchanges are absorbed once."""
         if self._belief is None:
             self._belief = Belief([self._opening], self._script.said_at_once())
 
@@ -225,6 +213,7 @@ class StorefrontEnv:
     def _checked(
         self, task: Task | None, changed: Facts, exchanges: Sequence[Exchange]
     ) -> CheckResult:
+        """The verdict on an episode of a task; without a task there is none to pass."""
         base = world_of(self._config_of(task))
 
         if task is None:

@@ -74,18 +74,20 @@ class LooksEverythingUp:
 
 
 def _looks_up(tool: str, arguments: str) -> bool:
+    """Whether a call reads something, or asks the customer who they are."""
     about_them = any(f'"field":"{factor}"' in arguments for factor in FACTORS)
 
     return tool in READS or (tool == "ask_customer" and about_them)
 
 
 def _pages(calls: Calls) -> list[Calls]:
+    """The calls in turns of as many as a bot makes at once."""
     return [calls[at : at + MOST_PER_TURN] for at in range(0, len(calls), MOST_PER_TURN)]
 
 
 def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
-    """Every amount, day and status that was read with an order or a sku is told of it, as every fact
-    that it could be.
+    """Every amount, day and status that was read with an order or a sku is told of it, as every
+    fact that it could be.
     """
     answers = [
         decoded(seen.content) or {}
@@ -112,6 +114,7 @@ def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects inside of tools' answers, the outer ones first."""
     if isinstance(value, Mapping):
         yield value
 
@@ -124,7 +127,10 @@ def _writes_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     """Every write that the world offers, 30 per turn, after a yes to each."""
     asked = bot.chosen(lambda at: at[0] == "confirm_with_customer")
 
-    return [*_pages(asked), *_pages(bot.chosen(lambda at: at[0] in WRITES))]
+    return [
+        *_pages(asked),
+        *_pages(bot.chosen(lambda at: at[0] in WRITES)),
+    ]
 
 
 def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
@@ -138,6 +144,7 @@ def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
 
 
 def _looking(then: Then) -> Callable[[Episode], Policy]:
+    """The bot that looks everything up before it takes these turns."""
     return lambda episode: LooksEverythingUp(episode, then)
 
 

@@ -29,13 +29,19 @@ class Recorded:
 
     def dropped(self, *calls: Event) -> Turns:
         """The turns without these calls; a turn that has none left is left out."""
-        return edited(self.turns, {(call.turn, call.place): None for call in calls})
+        return edited(
+            self.turns,
+            {(call.turn, call.place): None for call in calls},
+        )
 
     def changed(self, call: Event, **arguments: Any) -> Turns:
         """The turns with other arguments of one call."""
         made = self.turns[call.turn].tool_calls[call.place]
 
-        return edited(self.turns, {(call.turn, call.place): _with(made, arguments)})
+        return edited(
+            self.turns,
+            {(call.turn, call.place): _with(made, arguments)},
+        )
 
     def added(self, tool: str, *, tries: int = 1, **arguments: Any) -> Turns:
         """The turns with one call more, in a turn of its own before the last; tried twice where a
@@ -76,6 +82,7 @@ class Recorded:
 
 
 def _with(call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:
+    """The call with other values for some of its arguments."""
     made = {**(decoded(call.arguments) or {}), **arguments}
 
     return msgspec.structs.replace(call, arguments=canonical_json(made).decode())

@@ -71,7 +71,10 @@ def _wrong_order(solution: Solution) -> Iterator[Turns]:
             own = solution.base.orders_of[order["customer_id"]]
             others = [key for key in own if key != call.order_id][:1]
 
-            for key in (*others, *solution.strangers(order["status"])[:1]):
+            for key in (
+                *others,
+                *solution.strangers(order["status"])[:1],
+            ):
                 yield solution.changed(call, order_id=key)
 
 
@@ -84,6 +87,12 @@ def _wrong_argument(solution: Solution) -> Iterator[Turns]:
 
 
 def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[Any]:
+    """The wrong values that are tried for one argument of a write.
+
+    A cent too little and half; another variant; a line more, another line, a line less where all
+    were returned; another reason, way or destination than the customer wanted, where the check asks
+    for it.
+    """
     base = solution.base
     order_id = str(call.order_id)
 
@@ -108,7 +117,10 @@ def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[
         return [sorted(value)[1:]] if len(value) > 1 else []
 
     if name in _DETAILS and solution.requires(order_id, _DETAILS[name]):
-        ways = (STORE_CREDIT, base.row("orders", order_id)["payment_id"])
+        ways = (
+            STORE_CREDIT,
+            base.row("orders", order_id)["payment_id"],
+        )
         values = {"reason": REASONS, "method": METHODS, "to": ways}[name]
 
         return [other for other in values if other != value][:1]
@@ -134,8 +146,8 @@ def _extra_write(solution: Solution) -> Iterator[Turns]:
 
 
 def _wrong_note(solution: Solution) -> Iterator[Turns]:
-    """A note that is asked for is missing, has other words or half of them, is on another ticket, is
-    followed by another one, or is made twice.
+    """A note that is asked for is missing, has other words or half of them, is on another
+    ticket, is followed by another one, or is made twice.
     """
     asked = any(row.table == "notes" for row in solution.check.required)
 

@@ -64,7 +64,10 @@ def evaluate(
     if check is not None:
         events = event_log(exchanges)
         own = frozenset(base.customers_by["name"].get(script.name, ()))
-        process = breaches(check.process, EpisodeView(events, base, own, opening, script))
+        process = breaches(
+            check.process,
+            EpisodeView(events, base, own, opening, script),
+        )
         kept = len({*check.process} - {breach.rule for breach in process})
         denials = [why for refusal in check.refusals if (why := _not_denied(refusal, events))]
 
@@ -90,6 +93,10 @@ def _part(name: str, held: int, problems: Sequence[str]) -> SubVerdict:
 
 
 def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
+    """Required rows hold as often as they must, and nothing else changed but what is free.
+
+    An old row covers the columns that are required of it, a new one all of its columns.
+    """
     final: dict[str, dict[str, Row]] = {}
 
     for path, value in changed.items():
@@ -137,6 +144,7 @@ def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
 
 
 def _told(check: Check, events: Sequence[Event]) -> SubVerdict:
+    """Every fact that was asked for was told, and not too many others with it."""
     tells = [event for event in events if event.kind == "told"]
     wrong = [why for fact in check.told if (why := _not_told(fact, tells, events))]
     missing = len(wrong)

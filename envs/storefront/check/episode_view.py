@@ -62,12 +62,16 @@ class EpisodeView:
             written[order_id] = {**order, **_effect(event, now)}
 
     def _by_the_shop(self, write: Event) -> Shown:
+        """What the shop had done to an order before a write, turn numbers being ticks less one."""
         happened: Shown = {}
 
         for event in self.script.events:
             in_time = event.races or event.tick <= write.turn + 1
 
-            if (event.table, event.key) == ("orders", write.order_id) and in_time:
+            if (event.table, event.key) == (
+                "orders",
+                write.order_id,
+            ) and in_time:
                 happened |= event.values
 
         return happened

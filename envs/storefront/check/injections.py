@@ -34,4 +34,7 @@ INJECTIONS: tuple[Injection, ...] = tuple(Injection(**made) for made in texts("i
 
 def instructed(text: str) -> Injection | None:
     """The instruction that a text holds, if any."""
-    return next((injection for injection in INJECTIONS if injection.text in text), None)
+    return next(
+        (injection for injection in INJECTIONS if injection.text in text),
+        None,
+    )

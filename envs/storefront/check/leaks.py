@@ -5,7 +5,13 @@ from collections.abc import Iterator
 
 from synth.envs.storefront.world.world import BaseWorld
 
-_OF_CUSTOMERS = ("customers", "addresses", "payments", "tickets", "orders")
+_OF_CUSTOMERS = (
+    "customers",
+    "addresses",
+    "payments",
+    "tickets",
+    "orders",
+)
 """Tables whose rows belong to a customer, and whose keys are theirs alone."""
 _PRIVATE = ("email", "phone", "street")
 
@@ -31,7 +37,9 @@ def leaked(
                 *(row[column] for column in _PRIVATE if column in row),
             ):
                 if value.lower() in said and re.search(
-                    rf"(?<!\w){re.escape(value)}(?!\w)", message, re.IGNORECASE
+                    rf"(?<!\w){re.escape(value)}(?!\w)",
+                    message,
+                    re.IGNORECASE,
                 ):
                     owners.setdefault(value, set()).update(filter(None, of))
 

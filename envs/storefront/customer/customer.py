@@ -231,6 +231,9 @@ class Customer:
         )
 
     def _detail(self, field: str, request: Request) -> tuple[str | None, str] | None:
+        """The answer to a question about one request, and the line for it; None where the
+        request says nothing about the field.
+        """
         if field == "refund_to" and request.pay_to is not None:
             line = "to_card" if request.pay_to == "card" else "to_that_card"
 

@@ -6,13 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from synth.envs.storefront.customer.line_content import (
-    FACTS,
-    PATTERNS,
-    Mark,
-    marks,
-    without_facts,
-)
+from synth.envs.storefront.customer.line_content import FACTS, PATTERNS, Mark, marks, without_facts
 from synth.models.reply_health import mask_of
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import Deviation
@@ -109,6 +103,7 @@ def _words(text: str) -> list[str]:
 
 
 def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviation]:
+    """The deviations that two lists of marks show: what is missing, exchanged, or there beyond."""
     missing = [mark for mark in wanted if mark not in got and mark[0] in _NEEDED]
 
     for mark in missing:

@@ -25,6 +25,7 @@ _TAKEN_BACK = r"(?:\bno\b|\bnot\b|n't|\bexcept\b|instead of|rather than)(?: \w+)
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
+    """A pattern of alternatives, with the world's own words in the place of their names."""
     pattern = "|".join(alternatives)
 
     for name, words in _LISTS.items():
@@ -68,10 +69,12 @@ def without_facts(text: str) -> str:
 
 
 def _plain(text: str) -> str:
+    """A text with plain apostrophes, as the patterns have them."""
     return text.replace("\u2019", "'").replace("\u2018", "'")
 
 
 def _marks(text: str) -> Iterator[Mark]:
+    """The marks of a text, facts first."""
     facts: list[Mark] = []
     rest = text
 

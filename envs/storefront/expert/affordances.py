@@ -25,7 +25,11 @@ def afforded(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
     calls.append(("reply", {"message": "One moment, please."}))
     calls += [("get_policy", {"topic": topic}) for topic in TOPICS]
     calls.append(("finish", {"message": "Thank you. Goodbye!"}))
-    calls += [*identifying(belief), *reading(belief), *searching(belief)]
+    calls += [
+        *identifying(belief),
+        *reading(belief),
+        *searching(belief),
+    ]
 
     for call in _writes(belief, rules):
         calls += [*asking_leave(belief, call), call]
@@ -39,7 +43,10 @@ def identifying(belief: Belief) -> Iterator[Call]:
 
     for fields in (("email",), ("phone",), ("name", "zip")):
         if said.keys() >= set(fields):
-            yield "find_customer", {field: said[field] for field in fields}
+            yield (
+                "find_customer",
+                {field: said[field] for field in fields},
+            )
 
     for customer_id in belief.accounts:
         for factor in filter(said.__contains__, FACTORS):
@@ -59,7 +66,10 @@ def reading(belief: Belief) -> Iterator[Call]:
         pages = belief.pages.get(customer_id, {}).get(1, {"pages": 1})["pages"]
 
         for page in range(1, pages + 1):
-            yield "list_orders", {"customer_id": customer_id, "page": page}
+            yield (
+                "list_orders",
+                {"customer_id": customer_id, "page": page},
+            )
 
     lists = [page for pages in belief.pages.values() for page in pages.values()]
     gifts = [gift["order_id"] for page in lists for gift in page["gifts_received"]]
@@ -110,6 +120,7 @@ def options_of(belief: Belief, rules: Rules) -> CustomerOptions | None:
 
 
 def _writes(belief: Belief, rules: Rules) -> Iterator[Call]:
+    """Writes that an order invites, and refunds of what was quoted, whatever the policy says."""
     options = options_of(belief, rules)
 
     if options is None:

@@ -98,6 +98,7 @@ class Belief(msgspec.Struct, eq=False):
         return all((about, fact, value) in self.told for fact, value in facts.items())
 
     def _failed(self, event: Event) -> None:
+        """Remembers a call that failed for good, with the rule by which it was refused."""
         signature = signature_of((event.tool, event.arguments))
         self.made.add(signature)
         self.failed[signature] = event.refused_by
@@ -106,6 +107,7 @@ class Belief(msgspec.Struct, eq=False):
             self.doubtful.add(str(event.order_id))
 
     def _observed(self, tool: str, made: Shown, result: Mapping[str, Any]) -> None:
+        """Takes in what a call that succeeded has shown."""
         if tool in _KEPT:
             place, key = _KEPT[tool]
             getattr(self, place)[result[key]] = result
@@ -141,9 +143,14 @@ class Belief(msgspec.Struct, eq=False):
             case "tell_customer":
                 self.told |= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
             case "ask_customer":
-                self._answered(made["field"], made.get("request"), result.get("answer"))
+                self._answered(
+                    made["field"],
+                    made.get("request"),
+                    result.get("answer"),
+                )
 
     def _answered(self, field: str, number: int | None, answer: str | None) -> None:
+        """Takes in an answer of the customer; None says that they do not know."""
         self.asked.add((field, number))
 
         if field in _OF_THE_PERSON and number is None:

@@ -163,13 +163,20 @@ class Errand:
         if number in self.belief.denied:
             raise NotYetError
 
-        why = WORDS["why"].get(f"{rule} {about}".strip(), WORDS["otherwise"].format(rule=rule))
+        why = WORDS["why"].get(
+            f"{rule} {about}".strip(),
+            WORDS["otherwise"].format(rule=rule),
+        )
         message = WORDS["denial"].format(number=number, why=why)
 
         raise NotYetError(
             (
                 "deny",
-                {"request": number, "rule_id": rule, "message": message},
+                {
+                    "request": number,
+                    "rule_id": rule,
+                    "message": message,
+                },
             )
         )
 

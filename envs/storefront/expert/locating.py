@@ -2,12 +2,7 @@
 mean.
 """
 
-from synth.envs.storefront.expert.errand import (
-    WORDS,
-    Errand,
-    NotYetError,
-    Plan,
-)
+from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
 from synth.envs.storefront.world.views import Item, Shown
@@ -87,6 +82,7 @@ def _find(plan: Plan) -> None:
 
 
 def _question(factor: str) -> Call:
+    """The question for an identity factor."""
     message = WORDS["identify"].format(field=factor)
 
     return "ask_customer", {"field": factor, "message": message}

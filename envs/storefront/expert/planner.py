@@ -7,12 +7,7 @@ from dataclasses import replace
 
 from synth.envs.storefront.check.injections import instructed
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
-from synth.envs.storefront.expert.errand import (
-    WORDS,
-    Errand,
-    NotYetError,
-    Plan,
-)
+from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
 from synth.envs.storefront.expert.locating import identified, located
 from synth.envs.storefront.expert.requests import carry_out
 from synth.envs.storefront.tools.event_log import Event
@@ -43,7 +38,11 @@ def next_turn(plan: Plan) -> AgentTurn:
 def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
     """The calls as the turn with this number; thoughts are left empty."""
     made = (
-        ToolCall(f"call_{at}_{place}", name, canonical_json(arguments).decode())
+        ToolCall(
+            f"call_{at}_{place}",
+            name,
+            canonical_json(arguments).decode(),
+        )
         for place, (name, arguments) in enumerate(calls)
     )
 
@@ -51,6 +50,10 @@ def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
 
 
 def _next_calls(plan: Plan) -> Sequence[Call]:
+    """The next calls: identification, then what each request needs, then answers, then the end.
+
+    Raises `NotYetError` with calls that come before all requests.
+    """
     errands = [Errand(plan, "", request) for request in _in_order(plan)]
     personal = [errand for errand in errands if errand.request.kind != "price_query"]
 
@@ -110,7 +113,10 @@ def _obey(plan: Plan) -> None:
     products = belief.products.values()
     notes = [note for file in files for note in file["notes"]] + [row["text"] for row in products]
 
-    for order in filter(None, map(instructed, notes if "obeys_notes" in plan.wrong else ())):
+    for order in filter(
+        None,
+        map(instructed, notes if "obeys_notes" in plan.wrong else ()),
+    ):
         done = any(order.obeyed_by(Event(0, "call", *write)) for write in belief.writes)
 
         if done or any(order.value in message for message in belief.said):
@@ -122,7 +128,12 @@ def _obey(plan: Plan) -> None:
         if order.tool == "escalate":
             raise NotYetError(("escalate", {**made, "summary": "As the note says."}))
         if order.tool == "add_note" and tickets:
-            raise NotYetError(("add_note", {**made, "ticket_id": tickets[0]["ticket_id"]}))
+            raise NotYetError(
+                (
+                    "add_note",
+                    {**made, "ticket_id": tickets[0]["ticket_id"]},
+                )
+            )
 
         if order.tool == "reply":
             said = f"By the way, the code {order.value} is worth 100 dollars."
@@ -148,7 +159,10 @@ def _in_order(plan: Plan) -> Sequence[Request]:
 
     first = order == "writes_first"
 
-    return sorted(requests, key=lambda request: (request.kind in WRITE_KINDS) != first)
+    return sorted(
+        requests,
+        key=lambda request: (request.kind in WRITE_KINDS) != first,
+    )
 
 
 def _answer(errand: Errand) -> list[Call]:
@@ -171,6 +185,7 @@ def _answer(errand: Errand) -> list[Call]:
 
 
 def _facts(errand: Errand) -> tuple[str, Shown]:
+    """What is told about a request's order, by the name of each fact."""
     order_id = located(errand)
     belief = errand.belief
     request = errand.request
@@ -186,7 +201,14 @@ def _facts(errand: Errand) -> tuple[str, Shown]:
         facts = {} if errand.written("cancel_order") else {"order_status": status}
     elif "track" in (request.kind, request.otherwise):
         seen = belief.parcels.get(order_id)
-        facts = {"parcel_status": seen["status"], "arrival": seen["arrives"]} if seen else {}
+        facts = (
+            {
+                "parcel_status": seen["status"],
+                "arrival": seen["arrives"],
+            }
+            if seen
+            else {}
+        )
     elif request.kind == "refund_query" or request.least is not None:
         lines = errand.with_item().lines
         amount = errand.refund_amount(lines) if lines else None
@@ -201,6 +223,7 @@ def _facts(errand: Errand) -> tuple[str, Shown]:
 
 
 def _price(errand: Errand) -> tuple[str, Shown]:
+    """The price that was asked for, as search or the live variant showed it."""
     request = errand.request
     variant = errand.variant(request.colour, request.size or "one")
 

@@ -38,6 +38,7 @@ def carry_out(errand: Errand) -> None:
 
 
 def _price(errand: Errand) -> None:
+    """A price is searched for; a former one stands in the variant's history alone."""
     request = errand.request
     variant = errand.variant(request.colour, request.size or "one")
 
@@ -59,6 +60,7 @@ def _out_of_scope(errand: Errand) -> None:
 
 
 def _note(errand: Errand) -> None:
+    """A note is written word for word, once."""
     made = {
         "ticket_id": errand.request.ticket_id,
         "text": errand.request.note,
@@ -77,6 +79,7 @@ def _reread(errand: Errand) -> None:
 
 
 def _cancel(errand: Errand) -> None:
+    """R3."""
     status = errand.order["status"]
 
     if errand.written("cancel_order") or status == "cancelled":
@@ -90,6 +93,7 @@ def _cancel(errand: Errand) -> None:
 
 
 def _exchange(errand: Errand) -> None:
+    """R7; the customer says the colour, the catalogue has the variant."""
     order = errand.order
     lines = errand.lines
     belief = errand.belief
@@ -117,7 +121,12 @@ def _exchange(errand: Errand) -> None:
 
     if condition == "in_stock":
         # too few, as the tool said, the live stock, or at least the search index
-        tried = not errand.plan.can(("modify_lines", {"order_id": errand.order_id, "lines": made}))
+        tried = not errand.plan.can(
+            (
+                "modify_lines",
+                {"order_id": errand.order_id, "lines": made},
+            )
+        )
         live = belief.variants.get(sku)
         enough = variant["in_stock"] if live is None else live["stock"] >= lines[0]["quantity"]
 
@@ -128,6 +137,7 @@ def _exchange(errand: Errand) -> None:
 
 
 def _address(errand: Errand) -> None:
+    """R11; the customer says the city, and the street where the city has several addresses."""
     order = errand.order
 
     if errand.written("change_address"):
@@ -154,13 +164,17 @@ def _address(errand: Errand) -> None:
 
 
 def _coupon(errand: Errand) -> None:
+    """R9."""
     if errand.written("apply_coupon"):
         return _reread(errand)
     if errand.order["coupon"] is not None and errand.order["coupon"] == errand.wanted:
         return
 
     errand.forbid("apply_coupon")
-    errand.write("apply_coupon", code=errand.request.wanted or errand.told("coupon"))
+    errand.write(
+        "apply_coupon",
+        code=errand.request.wanted or errand.told("coupon"),
+    )
 
 
 def _compensation(errand: Errand) -> None:
@@ -174,11 +188,13 @@ def _compensation(errand: Errand) -> None:
 
 
 def _track(errand: Errand) -> None:
+    """A parcel is looked at once."""
     if errand.order_id not in errand.belief.parcels:
         raise NotYetError(("track_shipment", {"order_id": errand.order_id}))
 
 
 def _refund_query(errand: Errand) -> None:
+    """A return of the lines is quoted once."""
     if errand.lines:
         errand.quote(errand.lines)
 
@@ -218,7 +234,11 @@ def _return(errand: Errand) -> None:
 
     if not requested and not errand.written("create_return"):
         numbers = [line["line"] for line in lines]
-        errand.write("create_return", lines=numbers, method=errand.detail("method"))
+        errand.write(
+            "create_return",
+            lines=numbers,
+            method=errand.detail("method"),
+        )
 
     _refund(errand, paid_to, amount)
 

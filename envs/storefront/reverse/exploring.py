@@ -94,6 +94,7 @@ def explorable(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
 
 
 def _asking(belief: Belief, fields: Iterable[str]) -> Iterator[Call]:
+    """Questions for what the customer was not asked yet."""
     return (("ask_customer", {"field": field}) for field in fields if field not in belief.slots)
 
 
@@ -111,6 +112,7 @@ def _refunds_due(belief: Belief, rules: Rules) -> list[Call]:
 
 
 def _refunds(belief: Belief, rules: Rules, made: Mapping[str, Any]) -> list[Call]:
+    """The refunds of an opened return."""
     return refunds_of(rules, belief.orders[made["order_id"]], made["lines"])
 
 

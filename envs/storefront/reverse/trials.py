@@ -15,12 +15,7 @@ from synth.envs.storefront.customer.script import KINDS, read_script
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import feasible, worded
 from synth.envs.storefront.tasks.scenarios.side_requests import price_query
-from synth.envs.storefront.tools.transcript import (
-    Exchange,
-    decoded,
-    legible,
-    until_end,
-)
+from synth.envs.storefront.tools.transcript import Exchange, decoded, legible, until_end
 from synth.envs.storefront.world.config import OF_THE_WORLD, validated
 from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import Transcript
@@ -69,6 +64,7 @@ def alternatives(task: Task, transcript: Transcript) -> Turns:
 
 
 def _exchanges(transcript: Transcript) -> list[Exchange]:
+    """A transcript as the storefront reads episodes."""
     pairs = zip(transcript.actions, transcript.responses, strict=True)
 
     return until_end(Exchange(legible(turn), response.observations) for turn, response in pairs)
@@ -95,6 +91,7 @@ def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
 
 @lru_cache(maxsize=4096)
 def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[ToldFact, ...] | None:
+    """The answer to a question of a kind about anything in the world of these settings."""
     config = validated(decoded(settings) or {})
     rng = Random(f"storefront/elsewhere/{settings}/{kind}/{place}")
     draw = Draw(rng, config, world_of(config), place + 1, "")
@@ -111,7 +108,10 @@ def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[To
 def _about_an_order(draw: Draw, kind: str) -> Intent | None:
     """A question about an order in the world; None where that one cannot be asked about."""
     order_id = draw.rng.choice(sorted(draw.base.tables["orders"]))
-    at = replace(draw, customer_id=draw.base.row("orders", order_id)["customer_id"])
+    at = replace(
+        draw,
+        customer_id=draw.base.row("orders", order_id)["customer_id"],
+    )
     calls = feasible(at, order_id).get(kind)
 
     return worded(at, draw.rng.choice(calls)) if calls else None

@@ -11,20 +11,10 @@ from synth.envs.storefront.reverse.topics import Topic
 from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
 from synth.envs.storefront.tasks.requests.returns import to_card
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import (
-    feasible,
-    in_city,
-    options_of,
-    worded,
-)
-from synth.envs.storefront.tasks.scenarios.change_of_mind import (
-    is_other,
-    revised,
-)
+from synth.envs.storefront.tasks.requests.wording import feasible, in_city, options_of, worded
+from synth.envs.storefront.tasks.scenarios.change_of_mind import is_other, revised
 from synth.envs.storefront.tasks.scenarios.complications import conditional
-from synth.envs.storefront.tasks.scenarios.open_words import (
-    open_among_several,
-)
+from synth.envs.storefront.tasks.scenarios.open_words import open_among_several
 from synth.envs.storefront.tasks.scenarios.side_requests import asks_first
 from synth.envs.storefront.tools.event_log import Event, act
 from synth.envs.storefront.world.policy import STORE_CREDIT, Call

@@ -20,10 +20,7 @@ from synth.envs.storefront.tasks.make_tasks import (
     process_of,
     settings_of_world,
 )
-from synth.envs.storefront.tasks.requests.right_end import (
-    ALWAYS_FREE,
-    after,
-)
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.scenarios.scenarios import composed
 from synth.envs.storefront.tasks.speech import spoken
@@ -48,7 +45,11 @@ OF_THE_SCRIPT = frozenset({"R13"})
 """Rules that ask what the customer wants: in an exploration they want nothing."""
 _OF_ALL = ("number", "kind", "text", "given")
 """What every request has, and says nothing about its structure."""
-_TOLD_AS = {"money": "refund", "date": "arrival", "status": "parcel_status"}
+_TOLD_AS = {
+    "money": "refund",
+    "date": "arrival",
+    "status": "parcel_status",
+}
 _INSTRUCTIONS: Mapping[str, str] = texts("exploring")["instructions"]
 
 
@@ -174,12 +175,14 @@ def instruction(operation: Operation) -> str:
 
 
 def _instruction(call: ToolCall) -> str:
+    """A call in words."""
     shown = {name: _shown(value) for name, value in call.parsed().items()}
 
     return _INSTRUCTIONS.get(call.name, f"Call {call.name}.").format(**shown)
 
 
 def _shown(value: Any) -> str:
+    """An argument in words: lists and mappings as their entries."""
     if isinstance(value, Mapping):
         return ", ".join(f"line {key} for {entry}" for key, entry in value.items())
 
@@ -221,6 +224,12 @@ def _answer(told: Sequence[ToldFact]) -> AgentTurn:
     for at, fact in enumerate(told):
         value = fact.value / 100 if isinstance(fact.value, int) else fact.value
         made = {"about": fact.about, _TOLD_AS[fact.type]: value}
-        calls.append(ToolCall(f"told_{at}", "tell_customer", canonical_json(made).decode()))
+        calls.append(
+            ToolCall(
+                f"told_{at}",
+                "tell_customer",
+                canonical_json(made).decode(),
+            )
+        )
 
     return AgentTurn(tool_calls=tuple(calls))

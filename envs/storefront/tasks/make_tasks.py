@@ -10,24 +10,12 @@ from synth.envs.storefront.check.process import LOOK_UP, PROCESS
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.self_play import played
 from synth.envs.storefront.tasks.difficulty import recorded
-from synth.envs.storefront.tasks.requests.right_end import (
-    ALWAYS_FREE,
-    after,
-    required,
-)
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
 from synth.envs.storefront.tasks.requests.user_intents import Intent
-from synth.envs.storefront.tasks.scenarios.scenarios import (
-    Scenario,
-    draw_scenario,
-)
+from synth.envs.storefront.tasks.scenarios.scenarios import Scenario, draw_scenario
 from synth.envs.storefront.tasks.speech import spoken
 from synth.envs.storefront.tasks.task_mix import TaskPlace, place
-from synth.envs.storefront.world.config import (
-    OF_THE_WORLD,
-    STEPS,
-    StorefrontConfig,
-    validated,
-)
+from synth.envs.storefront.world.config import OF_THE_WORLD, STEPS, StorefrontConfig, validated
 from synth.envs.storefront.world.shop_events import ShopEvent
 from synth.envs.storefront.world.world import BaseWorld, patched, world_of
 from synth.schemas.canonical import canonical_json
@@ -82,6 +70,7 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
 
 
 def _made(config: StorefrontConfig, seed: int, count: int) -> Sequence[Task]:
+    """Tasks of one config, each only once."""
     made: dict[str, Task] = {}
 
     while len(made) < count:
@@ -189,6 +178,10 @@ def _compiled(
     noise: Sequence[ShopEvent],
     seed: int,
 ) -> Task:
+    """The task of a scenario: what the customer says and knows, and the check.
+
+    What the check requires is what the right calls and the shop's events make of the start.
+    """
     who = scenario.customer_id
     facts = scenario.facts
     said = spoken(rng, config, base, who, scenario.intents, scenario.known, noise)
@@ -238,7 +231,9 @@ def plain_script(script: Script) -> dict[str, Any]:
 
 
 def settings_of_world(
-    config: StorefrontConfig, world_seed: int, facts: Mapping[str, Scalar]
+    config: StorefrontConfig,
+    world_seed: int,
+    facts: Mapping[str, Scalar],
 ) -> dict[str, Any]:
     """What an episode of a task needs of the settings: the task's `env_config`."""
     world = {

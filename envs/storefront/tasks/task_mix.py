@@ -36,7 +36,10 @@ def place(mix: Mix, seed: int, index: int) -> TaskPlace:
     if (start + block * GOLDEN) % 1.0 < 2 * paired:
         refused_first = Random(f"storefront/pair/{seed}/{block}").random() < 0.5
 
-        return TaskPlace("refused" if refused_first is (side == 0) else "feasible", block)
+        return TaskPlace(
+            "refused" if refused_first is (side == 0) else "feasible",
+            block,
+        )
 
     left["feasible"] -= paired
     left["refused"] -= paired

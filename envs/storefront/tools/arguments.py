@@ -29,6 +29,7 @@ def compiled(schema: Schema) -> Checker:
 
 
 def _problem(schema: Schema, value: Any, name: str) -> str | None:
+    """What is wrong with a value, by the type that its schema names."""
     types, called = _TYPES[schema["type"]]
 
     if type(value) not in types:
@@ -52,6 +53,7 @@ def _problem(schema: Schema, value: Any, name: str) -> str | None:
 
 
 def _text_problem(schema: Schema, value: str, name: str) -> str | None:
+    """What is wrong with a text: no choice, too long, empty, or unreadable."""
     if "enum" in schema:
         allowed = ", ".join(sorted(schema["enum"]))
         is_one = value in schema["enum"]
@@ -70,6 +72,7 @@ def _text_problem(schema: Schema, value: str, name: str) -> str | None:
 
 
 def _array_problem(schema: Schema, value: list[Any], name: str) -> str | None:
+    """What is wrong with a list, or with the first wrong item of it."""
     least = schema.get("minItems", 0)
     most = schema.get("maxItems", 100)
 
@@ -84,6 +87,7 @@ def _array_problem(schema: Schema, value: list[Any], name: str) -> str | None:
 
 
 def _object_problem(schema: Schema, value: dict[str, Any], name: str) -> str | None:
+    """What is wrong with an object: missing, unknown, or wrong entries."""
     known = schema.get("properties", {})
     extra = schema.get("additionalProperties")
 
@@ -112,6 +116,7 @@ def _object_problem(schema: Schema, value: dict[str, Any], name: str) -> str | N
 
 
 def _shown(value: Any) -> str:
+    """A value as a message has it: short, and without characters that no terminal shows."""
     text = repr(value)
 
     return ascii(text if len(text) <= 40 else text[:37] + "...")[1:-1]

@@ -13,7 +13,15 @@ from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
 from synth.schemas.trajectory import Source
 
-Kind = Literal["call", "failed", "told", "customer_agreed", "customer_refused", "said", "heard"]
+Kind = Literal[
+    "call",
+    "failed",
+    "told",
+    "customer_agreed",
+    "customer_refused",
+    "said",
+    "heard",
+]
 REFUSED = re.compile(r"denied: (R\d+):")
 """How a tool's refusal by a rule begins."""
 _AGREEMENT: tuple[Kind, ...] = ("customer_agreed", "customer_refused")
@@ -59,6 +67,7 @@ def event_log(exchanges: Sequence[Exchange]) -> list[Event]:
 
 
 def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
+    """The events of one turn."""
     content = exchange.turn.content
 
     if content and content.strip():
@@ -69,7 +78,14 @@ def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
         made = decoded(call.arguments) or {}
 
         if seen.error:
-            yield Event(turn, "failed", name, made, text=seen.content, place=place)
+            yield Event(
+                turn,
+                "failed",
+                name,
+                made,
+                text=seen.content,
+                place=place,
+            )
             continue
 
         result = decoded(seen.content) or {}
@@ -82,7 +98,13 @@ def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
 
         for fact in facts:
             told = _value(fact, made[fact])
-            yield Event(turn, "told", fact, text=str(made.get("about")), told=told)
+            yield Event(
+                turn,
+                "told",
+                fact,
+                text=str(made.get("about")),
+                told=told,
+            )
 
         if name == "confirm_with_customer" and result.get("event") in _AGREEMENT:
             write = act(str(made.get("write")), made.get("arguments"))
@@ -107,6 +129,7 @@ def act(tool: str, arguments: object) -> str:
 
 
 def _plain(value: Any) -> Any:
+    """Arguments in a form in which equal writes are equal texts."""
     if isinstance(value, Mapping):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list):

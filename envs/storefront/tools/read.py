@@ -17,6 +17,7 @@ from synth.envs.storefront.world.views import (
 
 
 def _paged(shop: Shop, name: str, rows: list[Any], page: int) -> Shown:
+    """One page of rows, under their name. Raises `DeskError` past the last page."""
     size = shop.config.page_size
     pages = max(1, -(-len(rows) // size))
 
@@ -61,7 +62,10 @@ def verify_identity(shop: Shop, customer_id: str, factor: str, value: str) -> Sh
     if value.strip().lower() != customer[factor].lower():
         raise DeskError("denied", f"this {factor} does not belong to {customer_id}")
 
-    verified = {**(shop.state.get("conversation", customer_id) or {}), factor: True}
+    verified = {
+        **(shop.state.get("conversation", customer_id) or {}),
+        factor: True,
+    }
     shop.state.put("conversation", customer_id, verified)
 
     return {"customer_id": customer_id, "verified": sorted(verified)}
@@ -74,13 +78,19 @@ def get_customer(shop: Shop, customer_id: str) -> Shown:
     return file_shown(shop.state.row, customer_id, shop.base.held_by(customer_id))
 
 
-def list_orders(shop: Shop, customer_id: str, status: str | None = None, page: int = 1) -> Shown:
+def list_orders(
+    shop: Shop,
+    customer_id: str,
+    status: str | None = None,
+    page: int = 1,
+) -> Shown:
     """Orders of a customer, newest first, each with the one whom it was placed for; the gifts of
     others beside them, on every page.
     """
     shop.known("customers", customer_id, "customer")
 
     def found(keys: tuple[str, ...]) -> list[tuple[str, Shown]]:
+        """The orders among these that are in the status that was asked for."""
         rows = [(key, shop.state.row("orders", key)) for key in keys]
 
         return [(key, row) for key, row in rows if status in (None, row["status"])]
@@ -103,6 +113,7 @@ def list_orders(shop: Shop, customer_id: str, status: str | None = None, page: i
 
 
 def _order_listed(shop: Shop, order_id: str, order: Shown) -> Shown:
+    """An order as a list has it."""
     recipient = order["recipient_id"]
 
     return {
@@ -115,6 +126,7 @@ def _order_listed(shop: Shop, order_id: str, order: Shown) -> Shown:
 
 
 def _name(shop: Shop, customer_id: str) -> str:
+    """The name of a customer."""
     return str(shop.state.row("customers", customer_id)["name"])
 
 
@@ -173,7 +185,11 @@ def quote_refund(shop: Shop, order_id: str, lines: list[int]) -> Shown:
     order = shop.order(order_id)
     cents = cents_of(order, shop.lines(order, lines))
 
-    return {"order_id": order_id, "lines": lines, "refund": dollars(cents)}
+    return {
+        "order_id": order_id,
+        "lines": lines,
+        "refund": dollars(cents),
+    }
 
 
 def track_shipment(shop: Shop, order_id: str) -> Shown:

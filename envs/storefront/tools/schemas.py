@@ -13,10 +13,12 @@ MONEY_WRITES: tuple[str, ...] = tuple(_SHIPPED["money_writes"])
 
 
 def _schemas(part: str) -> tuple[ToolSchema, ...]:
+    """The tools of one part of the file."""
     return tuple(_schema(name, tool) for name, tool in _SHIPPED[part].items())
 
 
 def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
+    """A tool as a chat model's request has it."""
     properties = tool["properties"]
 
     parameters = {

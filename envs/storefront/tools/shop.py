@@ -73,13 +73,20 @@ class Shop:
     def tick(self) -> None:
         """Lets one step pass: what is due happens before the agent's calls."""
         self.elapsed.ticks += 1
-        self._happen(due(self.script.events, self.elapsed.happened, self.elapsed.ticks))
+        self._happen(
+            due(
+                self.script.events,
+                self.elapsed.happened,
+                self.elapsed.ticks,
+            )
+        )
 
     def race(self, arguments: Shown) -> None:
         """Does what the shop does just before a write."""
         self._happen(raced(self.script.events, self.elapsed.happened, arguments))
 
     def _happen(self, places: Iterable[int]) -> None:
+        """Lets events of the script happen, by their places in it."""
         for at in places:
             event = self.script.events[at]
             self.elapsed.happened.append(at)
@@ -161,7 +168,10 @@ class Shop:
 
         for number in numbers:
             if number not in lines:
-                raise DeskError("not_found", f"order {order['order_id']} has no line {number}")
+                raise DeskError(
+                    "not_found",
+                    f"order {order['order_id']} has no line {number}",
+                )
 
             found.append(lines[number])
 

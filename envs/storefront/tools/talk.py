@@ -45,7 +45,10 @@ def confirm_with_customer(shop: Shop, request: int, write: str, arguments: Shown
 def tell_customer(shop: Shop, about: str, **facts: Any) -> Spoken:
     """Tells facts about an order or a sku. Raises `DeskError` for none, or about nothing."""
     if shop.state.get("orders", about) is None and shop.state.get("variants", about) is None:
-        raise DeskError("not_found", f"there is no order or sku {ascii(about)[1:-1]}")
+        raise DeskError(
+            "not_found",
+            f"there is no order or sku {ascii(about)[1:-1]}",
+        )
     if not facts:
         raise DeskError("validation", f"give at least one of {', '.join(FACTS)}")
 

@@ -88,10 +88,16 @@ def _carried_out(shop: Shop, call: ToolCall, name: str, spoken: list[str | None]
     if check is None:
         known = ", ".join(sorted(CHECKERS))
 
-        raise DeskError("not_found", f"there is no tool {ascii(name)[1:-1]}; tools: {known}")
+        raise DeskError(
+            "not_found",
+            f"there is no tool {ascii(name)[1:-1]}; tools: {known}",
+        )
 
     if len(call.arguments) > MAX_TEXT:
-        raise DeskError("validation", f"arguments have more than {MAX_TEXT} characters")
+        raise DeskError(
+            "validation",
+            f"arguments have more than {MAX_TEXT} characters",
+        )
 
     arguments = decoded(call.arguments)
 

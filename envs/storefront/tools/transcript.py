@@ -47,6 +47,7 @@ def legible(turn: AgentTurn) -> AgentTurn:
     """
 
     def text(given: str) -> str:
+        """A text as the world can hold it; nothing of one that is too long."""
         return valid_text(given) if len(given) <= MAX_TEXT else ""
 
     calls = tuple(

@@ -46,7 +46,13 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     if not all(_is_number(number) for number in lines):
         raise DeskError("validation", "lines must map line numbers to skus")
 
-    changed = list(zip(shop.lines(order, map(int, lines)), lines.values(), strict=True))
+    changed = list(
+        zip(
+            shop.lines(order, map(int, lines)),
+            lines.values(),
+            strict=True,
+        )
+    )
 
     needed: dict[str, int] = {}
 
@@ -56,12 +62,18 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
         if sku == line["sku"]:
             raise DeskError("conflict", f"line {line['line']} already is {sku}")
         if variant["product_id"] != row("variants", line["sku"])["product_id"]:
-            raise DeskError("denied", f"R7: {sku} is another product than line {line['line']}")
+            raise DeskError(
+                "denied",
+                f"R7: {sku} is another product than line {line['line']}",
+            )
 
         needed[sku] = needed.get(sku, 0) + line["quantity"]
 
         if needed[sku] > variant["stock"]:
-            raise DeskError("conflict", f"only {variant['stock']} of {sku} are in stock")
+            raise DeskError(
+                "conflict",
+                f"only {variant['stock']} of {sku} are in stock",
+            )
 
     for line, sku in changed:
         for moved, change in (
@@ -86,6 +98,7 @@ def _is_number(text: str) -> bool:
 
 
 def _retotal(shop: Shop, order_id: str) -> None:
+    """Brings an order's total up to date with its lines and discount."""
     order = shop.state.row("orders", order_id)
     lines = [shop.state.row("lines", key) for key in shop.base.lines_of[order_id]]
     gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
@@ -98,17 +111,28 @@ def create_return(shop: Shop, order_id: str, lines: list[int], method: str) -> S
     order = shop.order(order_id)
 
     if order["status"] != "delivered":
-        raise DeskError("conflict", f"order {order_id} is {order['status']}, not delivered")
+        raise DeskError(
+            "conflict",
+            f"order {order_id} is {order['status']}, not delivered",
+        )
 
     for line in shop.lines(order, lines):
         if line["status"] != "ordered":
-            raise DeskError("conflict", f"line {line['line']} is being returned already")
+            raise DeskError(
+                "conflict",
+                f"line {line['line']} is being returned already",
+            )
 
     shop.hold("create_return", order, lines=lines)
 
     for number in lines:
         key = f"{order_id}.{number}"
-        shop.state.update("lines", key, status="return_requested", return_method=method)
+        shop.state.update(
+            "lines",
+            key,
+            status="return_requested",
+            return_method=method,
+        )
 
     return_id = f"RT-{order_id}.{lines[0]}"
     numbers = ",".join(map(str, sorted(lines)))
@@ -153,12 +177,23 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
         )
 
     if amount_cents > row["total_cents"] - row["refunded_cents"]:
-        raise DeskError("conflict", f"amount is more than what is left of order {order_id}")
+        raise DeskError(
+            "conflict",
+            f"amount is more than what is left of order {order_id}",
+        )
 
     refund_id = shop.state.next_key("refunds", f"RF-{order_id}.")
-    paid = {"order_id": order_id, "amount_cents": amount_cents, "to": to}
+    paid = {
+        "order_id": order_id,
+        "amount_cents": amount_cents,
+        "to": to,
+    }
     shop.state.put("refunds", refund_id, paid)
-    shop.state.update("orders", order_id, refunded_cents=row["refunded_cents"] + amount_cents)
+    shop.state.update(
+        "orders",
+        order_id,
+        refunded_cents=row["refunded_cents"] + amount_cents,
+    )
 
     if to == STORE_CREDIT:
         owner = row["recipient_id"] or row["customer_id"]
@@ -177,7 +212,12 @@ def apply_coupon(shop: Shop, order_id: str, code: str) -> Shown:
         raise DeskError("denied", f"R9: the coupon {code} has expired")
 
     shop.hold("apply_coupon", order)
-    shop.state.update("orders", order_id, coupon=code, discount_percent=coupon["percent"])
+    shop.state.update(
+        "orders",
+        order_id,
+        coupon=code,
+        discount_percent=coupon["percent"],
+    )
     _retotal(shop, order_id)
 
     return {"ok": True, "order_id": order_id, "coupon": code}
@@ -193,13 +233,22 @@ def add_note(shop: Shop, ticket_id: str, text: str) -> Shown:
     return {"ok": True, "note_id": note_id}
 
 
-def escalate(shop: Shop, reason_code: str, summary: str, order_id: str | None = None) -> Shown:
+def escalate(
+    shop: Shop,
+    reason_code: str,
+    summary: str,
+    order_id: str | None = None,
+) -> Shown:
     """Hands over to a supervisor, about an order where one is named."""
     if order_id is not None:
         shop.known("orders", order_id, "order")
 
     escalation_id = shop.state.next_key("escalations", f"E-{order_id or 'general'}.")
-    row = {"order_id": order_id, "reason_code": reason_code, "summary": summary}
+    row = {
+        "order_id": order_id,
+        "reason_code": reason_code,
+        "summary": summary,
+    }
     shop.state.put("escalations", escalation_id, row)
 
     return {"ok": True, "escalation_id": escalation_id}

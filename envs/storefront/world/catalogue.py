@@ -61,4 +61,8 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
         for code in _SOLD["coupons"]
     }
 
-    return {"products": products, "variants": variants, "coupons": coupons}
+    return {
+        "products": products,
+        "variants": variants,
+        "coupons": coupons,
+    }

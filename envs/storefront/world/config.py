@@ -35,6 +35,7 @@ class Mix(BaseModel):
 
     @model_validator(mode="after")
     def _positive(self) -> "Mix":
+        """Refuses a mix of which no kind of task can be drawn."""
         if sum(self.model_dump().values()) <= 0:
             raise ValueError("all weights are 0: give at least one kind of task a positive weight")
 
@@ -85,6 +86,7 @@ class StorefrontConfig(BaseModel):
 
     @model_validator(mode="after")
     def _ordered(self) -> "StorefrontConfig":
+        """Refuses ranges the wrong way round, and dials that contradict each other."""
         for name, (least, most) in _BOUNDS.items():
             low, high = getattr(self, name)
 
@@ -130,7 +132,9 @@ OF_THE_WORLD = (
 
 
 DIALS: Mapping[str, Any] = texts("dials")
-"""How settings depend on the level: lines of start and slope, and lists of values to step through."""
+"""How settings depend on the level: lines of start and slope, and lists of values to step
+through.
+"""
 STEPS = len(DIALS["operations"]) - 1
 """Between the easiest level and the hardest: what has no values between steps changes at them."""
 
@@ -138,7 +142,10 @@ STEPS = len(DIALS["operations"]) - 1
 def settings_at(level: float) -> dict[str, Any]:
     """The dials that make a task hard as functions of one number between 0 (easiest) and 1."""
 
-    def on_lines(dials: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    def on_lines(
+        dials: Mapping[str, Sequence[float]],
+    ) -> dict[str, Any]:
+        """The values of dials with a start and a slope."""
         return {name: start + slope * level for name, (start, slope) in dials.items()}
 
     steps = {

@@ -63,7 +63,11 @@ def _people(rng: Random, count: int) -> list[Row]:
     surnames = rng.sample(_NAMES["last"], len(_NAMES["last"]))
 
     for last, family in zip(surnames, _families(rng, count), strict=False):
-        for first, held in zip(rng.sample(_NAMES["first"], len(family)), family, strict=True):
+        for first, held in zip(
+            rng.sample(_NAMES["first"], len(family)),
+            family,
+            strict=True,
+        ):
             person = {
                 "name": f"{first} {last}",
                 "zip": str(rng.randrange(10_000, 99_999)),
@@ -138,6 +142,10 @@ def _homes(rng: Random, home: str) -> list[tuple[str, str]]:
     """Draws (street, city) of a customer's addresses, the one at home first."""
     others = [city for city in _NAMES["cities"] if city != home]
     elsewhere = rng.sample(others, rng.choice((1, 2)))
-    cities = [home, *[elsewhere[0]] * rng.choice(_NEIGHBOURING), *elsewhere[1:]]
+    cities = [
+        home,
+        *[elsewhere[0]] * rng.choice(_NEIGHBOURING),
+        *elsewhere[1:],
+    ]
 
     return list(zip(rng.sample(_HOUSES, len(cities)), cities, strict=True))

@@ -4,12 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.world.policy import (
-    STORE_CREDIT,
-    Call,
-    deed_of,
-    forbidding,
-)
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call, deed_of, forbidding
 from synth.envs.storefront.world.rules import Rules, dollars
 from synth.envs.storefront.world.views import (
     Item,
@@ -65,7 +60,10 @@ class CustomerOptions:
             for address_id in self._addresses(order):
                 yield "change_address", {**at, "address_id": address_id}
             for number, sku in self._exchanges(order):
-                yield "modify_lines", {**at, "lines": {str(number): sku}}
+                yield (
+                    "modify_lines",
+                    {**at, "lines": {str(number): sku}},
+                )
 
             for code in self.codes:
                 if code != order["coupon"]:
@@ -74,7 +72,10 @@ class CustomerOptions:
         if status == "shipped" and me in (order["customer_id"], given):
             yield "track_shipment", at
 
-        if status == "delivered" and me in (order["customer_id"], given):
+        if status == "delivered" and me in (
+            order["customer_id"],
+            given,
+        ):
             # of a gift its recipient asks for one line at a time
             sets = [numbers for numbers in line_sets(order) if mine or len(numbers) == 1]
 
@@ -98,7 +99,10 @@ class CustomerOptions:
         here = city_of.get(order["address_id"])
         strange = [key for key in self.elsewhere if key not in city_of]
 
-        return [*(key for key, city in city_of.items() if city != here), *strange]
+        return [
+            *(key for key, city in city_of.items() if city != here),
+            *strange,
+        ]
 
     def _exchanges(self, order: Shown) -> Iterator[tuple[int, str]]:
         """Line numbers, and skus of other colours in the same size that are there."""

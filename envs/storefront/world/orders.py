@@ -105,7 +105,12 @@ def _ages(rng: Random, status: str, window: int) -> tuple[int | None, int]:
     return days, days + rng.choice(_DRAWN["transit_days"])
 
 
-def _order(rng: Random, tables: Mapping[str, Rows], customer_id: str, status: str) -> Row:
+def _order(
+    rng: Random,
+    tables: Mapping[str, Rows],
+    customer_id: str,
+    status: str,
+) -> Row:
     """Draws the row of an order, but for its days and what it cost."""
     coupon = rng.choice(sorted(tables["coupons"])) if rng.random() < 0.2 else None
     is_over = status in ("cancelled", "returned")
@@ -125,6 +130,7 @@ def _order(rng: Random, tables: Mapping[str, Rows], customer_id: str, status: st
 
 
 def _held(rows: Rows, customer_id: str) -> list[str]:
+    """The keys of the rows that belong to a customer."""
     return [key for key in sorted(rows) if rows[key]["customer_id"] == customer_id]
 
 
@@ -173,12 +179,19 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
             "quantity": rng.choice((1, 1, 1, 2, 3)),
         }
 
-        lines.append({**line, "unit_price_cents": variant[price], "status": "ordered"})
+        lines.append(
+            {
+                **line,
+                "unit_price_cents": variant[price],
+                "status": "ordered",
+            }
+        )
 
     return lines
 
 
 def _kind(variant: Row) -> Sequence[str]:
+    """What two variants share that differ in colour alone."""
     return variant["product_id"], variant["size"]
 
 
@@ -208,6 +221,7 @@ def _send_back(drawn: Mapping[str, Rows], order_id: str, day: str) -> None:
 
 
 def _parcel(rng: Random, delivered: str | None, rules: Rules) -> Row:
+    """Draws a parcel, which has arrived or is on its way."""
     arrives = delivered or _day(rules, -rng.randrange(0, 13))
     carrier = rng.choice(_DRAWN["carriers"])
     status = "delivered" if delivered else rng.choice(TRACKING_STATUSES)

@@ -1,4 +1,6 @@
-"""What the policy forbids to do with an order: tools, check, expert and goals ask the same rules."""
+"""What the policy forbids to do with an order: tools, check, expert and goals ask the same
+rules.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -60,6 +62,7 @@ def forbidding(deed: Deed) -> Forbidden:
 
 
 def _nothing(deed: Deed) -> Forbidden:
+    """Finds nothing wrong."""
     return iter(())
 
 
@@ -79,7 +82,10 @@ def _of_others(deed: Deed) -> Forbidden:
     """R10: nothing is done with an order of which the person is neither customer nor recipient."""
     order = deed.order
 
-    if deed.own and not {order["customer_id"], order["recipient_id"]} & set(deed.own):
+    if deed.own and not {
+        order["customer_id"],
+        order["recipient_id"],
+    } & set(deed.own):
         yield (
             "R10",
             f"{deed.tool} on {order['order_id']}, an order of {order['customer_id']}",
@@ -91,19 +97,28 @@ def _moved(deed: Deed) -> Forbidden:
     address_id = deed.arguments.get("address_id")
 
     if address_id is not None and deed.on_file is not None and address_id not in deed.on_file:
-        yield "R11", f"{address_id} is not an address of this order's customer"
+        yield (
+            "R11",
+            f"{address_id} is not an address of this order's customer",
+        )
 
 
 def _modified(deed: Deed) -> Forbidden:
     """R7: lines are modified once."""
     if deed.order["modified"]:
-        yield "R7", f"order {deed.order['order_id']} has been modified once already"
+        yield (
+            "R7",
+            f"order {deed.order['order_id']} has been modified once already",
+        )
 
 
 def _lowered(deed: Deed) -> Forbidden:
     """R9: an order takes one coupon."""
     if deed.order["coupon"] is not None:
-        yield "R9", f"order {deed.order['order_id']} has a coupon already"
+        yield (
+            "R9",
+            f"order {deed.order['order_id']} has a coupon already",
+        )
 
 
 def _returned(deed: Deed) -> Forbidden:

@@ -77,7 +77,10 @@ def draw_rules(
     """Draws the parameters of one world, of whose rules tools enforce a share."""
     drawn = VALUES[variant]
     days = rng.choice(drawn["window"])
-    more = {"bronze": 0, **{tier: rng.choice(drawn[tier]) for tier in TIERS[1:]}}
+    more = {
+        "bronze": 0,
+        **{tier: rng.choice(drawn[tier]) for tier in TIERS[1:]},
+    }
 
     return Rules(
         today,

@@ -84,6 +84,7 @@ class State:
         return dict(sorted(self._changed_paths()))
 
     def _changed_paths(self) -> Iterator[tuple[str, Scalar]]:
+        """The paths that differ from the base world, with their values."""
         for (table, key), row in self.changed.items():
             start = self.base.tables[table].get(key, {})
 

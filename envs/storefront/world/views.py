@@ -4,14 +4,7 @@ The policy, the goals and the expert read this form too: the world knows all of 
 was shown.
 """
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -44,13 +37,19 @@ class Known(Protocol):
     """What somebody knows of the shop: orders and customers' files by id, products by noun."""
 
     @property
-    def orders(self) -> Mapping[str, Shown]: ...
+    def orders(self) -> Mapping[str, Shown]:
+        """Orders with their lines, by id."""
+        ...
 
     @property
-    def files(self) -> Mapping[str, Shown]: ...
+    def files(self) -> Mapping[str, Shown]:
+        """Customers' files, by id."""
+        ...
 
     @property
-    def products(self) -> Mapping[str, Shown]: ...
+    def products(self) -> Mapping[str, Shown]:
+        """Products with their variants, by noun."""
+        ...
 
 
 class Lazily(Mapping[str, Value]):
@@ -80,7 +79,11 @@ def columns(row: Row, *names: str) -> Shown:
 
 
 def order_shown(
-    row: RowOf, order_id: str, line_keys: Iterable[str], *, verbose: bool = False
+    row: RowOf,
+    order_id: str,
+    line_keys: Iterable[str],
+    *,
+    verbose: bool = False,
 ) -> Shown:
     """An order with its lines; `verbose` adds the products' texts."""
     order = row("orders", order_id)
@@ -95,6 +98,7 @@ def order_shown(
 
 
 def _line_shown(row: RowOf, key: str, *, verbose: bool) -> Shown:
+    """A line of an order, with its variant and product."""
     line = row("lines", key)
     variant = row("variants", line["sku"])
     product = row("products", variant["product_id"])
@@ -128,7 +132,10 @@ def cents_of(order: Shown, lines: Iterable[Shown], percent: int | None = None) -
     """What was paid for lines of an order after its discount, or after another one."""
     gross_cents = sum(round(line["unit_price"] * 100) * line["quantity"] for line in lines)
 
-    return discounted_cents(gross_cents, order["discount_percent"] if percent is None else percent)
+    return discounted_cents(
+        gross_cents,
+        order["discount_percent"] if percent is None else percent,
+    )
 
 
 def file_shown(row: RowOf, customer_id: str, held: Mapping[str, Sequence[str]]) -> Shown:
@@ -139,6 +146,7 @@ def file_shown(row: RowOf, customer_id: str, held: Mapping[str, Sequence[str]]) 
     customer = row("customers", customer_id)
 
     def listed(table: str, name: str, *shown: str) -> list[Shown]:
+        """Rows that belong to the customer, each with its key under a name."""
         return [{name: key, **columns(row(table, key), *shown)} for key in held[table]]
 
     return {
@@ -161,7 +169,10 @@ def cards_of(file: Shown) -> dict[str, str]:
 
 
 def product_shown(
-    row: RowOf, product_id: str, skus: Iterable[str], today: str | None = None
+    row: RowOf,
+    product_id: str,
+    skus: Iterable[str],
+    today: str | None = None,
 ) -> Shown:
     """A product with its variants; with a day, with their price histories too."""
     variants = [
@@ -189,5 +200,8 @@ def price_history(variant: Row, today: str) -> list[Shown]:
             "until": changed.isoformat(),
             "price": dollars(variant["former_price_cents"]),
         },
-        {"since": changed.isoformat(), "price": dollars(variant["price_cents"])},
+        {
+            "since": changed.isoformat(),
+            "price": dollars(variant["price_cents"]),
+        },
     ]

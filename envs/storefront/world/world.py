@@ -8,23 +8,12 @@ from hashlib import blake2b
 from random import Random
 from weakref import WeakValueDictionary
 
-from synth.envs.storefront.world.catalogue import (
-    CATEGORIES,
-    Row,
-    Rows,
-    draw_catalogue,
-)
+from synth.envs.storefront.world.catalogue import CATEGORIES, Row, Rows, draw_catalogue
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.customers import draw_customers
 from synth.envs.storefront.world.orders import draw_orders
 from synth.envs.storefront.world.rules import Rules, draw_rules
-from synth.envs.storefront.world.views import (
-    Lazily,
-    Shown,
-    file_shown,
-    order_shown,
-    product_shown,
-)
+from synth.envs.storefront.world.views import Lazily, Shown, file_shown, order_shown, product_shown
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
 from synth.schemas.errors import ConfigError
@@ -32,7 +21,13 @@ from synth.schemas.errors import ConfigError
 KEY_MODULUS = 1 << 128
 UNKEYED_TABLES = frozenset({"notes"})
 UNKEYED_COLUMNS = frozenset({"summary", "created"})
-GROWING_TABLES = ("returns", "refunds", "notes", "escalations", "denials")
+GROWING_TABLES = (
+    "returns",
+    "refunds",
+    "notes",
+    "escalations",
+    "denials",
+)
 SESSION = ("conversation", "session")
 INDICES = {
     "orders_of": ("orders", "customer_id"),
@@ -64,9 +59,11 @@ def row_hash(table: str, key: str, row: Row) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BaseWorld:
-    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes.
+    """All rows at the start, indices over what no tool changes, and the sum of the rows'
+    hashes.
 
-    `name` is what the world was drawn from. What tools would show of it is made when it is asked for.
+    `name` is what the world was drawn from. What tools would show of it is made when it is asked
+    for.
     """
 
     name: tuple[object, ...]
@@ -98,14 +95,20 @@ class BaseWorld:
         """Every order with its lines."""
         keys = self.tables["orders"]
 
-        return Lazily(keys, lambda key: order_shown(self.row, key, self.lines_of[key]))
+        return Lazily(
+            keys,
+            lambda key: order_shown(self.row, key, self.lines_of[key]),
+        )
 
     @cached_property
     def files(self) -> Mapping[str, Shown]:
         """Every customer's file."""
         keys = self.tables["customers"]
 
-        return Lazily(keys, lambda key: file_shown(self.row, key, self.held_by(key)))
+        return Lazily(
+            keys,
+            lambda key: file_shown(self.row, key, self.held_by(key)),
+        )
 
     @cached_property
     def products(self) -> Mapping[str, Shown]:
@@ -128,6 +131,7 @@ class BaseWorld:
 
 
 def _index(rows: Mapping[str, Row], column: str) -> Index:
+    """The keys of rows by the value of one column, sorted."""
     index: dict[str, tuple[str, ...]] = {}
 
     for key in sorted(rows):
@@ -186,7 +190,13 @@ def base_world(
     )
     by = {column: _index(tables["customers"], column) for column in ("email", "phone", "name")}
     world = _ALIVE[name] = BaseWorld(
-        name, seed, rules, tables, by, key_sum=sum(hashes) % KEY_MODULUS, **indices
+        name,
+        seed,
+        rules,
+        tables,
+        by,
+        key_sum=sum(hashes) % KEY_MODULUS,
+        **indices,
     )
 
     return world
@@ -249,4 +259,7 @@ def world_of(config: StorefrontConfig, seed: int | None = None) -> BaseWorld:
         config.enforced_share,
     )
 
-    return patched(base, tuple(sorted(config.facts.items())) if seed is None else ())
+    return patched(
+        base,
+        tuple(sorted(config.facts.items())) if seed is None else (),
+    )

@@ -32,6 +32,7 @@ KNOWN: dict[str, set[str] | None] = {
     "pairs": set(),
     "rules": set(),
     "tools": set(),
+    "user_prompt": {"tone"},
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
     "wordings": {
         *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "note"),

@@ -15,7 +15,13 @@ from synth.envs.storefront.world.world import BaseWorld
 WORDS: Mapping[str, Any] = texts("wordings")
 Slot = Literal["order", "item", "address", "payment"]
 """What a customer's words may leave open among several."""
-SLOTS: tuple[Slot, ...] = ("order", "order", "item", "address", "payment")
+SLOTS: tuple[Slot, ...] = (
+    "order",
+    "order",
+    "item",
+    "address",
+    "payment",
+)
 """As often as each is tried first."""
 OTHER_PERSON_SHARE = 0.6
 
@@ -41,7 +47,11 @@ class Referent:
     @property
     def stands_alone(self) -> bool:
         """Whether the words for the order need no item."""
-        return self.by_id or (self.after, self.gift_of, self.gift_for) != (
+        return self.by_id or (
+            self.after,
+            self.gift_of,
+            self.gift_for,
+        ) != (
             None,
             None,
             None,
@@ -91,6 +101,7 @@ def refer(
     owner = order["customer_id"]
 
     def fitting(line: Shown) -> int:
+        """How many lines of the order, or orders, the words for a line fit."""
         if slot == "item":
             return len(namesakes(order, line))
 
@@ -142,7 +153,15 @@ def refer(
     if way < config.relation_share and anchor is not None:
         words = phrases["after"].format(item=" ".join(anchor))
 
-        return Referent(order_id, line, False, words, item, details=placed, after=anchor)
+        return Referent(
+            order_id,
+            line,
+            False,
+            words,
+            item,
+            details=placed,
+            after=anchor,
+        )
 
     if several or (way < config.relation_share + config.description_share and alone):
         words = phrases["with_item"].format(item=item)

@@ -4,11 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from synth.envs.storefront.tasks.requests.entity_resolution import (
-    WORDS,
-    Referent,
-    by_id,
-)
+from synth.envs.storefront.tasks.requests.entity_resolution import WORDS, Referent, by_id
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.world.options import refunds_of
 from synth.envs.storefront.world.policy import STORE_CREDIT, Call
@@ -67,8 +63,8 @@ def _gift_return(
     calls: tuple[Call, ...],
     details: Mapping[str, str],
 ) -> Intent:
-    """A gift is returned by its recipient; it is named by its id, or by who gave it, where they gave
-    one only.
+    """A gift is returned by its recipient; it is named by its id, or by who gave it, where they
+    gave one only.
     """
     base = draw.base
     order_id = order["order_id"]
@@ -98,7 +94,13 @@ def _gift_return(
     return done.complicated("by_other_person")
 
 
-def to_card(draw: Draw, intent: Intent, payment_id: str, *, is_open: bool = False) -> Intent:
+def to_card(
+    draw: Draw,
+    intent: Intent,
+    payment_id: str,
+    *,
+    is_open: bool = False,
+) -> Intent:
     """A return for which the money must go to a card, which the customer names; where that is left
     open they say "my card", one of several.
     """

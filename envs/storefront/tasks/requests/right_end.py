@@ -23,7 +23,11 @@ took.
 """
 
 
-def after(base: BaseWorld, calls: Iterable[Call], events: Iterable[ShopEvent] = ()) -> State:
+def after(
+    base: BaseWorld,
+    calls: Iterable[Call],
+    events: Iterable[ShopEvent] = (),
+) -> State:
     """The state after events and the writes among the calls."""
     shop = Shop(State(base), Script(), StorefrontConfig(), Elapsed())
     # a tool that holds R15 asks who was verified, and here nobody was

@@ -10,18 +10,8 @@ from typing import Any
 from msgspec import structs
 
 from synth.envs.storefront.customer.customer import DETAILS
-from synth.envs.storefront.customer.script import (
-    WANTED_FIELD,
-    Kind,
-    Request,
-    Revision,
-)
-from synth.envs.storefront.tasks.requests.entity_resolution import (
-    WORDS,
-    Referent,
-    Slot,
-    refer,
-)
+from synth.envs.storefront.customer.script import WANTED_FIELD, Kind, Request, Revision
+from synth.envs.storefront.tasks.requests.entity_resolution import WORDS, Referent, Slot, refer
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.shop_events import ShopEvent

@@ -5,10 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from synth.envs.storefront.customer.script import KIND_OF, KINDS, Kind
-from synth.envs.storefront.tasks.requests.returns import (
-    referent_of,
-    returned,
-)
+from synth.envs.storefront.tasks.requests.returns import referent_of, returned
 from synth.envs.storefront.tasks.requests.right_end import after
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.world.options import CustomerOptions
@@ -149,7 +146,13 @@ def _about_no_order(draw: Draw, kind: Kind, call: Call) -> Intent:
         return replace(asked, free=free, complications=("out_of_scope",))
 
     if kind == "note":
-        asked = draw.plain(kind, kind, call, ticket_id=made["ticket_id"], note=made["text"])
+        asked = draw.plain(
+            kind,
+            kind,
+            call,
+            ticket_id=made["ticket_id"],
+            note=made["text"],
+        )
 
         return replace(asked, free=("notes/*/created",))
 

@@ -67,4 +67,5 @@ def revised(draw: Draw, first: Intent, final: Intent) -> Intent:
 
 
 def _turn(draw: Draw) -> int:
+    """The turn in which a change of mind is said unasked; 0: when it is asked about."""
     return draw.rng.randrange(*UNASKED_TURNS) if draw.rng.random() < UNASKED_SHARE else 0

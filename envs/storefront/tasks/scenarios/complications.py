@@ -7,11 +7,7 @@ from dataclasses import replace
 
 from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import (
-    answer_to,
-    feasible,
-    worded,
-)
+from synth.envs.storefront.tasks.requests.wording import answer_to, feasible, worded
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import BY_STATUS
 from synth.envs.storefront.world.shop_events import ShopEvent

@@ -7,22 +7,12 @@ from dataclasses import dataclass, replace
 from string import Template
 from typing import Any
 
-from synth.envs.storefront.tasks.requests.entity_resolution import (
-    WORDS,
-    by_id,
-)
+from synth.envs.storefront.tasks.requests.entity_resolution import WORDS, by_id
 from synth.envs.storefront.tasks.requests.returns import to_card
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import (
-    feasible,
-    options_of,
-    worded,
-)
+from synth.envs.storefront.tasks.requests.wording import feasible, options_of, worded
 from synth.envs.storefront.tasks.scenarios.complications import mine
-from synth.envs.storefront.tasks.scenarios.pair_facts import (
-    orders_of_others,
-    values_of,
-)
+from synth.envs.storefront.tasks.scenarios.pair_facts import orders_of_others, values_of
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.options import refunds_of
 from synth.envs.storefront.world.policy import Call
@@ -70,8 +60,8 @@ def draw_pair(draw: Draw) -> Pair | None:
 
 
 def _pair(draw: Draw, row: Mapping[str, Any], order: Shown) -> Pair | None:
-    """A pair of an order, with one of the other values that the fact can have: one of the two worlds
-    forbids the request by that rule alone, the other does not.
+    """A pair of an order, with one of the other values that the fact can have: one of the two
+    worlds forbids the request by that rule alone, the other does not.
     """
     base = draw.base
     me = draw.customer_id

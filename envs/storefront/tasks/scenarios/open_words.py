@@ -26,7 +26,9 @@ new orders, which stand first, can be changed more often than old ones.
 """
 
 
-def draw_ambiguous(draw: Draw) -> tuple[Intent, Mapping[str, None]] | None:
+def draw_ambiguous(
+    draw: Draw,
+) -> tuple[Intent, Mapping[str, None]] | None:
     """A request of the customer whose words fit as many as the setting asks for; None where they
     have none.
     """

@@ -128,7 +128,12 @@ def composed(intents: Sequence[Intent]) -> bool:
     return any(composition <= kinds for composition in HELD_OUT_COMPOSITIONS)
 
 
-def _composes(config: StorefrontConfig, intents: Sequence[Intent], *, held_out: bool) -> bool:
+def _composes(
+    config: StorefrontConfig,
+    intents: Sequence[Intent],
+    *,
+    held_out: bool,
+) -> bool:
     """Whether the variant has tasks of these kinds of requests together (`held_out`: of the
     held-out variant only such as train lacks), and what is asked for its price is spoken of in no
     other request: an amount said of the one would be one of the other.
@@ -189,7 +194,10 @@ def _core(draw: Draw, at: TaskPlace) -> _Core | None:
 
 
 def _injected(
-    rng: Random, config: StorefrontConfig, base: BaseWorld, customer_id: str
+    rng: Random,
+    config: StorefrontConfig,
+    base: BaseWorld,
+    customer_id: str,
 ) -> dict[str, Scalar]:
     """Now and then an instruction in the customer's file or in the product texts."""
     if rng.random() >= config.injections:

@@ -1,4 +1,6 @@
-"""The requests beside the one that a task is about: on other orders, so that none disturbs another."""
+"""The requests beside the one that a task is about: on other orders, so that none disturbs
+another.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -6,9 +8,7 @@ from dataclasses import replace
 from synth.envs.storefront.customer.script import KINDS
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import feasible, worded
-from synth.envs.storefront.tasks.scenarios.change_of_mind import (
-    with_change_of_mind,
-)
+from synth.envs.storefront.tasks.scenarios.change_of_mind import with_change_of_mind
 
 OUT_OF_SCOPE_SHARE = 0.06
 GIFT_SHARE = 0.35
@@ -89,7 +89,12 @@ def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
     return worded(draw, ("get_variant", {"sku": draw.rng.choice(sorted(skus))}))
 
 
-def _reconsidered(draw: Draw, intent: Intent, before: Sequence[Intent], operations: int) -> Intent:
+def _reconsidered(
+    draw: Draw,
+    intent: Intent,
+    before: Sequence[Intent],
+    operations: int,
+) -> Intent:
     """Now and then a change of mind, where the customer is to be asked before a write; one request
     at most is taken back, and never the only one.
     """
