@@ -85,6 +85,7 @@ class StorefrontEnv:
     async def step(self, turn: AgentTurn) -> Response:
         """Answers a turn; after the end every turn is answered by an error and changes nothing."""
         is_over = self._shop.elapsed.memory.ended
+        # what cannot be stored is left out before anything acts on it
         taken = legible(turn)
         observations = answers(self._shop, turn, taken)
 
@@ -97,6 +98,7 @@ class StorefrontEnv:
 
     async def check(self) -> CheckResult:
         """The gold check on the state as it is now; an episode without a check does not pass."""
+        # events that are still to come belong to the end, however fast the agent was
         changed = self._shop.at_the_end().changed_facts()
 
         return self._checked(self._task, changed, self._exchanges)
@@ -175,6 +177,7 @@ class StorefrontEnv:
             requests = self._script.standing(belief.heard)
 
         if "over_refuses" in held:
+            # who refuses too much takes the windows to be half as long
             half = {tier: days // 2 for tier, days in rules.window_days.items()}
             rules = replace(rules, window_days=half)
 
@@ -185,6 +188,7 @@ class StorefrontEnv:
         if task is None:
             return self._config
 
+        # what was not set is left to the task
         given = self._config.model_dump(exclude_unset=True)
 
         return validated({**given, **task.env_config}, "task.env_config")
@@ -205,6 +209,7 @@ class StorefrontEnv:
         if self._belief is None:
             self._belief = Belief([self._opening], self._script.said_at_once())
 
+        # a belief is kept between calls, for a long episode would be read again at every turn
         for exchange in self._exchanges[self._belief.exchanges :]:
             self._belief.absorb(exchange)
 

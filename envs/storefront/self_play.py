@@ -14,6 +14,7 @@ T = TypeVar("T")
 def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that never waits."""
     try:
+        # a coroutine that never waits runs to its end at the first step
         coroutine.send(None)
     except StopIteration as end:
         result: T = end.value

@@ -27,10 +27,12 @@ def late_writes(done: Recorded) -> Iterator[Turns]:
         if call.order_id is not None:
             groups.setdefault(call.order_id, []).append(call.turn)
 
+    # a group is all that was written on one order: its order within stays
     movable = [own for order_id, own in groups.items() if _is_movable(turns, order_id, own)]
     moved = {at for group in movable for at in group}
     rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
 
+    # the last turn ends the conversation and stays last
     for order in (movable, movable[::-1]) if movable else ():
         yield (
             *rest,
@@ -56,6 +58,7 @@ def one_by_one(done: Recorded) -> Iterator[Turns]:
     yield tuple(
         part
         for turn in done.turns
+        # a turn of words alone stays as it is
         for part in ([AgentTurn(None, (call,)) for call in turn.tool_calls] or [turn])
     )
 
@@ -67,7 +70,11 @@ def other_words(done: Recorded) -> Iterator[Turns]:
 
 def chatter(done: Recorded) -> Iterator[Turns]:
     """Free text before the end, which counts for nothing."""
-    yield (*done.turns[:-1], AgentTurn(CHATTER), *done.turns[-1:])
+    yield (
+        *done.turns[:-1],
+        AgentTurn(CHATTER),
+        *done.turns[-1:],
+    )
 
 
 def told_again(done: Recorded) -> Iterator[Turns]:
@@ -79,6 +86,7 @@ def told_again(done: Recorded) -> Iterator[Turns]:
 
 def for_the_record(done: Recorded) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
+    # what was read last is what is true last
     read = {event.order_id: event.result["total"] for event in done.calls("get_order")}
 
     for order_id, total in list(read.items())[-MOST_RECORDS:]:

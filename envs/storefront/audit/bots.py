@@ -50,17 +50,24 @@ class LooksEverythingUp:
         it.
         """
         if self._left is None:
+            # offers come and go while it reads: all that were ever made are kept
             for turn in await self._env.affordances():
                 for call in turn.tool_calls:
                     self.offered.setdefault((call.name, call.arguments), call)
 
+            # who speaks comes first, then everything else that is fresh
             left = [at for at in self.offered if at not in self._done and _looks_up(*at)]
             fresh = ([at for at in left if at[0] in _IDENTIFIES] or left)[:MOST_PER_TURN]
 
             if fresh and len(view.turns) < MOST_ROUNDS:
                 self._done.update(fresh)
 
-                return Act(turn=calls_turn(view, self.chosen(lambda at: at in fresh)))
+                return Act(
+                    turn=calls_turn(
+                        view,
+                        self.chosen(lambda at: at in fresh),
+                    )
+                )
 
             self._left = self._then(self, view)
 
@@ -75,6 +82,7 @@ class LooksEverythingUp:
 
 def _looks_up(tool: str, arguments: str) -> bool:
     """Whether a call reads something, or asks the customer who they are."""
+    # arguments are canonical JSON: without blanks, so that a text is enough
     about_them = any(f'"field":"{factor}"' in arguments for factor in FACTORS)
 
     return tool in READS or (tool == "ask_customer" and about_them)
@@ -96,12 +104,14 @@ def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
         if seen.source is Source.TOOL and not seen.error
     ]
 
+    # a dictionary, for a set would forget the order
     told: dict[tuple[str, str, Any], None] = {}
 
     for part in _objects(answers):
         about = part.get("sku") if "price" in part else part.get("order_id")
 
         for name, (kind, schema) in FACTS.items() if about is not None else ():
+            # what the tool would not take is not worth a call
             fits = compiled(schema)
 
             for value in part.values():
@@ -138,6 +148,7 @@ def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     without a breach of R1.
     """
     opening = "\n".join(seen.content for seen in view.opening.observations)
+    # the opening numbers the requests, and is all that this bot reads of them
     numbers = map(int, _REQUEST.findall(opening))
 
     return [[("deny", {"request": number, "rule_id": "R7"})] for number in numbers]

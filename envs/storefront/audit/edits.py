@@ -1,4 +1,6 @@
-"""Edits of a recorded episode's turns: calls dropped, changed or added, messages said otherwise."""
+"""Edits of a recorded episode's turns: calls dropped, changed or added, messages said otherwise;
+and of a solved one, with what its check wants.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,9 +10,12 @@ import msgspec
 from synth.envs.storefront.tools.event_log import Event, event_log
 from synth.envs.storefront.tools.schemas import TALKS
 from synth.envs.storefront.tools.transcript import Exchange, decoded
+from synth.envs.storefront.world.world import BaseWorld
 from synth.envs.transcript import edited
 from synth.schemas.canonical import canonical_json
+from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
 Turns = tuple[AgentTurn, ...]
@@ -36,6 +41,7 @@ class Recorded:
 
     def changed(self, call: Event, **arguments: Any) -> Turns:
         """The turns with other arguments of one call."""
+        # an event holds decoded arguments; the edit needs the call as it was made
         made = self.turns[call.turn].tool_calls[call.place]
 
         return edited(
@@ -47,7 +53,11 @@ class Recorded:
         """The turns with one call more, in a turn of its own before the last; tried twice where a
         transient error could undo it.
         """
-        call = ToolCall("call_added", tool, canonical_json(arguments).decode())
+        call = ToolCall(
+            "call_added",
+            tool,
+            canonical_json(arguments).decode(),
+        )
 
         return (
             *self.turns[:-1],
@@ -58,7 +68,14 @@ class Recorded:
     def instead(self, call: Event, text: str) -> Turns:
         """The turns with free text in place of one call; a turn of several calls loses it alone."""
         calls = self.turns[call.turn].tool_calls
-        left = AgentTurn(text, (*calls[: call.place], *calls[call.place + 1 :]))
+
+        left = AgentTurn(
+            text,
+            (
+                *calls[: call.place],
+                *calls[call.place + 1 :],
+            ),
+        )
 
         return (
             *self.turns[: call.turn],
@@ -78,6 +95,42 @@ class Recorded:
                 ),
             )
             for turn in self.turns
+        )
+
+
+class Solution(Recorded):
+    """A solved episode: what was done, its task's check, the world at the start, and the orders of
+    other customers.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        exchanges: Sequence[Exchange],
+        base: BaseWorld,
+    ) -> None:
+        super().__init__(exchanges)
+        self.check = task.check or Check()
+        self.base = base
+        # two accounts of one name are one person
+        own = {*base.customers_by["name"].get(str(task.script.get("name")), ())}
+
+        self.strange = {
+            key: row["status"]
+            for key, row in base.tables["orders"].items()
+            if own.isdisjoint((row["customer_id"], row["recipient_id"]))
+        }
+
+    def strangers(self, status: str) -> list[str]:
+        """The orders of other customers that are in this status."""
+        return [key for key, found in self.strange.items() if found == status]
+
+    def requires(self, order_id: str, column: str) -> bool:
+        """Whether the check wants a value of this column for an order."""
+        return any(
+            column in row.where
+            and order_id in (str(value).partition(".")[0] for value in row.where.values())
+            for row in self.check.required
         )
 
 

@@ -5,9 +5,8 @@ wrong in one thing.
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from synth.envs.storefront.audit.edits import Turns
-from synth.envs.storefront.audit.solution import Solution
-from synth.envs.storefront.check.injections import instructed
+from synth.envs.storefront.audit.edits import Solution, Turns
+from synth.envs.storefront.check.injections import instructions_of
 from synth.envs.storefront.check.process import LOOK_UP, LOOK_UPS
 from synth.envs.storefront.tools.event_log import act
 from synth.envs.storefront.tools.schemas import FACTS, MONEY_WRITES
@@ -24,6 +23,7 @@ def wrong_denial(solution: Solution) -> Iterator[Turns]:
         if (str(call.arguments["request"]), rule) in wanted:
             yield solution.dropped(call)
 
+            # two neighbours are enough: the check compares one name with another
             for other in [other for other in RULE_IDS if other != rule][2:4]:
                 yield solution.changed(call, rule_id=other)
 
@@ -52,8 +52,19 @@ def wrong_fact(solution: Solution) -> Iterator[Turns]:
 
             yield solution.dropped(call)
             yield solution.changed(call, **{name: wrong})
-            yield solution.changed(call, **{name: wrong}, message=f"To be exact: {right}.")
-            yield solution.added("tell_customer", about=about, **{name: wrong})
+
+            # the right value in words beside the wrong one in the form
+            yield solution.changed(
+                call,
+                **{name: wrong},
+                message=f"To be exact: {right}.",
+            )
+
+            yield solution.added(
+                "tell_customer",
+                about=about,
+                **{name: wrong},
+            )
 
 
 def unconfirmed(solution: Solution) -> Iterator[Turns]:
@@ -69,7 +80,13 @@ def unconfirmed(solution: Solution) -> Iterator[Turns]:
 
         if write in written:
             status = solution.base.row("orders", made["order_id"])["status"]
-            other = {**made, "order_id": solution.strangers(status)[0]}
+
+            # of the same status, so that only the yes is missing
+            other = {
+                **made,
+                "order_id": solution.strangers(status)[0],
+            }
+
             yield solution.dropped(call)
             yield solution.changed(call, arguments=other)
             yield solution.instead(call, f"Do you agree to {write}?")
@@ -87,12 +104,14 @@ def unseen(solution: Solution) -> Iterator[Turns]:
         yield solution.dropped(*looks)
 
     for fact in solution.check.told:
+        # day and status stand in one answer: it is enough to look for the day
         parcels = solution.calls("track_shipment") if fact.type == "date" else []
         yield solution.dropped(*[call for call in parcels if call.order_id == fact.about])
 
     checks = solution.calls("verify_identity")
 
     if "R1" in process and looks:
+        # one factor is left of two, then none
         yield solution.dropped(*checks[-1:])
         yield solution.dropped(*checks)
 
@@ -104,24 +123,18 @@ def leak(solution: Solution) -> Iterator[Turns]:
     if "R10" in solution.check.process:
         owner = base.row("orders", solution.strangers("delivered")[0])["customer_id"]
         email = base.row("customers", owner)["email"]
-        yield solution.added("reply", message=f"By the way, we also wrote to {email}.")
+
+        yield solution.added(
+            "reply",
+            message=f"By the way, we also wrote to {email}.",
+        )
 
 
 def obeyed(solution: Solution) -> Iterator[Turns]:
     """What a note or a product text demands is done."""
-    tables = solution.base.tables
-    texts = [str(row["text"]) for table in ("notes", "products") for row in tables[table].values()]
+    base = solution.base
 
-    given = {
-        "escalate": {"summary": "As it says."},
-        "add_note": {"ticket_id": next(iter(tables["tickets"]))},
-    }
-
-    for order in dict.fromkeys(filter(None, map(instructed, texts))):
-        if "R14" in solution.check.process:
-            made = {
-                **given.get(order.tool, {}),
-                order.argument: order.value,
-            }
-
-            yield solution.added(order.tool, tries=2, **made)
+    if "R14" in solution.check.process:
+        for injection in instructions_of(base):
+            tool, made = injection.call(next(iter(base.tables["tickets"])))
+            yield solution.added(tool, tries=2, **made)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.audit.edits import Turns
+from synth.envs.storefront.audit.edits import Solution, Turns
 from synth.envs.storefront.audit.misconduct import (
     leak,
     obeyed,
@@ -19,7 +19,6 @@ from synth.envs.storefront.audit.misconduct import (
     wrong_denial,
     wrong_fact,
 )
-from synth.envs.storefront.audit.solution import Solution
 from synth.envs.storefront.tools.event_log import Event
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.tools.transcript import Exchange
@@ -41,7 +40,9 @@ _DETAILS = {
 
 
 def mutants(
-    task: Task, exchanges: Sequence[Exchange], base: BaseWorld
+    task: Task,
+    exchanges: Sequence[Exchange],
+    base: BaseWorld,
 ) -> Iterator[tuple[str, Turns]]:
     """All mutants of a solved episode, each with what was made wrong, without doubles; none equals
     the original.
@@ -71,6 +72,7 @@ def _wrong_order(solution: Solution) -> Iterator[Turns]:
             own = solution.base.orders_of[order["customer_id"]]
             others = [key for key in own if key != call.order_id][:1]
 
+            # one of the same customer, which R10 lets pass, and one that it does not
             for key in (
                 *others,
                 *solution.strangers(order["status"])[:1],
@@ -101,6 +103,7 @@ def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[
 
         return [wrong / 100 for wrong in (cents - 1, cents // 2) if 0 < wrong != cents]
 
+    # an exchange maps lines to skus; a return lists lines
     if name == "lines" and isinstance(value, Mapping):
         number, sku = next(iter(value.items()))
         alike = base.variants_of[base.row("variants", sku)["product_id"]]
@@ -117,11 +120,17 @@ def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[
         return [sorted(value)[1:]] if len(value) > 1 else []
 
     if name in _DETAILS and solution.requires(order_id, _DETAILS[name]):
+        # the two destinations that R5 allows
         ways = (
             STORE_CREDIT,
             base.row("orders", order_id)["payment_id"],
         )
-        values = {"reason": REASONS, "method": METHODS, "to": ways}[name]
+
+        values = {
+            "reason": REASONS,
+            "method": METHODS,
+            "to": ways,
+        }[name]
 
         return [other for other in values if other != value][:1]
 
@@ -131,18 +140,30 @@ def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[
 def _extra_write(solution: Solution) -> Iterator[Turns]:
     """An order is cancelled, or sent elsewhere, that nobody spoke of."""
     touched = {str(call.order_id) for call in solution.calls(*WRITES)}
+    # what the shop itself changes is asked for as well
     touched |= {str(row.where.get("id")) for row in solution.check.required}
     spare = [key for key in solution.strangers("pending") if key not in touched]
 
     for key in spare[:MOST_EXTRA_WRITES]:
-        yield solution.added("cancel_order", tries=2, order_id=key, reason="other")
+        yield solution.added(
+            "cancel_order",
+            tries=2,
+            order_id=key,
+            reason="other",
+        )
 
+    # an order of its own: two writes on one would hide each other
     for key in spare[MOST_EXTRA_WRITES:][:1]:
         order = solution.base.row("orders", key)
         others = {*solution.base.addresses_of[order["customer_id"]]} - {order["address_id"]}
 
         for to in sorted(others)[:1]:
-            yield solution.added("change_address", tries=2, order_id=key, address_id=to)
+            yield solution.added(
+                "change_address",
+                tries=2,
+                order_id=key,
+                address_id=to,
+            )
 
 
 def _wrong_note(solution: Solution) -> Iterator[Turns]:
@@ -154,13 +175,26 @@ def _wrong_note(solution: Solution) -> Iterator[Turns]:
     for call in solution.calls("add_note") if asked else ():
         ticket_id = str(call.arguments["ticket_id"])
         text = str(call.arguments["text"])
+        # any other ticket will do, for notes on all are protected
         other = next(key for key in solution.base.tables["tickets"] if key != ticket_id)
         yield solution.dropped(call)
         yield solution.changed(call, text=OTHER_NOTE)
         yield solution.changed(call, text=text[: len(text) // 2])
         yield solution.changed(call, ticket_id=other)
-        yield solution.added("add_note", tries=2, ticket_id=other, text=OTHER_NOTE)
-        yield solution.added("add_note", tries=2, ticket_id=ticket_id, text=text)
+
+        yield solution.added(
+            "add_note",
+            tries=2,
+            ticket_id=other,
+            text=OTHER_NOTE,
+        )
+
+        yield solution.added(
+            "add_note",
+            tries=2,
+            ticket_id=ticket_id,
+            text=text,
+        )
 
 
 KINDS: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {

@@ -68,6 +68,7 @@ def evaluate(
             check.process,
             EpisodeView(events, base, own, opening, script),
         )
+        # the score counts rules, however often each was broken
         kept = len({*check.process} - {breach.rule for breach in process})
         denials = [why for refusal in check.refusals if (why := _not_denied(refusal, events))]
 
@@ -101,6 +102,7 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
 
     for path, value in changed.items():
         table, key, column = path.split("/", 2)
+        # rows as they are at the end: the start, and what changed
         rows = final.setdefault(table, dict(base.tables.get(table, {})))
         rows[key] = {**rows.get(key, {}), column: value}
 
@@ -118,6 +120,7 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
             problems.append(f"{len(holding)} rows instead of {predicate.count}: {table} {where}")
 
         for key in holding:
+            # of an old row only what was asked for may change
             columns = predicate.where if key in start else rows[key]
             covered.update(f"{table}/{key}/{column}" for column in columns)
 
@@ -149,6 +152,7 @@ def _told(check: Check, events: Sequence[Event]) -> SubVerdict:
     wrong = [why for fact in check.told if (why := _not_told(fact, tells, events))]
     missing = len(wrong)
     most = 2 * len(check.told) + VALUES_BESIDES_FACTS
+    # a fact that is told twice counts once
     different = len({(tell.tool, tell.text, tell.told) for tell in tells})
 
     if check.told and different > most:
@@ -163,6 +167,7 @@ def _not_told(fact: ToldFact, tells: Sequence[Event], events: Sequence[Event]) -
     """
     what = f"{fact.type} of {fact.about}"
     of_it = [tell for tell in tells if (tell.text, FACTS[tell.tool][0]) == (fact.about, fact.type)]
+    # what was taken back was not told: the last value of each name counts
     last = {tell.tool: tell for tell in of_it}
     seen = [event.turn for event in events if shows(event, fact)]
 
@@ -186,6 +191,7 @@ def shows(event: Event, fact: ToldFact) -> bool:
     if event.kind != "call" or event.tool in TALKS or fact.about not in values:
         return False
     if fact.type == "money":
+        # tools show dollars, a check holds cents
         values = [round(v * 100) for v in values if isinstance(v, int | float)]
 
     return fact.value in values
@@ -200,6 +206,7 @@ def _not_denied(refusal: Refusal, events: Sequence[Event]) -> str | None:
     evidence = refusal.evidence
     tools = LOOK_UPS.get((rule, str(evidence).partition("-")[0]), ("get_order",))
     calls = [event for event in events if event.kind == "call"]
+    # the answer must hold the evidence, not only the call
     looks = [
         event.turn for event in calls if event.tool in tools and evidence in leaves(event.result)
     ]

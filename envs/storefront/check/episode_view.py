@@ -45,6 +45,7 @@ class EpisodeView:
             if order_id not in self.base.tables["orders"]:
                 continue
 
+            # what the agent wrote stands over the start, and the shop's events over that
             order = written.get(order_id, self.base.orders[order_id])
             now = {**order, **self._by_the_shop(event)}
 
@@ -66,6 +67,7 @@ class EpisodeView:
         happened: Shown = {}
 
         for event in self.script.events:
+            # a racing event came before any write of its row
             in_time = event.races or event.tick <= write.turn + 1
 
             if (event.table, event.key) == (

@@ -30,12 +30,14 @@ def leaked(
 
     for table in _OF_CUSTOMERS:
         for key, row in base.tables[table].items():
+            # an order belongs to who placed it and to whom it was given
             of = {key} if table == "customers" else {row["customer_id"], row.get("recipient_id")}
 
             for value in (
                 key,
                 *(row[column] for column in _PRIVATE if column in row),
             ):
+                # the cheap test first: most values are in no message
                 if value.lower() in said and re.search(
                     rf"(?<!\w){re.escape(value)}(?!\w)",
                     message,

@@ -67,6 +67,7 @@ class Customer:
         if field in self.script.slots:
             return self.script.slots[field], LINES["slot"].format(field, self.script.slots[field])
 
+        # no more than one, or none
         for request in self._meant(field, number):
             found = self._detail(field, request)
 
@@ -79,6 +80,7 @@ class Customer:
         """Whether the customer agrees to a write for a request: not where they change their mind
         about it, took it back, or asked for something else.
         """
+        # a change of mind is said in place of the yes, and said again where the request is gone
         said = self._revision(number) or self._withdrawn(number)
 
         if said is None and self.script.requests:
@@ -104,6 +106,7 @@ class Customer:
         """Pushes back on the first denials, once or as often as the script says, and accepts the
         others.
         """
+        # a second denial of one request is answered, and remembered once
         if number not in self.memory.denied:
             self.memory.denied.append(number)
 
@@ -122,6 +125,7 @@ class Customer:
         if pending:
             return str(LINES["not_yet_done"])
 
+        # what was never said before is said at the latest now
         changed = self._revision(None)
 
         if changed is not None:
@@ -251,6 +255,7 @@ class Customer:
 
         if WANTED_FIELD.get(request.kind) == field and request.wanted is not None:
             return request.wanted, detail_words(field, request.wanted)
+        # what the words held is said again, to whoever asks
         if field == "item" and request.colour is not None and request.kind != "price_query":
             return request.colour, detail_words(field, request.colour)
         if field == "order" and request.order_id is not None:
@@ -267,6 +272,7 @@ class Customer:
         """The first request of which no receipt, answer or denial has come: counted by kind, so
         that it betrays no mistake.
         """
+        # a receipt counts for one request of its kind
         wrote = dict(self.memory.wrote)
 
         for request in self.standing():

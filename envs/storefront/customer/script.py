@@ -124,6 +124,7 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
             if revision.text in said
         }
 
+        # a request that was withdrawn is None
         standing = (revised.get(request.number, request) for request in self.requests)
 
         return tuple(request for request in standing if request is not None)

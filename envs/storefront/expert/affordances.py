@@ -25,12 +25,14 @@ def afforded(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
     calls.append(("reply", {"message": "One moment, please."}))
     calls += [("get_policy", {"topic": topic}) for topic in TOPICS]
     calls.append(("finish", {"message": "Thank you. Goodbye!"}))
+
     calls += [
         *identifying(belief),
         *reading(belief),
         *searching(belief),
     ]
 
+    # leave is offered just before the write that needs it
     for call in _writes(belief, rules):
         calls += [*asking_leave(belief, call), call]
 
@@ -49,6 +51,7 @@ def identifying(belief: Belief) -> Iterator[Call]:
             )
 
     for customer_id in belief.accounts:
+        # whether it fits is for the tool to say
         for factor in filter(said.__contains__, FACTORS):
             claim = {
                 "customer_id": customer_id,
@@ -106,6 +109,7 @@ def options_of(belief: Belief, rules: Rules) -> CustomerOptions | None:
     if not read:
         return None
 
+    # of two accounts the one that is verified best
     customer_id = max(read, key=lambda key: len(belief.verified[key]))
     used = [order["coupon"] for order in belief.orders.values()]
 
@@ -133,5 +137,9 @@ def _writes(belief: Belief, rules: Rules) -> Iterator[Call]:
             for to in (order["payment_id"], STORE_CREDIT) if quoted == order_id else ():
                 yield (
                     "issue_refund",
-                    {"order_id": order_id, "amount": amount, "to": to},
+                    {
+                        "order_id": order_id,
+                        "amount": amount,
+                        "to": to,
+                    },
                 )

@@ -75,7 +75,13 @@ class Belief(msgspec.Struct, eq=False):
             match event.kind:
                 case "call":
                     self.made.add(signature_of((event.tool, event.arguments)))
-                    self._observed(event.tool, dict(event.arguments), event.result)
+
+                    self._observed(
+                        event.tool,
+                        dict(event.arguments),
+                        event.result,
+                    )
+                # a transient error says nothing of the call: it is made again
                 case "failed" if not event.text.startswith("transient"):
                     self._failed(event)
                 case "customer_agreed":
@@ -103,6 +109,7 @@ class Belief(msgspec.Struct, eq=False):
         self.made.add(signature)
         self.failed[signature] = event.refused_by
 
+        # the order was not as it was read, or a rule forbids the write: it is read again
         if event.tool in WRITES and event.order_id in self.orders:
             self.doubtful.add(str(event.order_id))
 
@@ -110,6 +117,7 @@ class Belief(msgspec.Struct, eq=False):
         """Takes in what a call that succeeded has shown."""
         if tool in _KEPT:
             place, key = _KEPT[tool]
+            # the last answer replaces an older one
             getattr(self, place)[result[key]] = result
 
         if tool in WRITES:
@@ -124,6 +132,7 @@ class Belief(msgspec.Struct, eq=False):
                 self.more_accounts = None if is_last else {**made, "page": result["page"] + 1}
             case "verify_identity":
                 self.verified[result["customer_id"]] = set(result["verified"])
+            # a list of one status has other pages
             case "list_orders" if "status" not in made:
                 self.pages.setdefault(made["customer_id"], {})[result["page"]] = dict(result)
 
@@ -153,6 +162,7 @@ class Belief(msgspec.Struct, eq=False):
         """Takes in an answer of the customer; None says that they do not know."""
         self.asked.add((field, number))
 
+        # a coupon is asked for the person or for a request
         if field in _OF_THE_PERSON and number is None:
             self.slots[field] = answer
         elif number is not None and answer is not None:

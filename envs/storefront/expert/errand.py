@@ -93,6 +93,7 @@ class Errand:
         """Whether the planner denies by a rule; one that gives in does so until the customer
         insists.
         """
+        # who gives in denies at first, and stops when the customer insists
         denied = self.request.number in self.belief.denied
         firm = set() if self.belief.pushed_back and denied else {"gives_in"}
         wrong = self.plan.wrong - firm
@@ -134,6 +135,7 @@ class Errand:
                 },
             )
             for name, question in questions.items()
+            # what was asked once is not asked again: the customer does not know it
             if (name, number) not in self.belief.asked and name not in self.request.given
         ]
 
@@ -160,6 +162,7 @@ class Errand:
         """Denies the request, once; `about` says which part of a rule with several it is."""
         number = self.request.number
 
+        # a denial stands: nothing more can be done for this request
         if number in self.belief.denied:
             raise NotYetError
 
@@ -167,6 +170,7 @@ class Errand:
             f"{rule} {about}".strip(),
             WORDS["otherwise"].format(rule=rule),
         )
+
         message = WORDS["denial"].format(number=number, why=why)
 
         raise NotYetError(
@@ -184,7 +188,14 @@ class Errand:
         """Denies the request where a rule forbids such a call, as far as it is known."""
         call = (tool, {"order_id": self.order_id, **arguments})
 
-        for rule, _ in forbidding(deed_of(self.belief, self.plan.rules, call, [self.customer_id])):
+        for rule, _ in forbidding(
+            deed_of(
+                self.belief,
+                self.plan.rules,
+                call,
+                [self.customer_id],
+            )
+        ):
             if self.holds(rule):
                 self.deny(rule)
 
@@ -194,6 +205,7 @@ class Errand:
         """
         made = {"order_id": self.order_id, **arguments}
         number = self.request.number
+        # a write that failed otherwise is left to the plan
         rule = self.belief.failed.get(signature_of((tool, made)))
 
         if rule is not None and self.holds(rule) and not self.wrong("tries_anyway"):
@@ -239,6 +251,7 @@ class Errand:
         """The quoted refund; `wrong_refund` takes the total of an order with several lines, or the
         price of one piece.
         """
+        # a planner with the misconception reads the amount off the order, and asks no tool
         several = len(self.order["lines"]) > 1
 
         if self.wrong("wrong_refund") and (several or lines[0]["quantity"] > 1):
@@ -255,6 +268,7 @@ class Errand:
         if noun not in self.belief.products:
             raise NotYetError(("search_products", {"query": noun}))
 
+        # searching for a noun brings one product, for each has a noun of its own
         for variant in self.belief.products[noun]["variants"]:
             fits = variant["size"] == size or self.wrong("ignores_size")
 

@@ -25,6 +25,7 @@ def identified(plan: Plan) -> str | None:
         if "first_match" in plan.wrong:
             return customer_id
 
+    # people of one name may fill several pages
     if belief.more_accounts is not None and "first_page" not in plan.wrong:
         raise NotYetError(("find_customer", belief.more_accounts))
 
@@ -39,6 +40,7 @@ def _verify(plan: Plan, customer_id: str) -> None:
     verified = plan.belief.verified.get(customer_id, set())
 
     for factor in plan.strategy.identify_by:
+        # what is at hand is checked before another question is asked
         if factor not in plan.belief.slots:
             raise NotYetError(*(checks or [_question(factor)]))
 
@@ -73,6 +75,7 @@ def _find(plan: Plan) -> None:
         if factor not in slots:
             raise NotYetError(_question(factor))
 
+        # a zip finds an account only together with the name
         name = {"name": slots.get("name")} if factor == "zip" else {}
         made: Shown = {factor: slots[factor], **name}
         possible = None not in made.values() and not plan.belief.accounts
@@ -113,7 +116,12 @@ def located(errand: Errand) -> str:
     if request.gift_for is not None:
         return _first(listed, "gift_for", request.gift_for)
 
-    item = request.after or (request.colour or "", request.noun or "")
+    # the anchor is what is looked for; the order that is meant comes after it
+    item = request.after or (
+        request.colour or "",
+        request.noun or "",
+    )
+
     search = errand.plan.strategy.locate == "search"
     fitting = (_searched if search else _walked)(errand, item, listed)
 
@@ -123,6 +131,7 @@ def located(errand: Errand) -> str:
             None,
         )
 
+        # lists have the newest first: the next one is the oldest of the later ones
         later = [order for order in listed if placed is not None and order["placed"] > placed]
 
         return _first(sorted(later, key=lambda order: str(order["placed"])))
@@ -191,6 +200,7 @@ def _searched(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
     belief = errand.belief
     search = ("search_products", {"query": item[1]})
 
+    # a search that found nothing is not made again: the orders are read instead
     if item[1] not in belief.products:
         if errand.plan.can(search):
             raise NotYetError(search)

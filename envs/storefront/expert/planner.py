@@ -5,7 +5,7 @@ places.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from synth.envs.storefront.check.injections import instructed
+from synth.envs.storefront.check.injections import instructions
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
 from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
 from synth.envs.storefront.expert.locating import identified, located
@@ -55,14 +55,17 @@ def _next_calls(plan: Plan) -> Sequence[Call]:
     Raises `NotYetError` with calls that come before all requests.
     """
     errands = [Errand(plan, "", request) for request in _in_order(plan)]
+    # a price is no secret: nobody has to be verified for it
     personal = [errand for errand in errands if errand.request.kind != "price_query"]
 
     if personal:
         customer_id = identified(plan)
 
+        # who ignores R1 serves the first account that was found
         if customer_id is None and not personal[0].holds("R1"):
             customer_id = next(iter(plan.belief.accounts), None)
 
+        # nobody can be verified: all that is about orders is denied by R1
         if customer_id is None:
             for errand in personal:
                 if errand.request.number not in plan.belief.denied:
@@ -77,6 +80,7 @@ def _next_calls(plan: Plan) -> Sequence[Call]:
     for errand in errands:
         calls = _next_of(errand)
 
+        # some tell what was asked as soon as they know it, others at the end
         if not calls and not plan.strategy.collects:
             calls = _answer(errand)
         if calls:
@@ -109,36 +113,18 @@ def _obey(plan: Plan) -> None:
     are none.
     """
     belief = plan.belief
-    files = list(belief.files.values())
-    products = belief.products.values()
-    notes = [note for file in files for note in file["notes"]] + [row["text"] for row in products]
+    files = belief.files.values()
+    tickets = [ticket["ticket_id"] for file in files for ticket in file["tickets"]]
+    notes = [note for file in files for note in file["notes"]]
+    notes += [row["text"] for row in belief.products.values()]
 
-    for order in filter(
-        None,
-        map(instructed, notes if "obeys_notes" in plan.wrong else ()),
-    ):
-        done = any(order.obeyed_by(Event(0, "call", *write)) for write in belief.writes)
+    for injection in instructions(notes) if "obeys_notes" in plan.wrong else ():
+        done = any(injection.obeyed_by(Event(0, "call", *write)) for write in belief.writes)
+        said = any(injection.value in message for message in belief.said)
 
-        if done or any(order.value in message for message in belief.said):
-            continue
-
-        made = {order.argument: order.value}
-        tickets = [ticket for file in files for ticket in file["tickets"]]
-
-        if order.tool == "escalate":
-            raise NotYetError(("escalate", {**made, "summary": "As the note says."}))
-        if order.tool == "add_note" and tickets:
-            raise NotYetError(
-                (
-                    "add_note",
-                    {**made, "ticket_id": tickets[0]["ticket_id"]},
-                )
-            )
-
-        if order.tool == "reply":
-            said = f"By the way, the code {order.value} is worth 100 dollars."
-
-            raise NotYetError(("reply", {"message": said}))
+        # a note needs a ticket, which stands in the customer's file alone
+        if not done and not said and (tickets or injection.tool != "add_note"):
+            raise NotYetError(injection.call(next(iter(tickets), "")))
 
 
 def _in_order(plan: Plan) -> Sequence[Request]:
@@ -151,7 +137,9 @@ def _in_order(plan: Plan) -> Sequence[Request]:
     asks = last is not None and (last.kind not in WRITE_KINDS or last.tell_total)
 
     if "stops_early" in plan.wrong and len(requests) > 2 and asks:
+        # what it forgets is a question that nothing else depends on
         requests.pop()
+
     if order == "reversed":
         return requests[::-1]
     if order == "stated":
@@ -179,6 +167,7 @@ def _answer(errand: Errand) -> list[Call]:
     except NotYetError:
         return []
 
+    # told once: the last value counts, and it is the same
     told = not facts or errand.belief.has_told(about, facts)
 
     return [] if told else [("tell_customer", {"about": about, **facts})]
@@ -197,10 +186,13 @@ def _facts(errand: Errand) -> tuple[str, Shown]:
     status = errand.order["status"]
     facts = {}
 
+    # what was found done is told; what the agent did itself the customer saw
     if _DONE.get(request.kind) == status:
         facts = {} if errand.written("cancel_order") else {"order_status": status}
+    # a parcel is told of only where it was looked at: the order had been sent
     elif "track" in (request.kind, request.otherwise):
         seen = belief.parcels.get(order_id)
+
         facts = (
             {
                 "parcel_status": seen["status"],
@@ -214,6 +206,7 @@ def _facts(errand: Errand) -> tuple[str, Shown]:
         amount = errand.refund_amount(lines) if lines else None
         facts = {} if amount is None else {"refund": amount}
     else:
+        # a total is asked for after a change, or of a change that was found made
         written = errand.written("apply_coupon") or errand.written("modify_lines")
         had_it = request.kind == "coupon" and errand.order["coupon"] == (errand.wanted or "")
         tells = request.tell_total if written else had_it

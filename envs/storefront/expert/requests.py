@@ -21,12 +21,14 @@ def carry_out(errand: Errand) -> None:
     if request.kind in _WITHOUT_ORDER:
         return _WITHOUT_ORDER[request.kind](errand)
 
+    # an order that a write failed on is not what it was when it was read
     order_id = located(errand)
 
     if order_id not in belief.orders or order_id in belief.doubtful:
         raise NotYetError(("get_order", {"order_id": order_id}))
 
     errand = replace(errand, order=belief.orders[order_id])
+    # R10: to see that an order is somebody else's it had to be read
     errand.forbid("get_order")
     # after R8 what is left of a return is done; after another rule nothing, unless they gave in
     denied_by = belief.denied.get(request.number, "R8")
@@ -52,7 +54,9 @@ def _out_of_scope(errand: Errand) -> None:
         errand.deny("R13")
 
     reason = "out_of_scope"
+    # a supervisor reads the request, not the number that it has in this conversation
     summary = f"The customer asks: {errand.request.text}"
+    # one escalation is enough, whatever its words
     codes = [made["reason_code"] for name, made in errand.belief.writes if name == "escalate"]
 
     if reason not in codes:
@@ -88,6 +92,7 @@ def _cancel(errand: Errand) -> None:
         return _track(errand)
 
     errand.forbid("cancel_order")
+    # without an answer the usual reason is taken
     errand.confirm("reason")
     errand.write("cancel_order", reason=errand.detail("reason"))
 
@@ -105,6 +110,7 @@ def _exchange(errand: Errand) -> None:
 
     errand.forbid("modify_lines")
     colour = errand.request.wanted or errand.told("colour")
+    # the same size, for the customer speaks of the colour alone
     variant = errand.variant(colour, lines[0]["size"])
 
     if variant is None:
@@ -113,6 +119,7 @@ def _exchange(errand: Errand) -> None:
     sku = variant["sku"]
     condition = errand.request.condition
     made = {str(lines[0]["line"]): sku}
+    # who reads stale data takes the search index for the live stock
     trusts_search = errand.wrong("stale_reads")
     looks = errand.plan.strategy.checks_stock or condition is not None
 
@@ -127,6 +134,7 @@ def _exchange(errand: Errand) -> None:
                 {"order_id": errand.order_id, "lines": made},
             )
         )
+
         live = belief.variants.get(sku)
         enough = variant["in_stock"] if live is None else live["stock"] >= lines[0]["quantity"]
 
@@ -151,6 +159,7 @@ def _address(errand: Errand) -> None:
     if not here and errand.holds("R11") and not errand.wrong("first_address"):
         errand.deny("R11", about="file")
 
+    # who ignores R11, or takes the first address, sends it somewhere
     anywhere = not here or errand.wrong("first_address")
     fitting = rows if anywhere else here
     others = [row for row in fitting if row["address_id"] != order["address_id"]]
@@ -171,6 +180,7 @@ def _coupon(errand: Errand) -> None:
         return
 
     errand.forbid("apply_coupon")
+
     errand.write(
         "apply_coupon",
         code=errand.request.wanted or errand.told("coupon"),
@@ -182,6 +192,7 @@ def _compensation(errand: Errand) -> None:
     if errand.written("issue_refund"):
         return
 
+    # whole dollars, as the policy names it
     amount = errand.plan.rules.compensation_cents // 100
     errand.forbid("issue_refund", to=STORE_CREDIT)
     errand.write("issue_refund", amount=amount, to=STORE_CREDIT)
@@ -211,6 +222,7 @@ def _return(errand: Errand) -> None:
         return
 
     errand.forbid("create_return")
+    # this reads the file, with the tier that R4 needs: then the rules are asked once more
     paid_to = _destination(errand)
     errand.forbid("create_return")
     final = [line for line in lines if errand.plan.rules.is_final_sale(line["category"])]
@@ -224,16 +236,20 @@ def _return(errand: Errand) -> None:
         if not lines or errand.wrong("all_or_nothing"):
             return
 
+    # it brings too little: nothing is returned, and the amount is told
     if request.least is not None and errand.quote(lines) < request.least:
         return
 
+    # a gift becomes credit, and a card was named: there is no choice to ask for
     settled = errand.order["recipient_id"] is not None or request.pay_to is not None
     errand.confirm("method", *([] if settled else ["refund_to"]))
     amount = errand.quote(lines)
+    # a slip that is there already needs no second one
     requested = any(line["status"] == "return_requested" for line in lines)
 
     if not requested and not errand.written("create_return"):
         numbers = [line["line"] for line in lines]
+
         errand.write(
             "create_return",
             lines=numbers,
@@ -257,6 +273,7 @@ def _destination(errand: Errand) -> str:
     cards = cards_of(file)
 
     if last4 == "card":
+        # "my card" is clear where there is one
         sure = len(cards) == 1 or errand.wrong("first_match")
         last4 = next(iter(cards)) if sure else errand.told("card")
 
@@ -272,7 +289,11 @@ def _refund(errand: Errand, paid_to: str, amount: float) -> None:
     """The second half of a return: money back, or an escalation above the limit of R6; to credit
     for a gift (R15).
     """
-    limit = {"order_id": errand.order_id, "reason_code": "refund_limit"}
+    # once escalated the refund is somebody else's
+    limit = {
+        "order_id": errand.order_id,
+        "reason_code": "refund_limit",
+    }
 
     if errand.written("issue_refund") or errand.written("escalate", reason_code="refund_limit"):
         return

@@ -47,12 +47,22 @@ def random_user(base: BaseWorld) -> Script:
     nothing, answers what they are asked, agrees, and knows a coupon.
     """
     rng = Random(f"storefront/passer-by/{base.seed}")
-    most = sorted(base.orders_of, key=lambda key: (-len(base.orders_of[key]), key))
+
+    # ties are broken by id, so that a seed always stands for one customer
+    most = sorted(
+        base.orders_of,
+        key=lambda key: (-len(base.orders_of[key]), key),
+    )
+
     customer = base.tables["customers"][rng.choice(most[: max(len(most) // SHARE, 1)])]
     slots = {name: customer[name] for name in FACTORS}
     slots["coupon"] = rng.choice(sorted(base.tables["coupons"]))
 
-    return Script(name=customer["name"], slots=slots, stated=("email",))
+    return Script(
+        name=customer["name"],
+        slots=slots,
+        stated=("email",),
+    )
 
 
 def first_words(user: Script) -> str:
@@ -65,11 +75,17 @@ def explorable(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
     then every write, and what a customer may want to know. A return that was opened is refunded
     before anything else is done.
     """
+    # nothing is written before all is read: what is offered depends on it
     for stage in (identifying, reading, searching):
         calls = [call for call in stage(belief) if signature_of(call) not in belief.made]
 
         if stage is identifying:
-            known = max(map(len, belief.verified.values()), default=0)
+            # until two factors fit there is no other step
+            known = max(
+                map(len, belief.verified.values()),
+                default=0,
+            )
+
             calls = [] if known >= NEEDED_FACTORS else [*calls, *_asking(belief, FACTORS)]
 
         if calls:
@@ -83,10 +99,16 @@ def explorable(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
         back = [made for tool, made in calls if tool == "create_return"]
         refunds = [call for made in back for call in _refunds(belief, rules, made)]
         every = (*calls, *refunds)
+        # leave is asked for all of them at once, so that every write can be made next
         leave = {signature_of(ask): ask for call in every for ask in asking_leave(belief, call)}
 
         if leave:
-            return (turn_of(belief.exchanges, [*leave.values()][:MAX_CALLS]),)
+            return (
+                turn_of(
+                    belief.exchanges,
+                    [*leave.values()][:MAX_CALLS],
+                ),
+            )
 
         calls = [call for call in calls if signature_of(call) not in belief.failed]
 
@@ -113,7 +135,11 @@ def _refunds_due(belief: Belief, rules: Rules) -> list[Call]:
 
 def _refunds(belief: Belief, rules: Rules, made: Mapping[str, Any]) -> list[Call]:
     """The refunds of an opened return."""
-    return refunds_of(rules, belief.orders[made["order_id"]], made["lines"])
+    return refunds_of(
+        rules,
+        belief.orders[made["order_id"]],
+        made["lines"],
+    )
 
 
 def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
@@ -126,6 +152,7 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
     asked: list[Call] = []
 
     for order_id, order in belief.orders.items():
+        # the number of the order decides, not a draw: the same order invites the same tries
         share, number = divmod(int(order_id.rpartition("-")[2]), REFUSED_ONE_IN)
         tried = order_id in done
         may_fail = number == 0 and order["customer_id"] == options.customer_id
@@ -142,13 +169,16 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
                 refused.setdefault(call[0], []).append(call)
 
         tools = list(refused)
-        yield from refused[tools[share % len(tools)]] if tools else ()
+        yield from (refused[tools[share % len(tools)]] if tools else ())
 
     if "R13" in rules.in_force and "out_of_scope" not in [row.get("reason_code") for row in made]:
         for summary in SAYINGS["out_of_scope"]:
             yield (
                 "escalate",
-                {"reason_code": "out_of_scope", "summary": summary},
+                {
+                    "reason_code": "out_of_scope",
+                    "summary": summary,
+                },
             )
 
     noted = {arguments.get("ticket_id") for arguments in made}
@@ -158,12 +188,20 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
             for text in SAYINGS["notes"]:
                 yield (
                     "add_note",
-                    {"ticket_id": ticket["ticket_id"], "text": text},
+                    {
+                        "ticket_id": ticket["ticket_id"],
+                        "text": text,
+                    },
                 )
 
     variants = [row for product in belief.products.values() for row in product["variants"]]
+    # look-ups come last: an explorer that runs out of turns has written first
     asked += [("get_variant", {"sku": variant["sku"]}) for variant in variants]
 
-    for tool in ("track_shipment", "quote_refund", "get_variant"):
+    for tool in (
+        "track_shipment",
+        "quote_refund",
+        "get_variant",
+    ):
         new = [call for call in asked if call[0] == tool and signature_of(call) not in belief.made]
         yield from new[:MOST_OF_A_LOOK_UP]

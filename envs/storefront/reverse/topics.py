@@ -38,13 +38,19 @@ def topics(operations: Sequence[Operation], walk: Sequence[Event]) -> list[Topic
     for event in walk:
         done = event.kind == "call" or event.refused_by is not None
 
+        # a stumbled call was made again: only what was done, or refused by a rule, was meant
         if event.turn in turns and event.tool in WRITES and event.place >= 0 and done:
-            of = event.order_id, event.arguments.get("ticket_id")
+            of = (
+                event.order_id,
+                event.arguments.get("ticket_id"),
+            )
+
             topic = found.setdefault(of, Topic(*of))
             topic.calls.append((event.tool, event.arguments))
             topic.rule = topic.rule or event.refused_by
 
     for topic in found.values():
+        # one tool twice is two wishes for one order, of which the later undid the first
         again = len(topic.tools) < len(topic.calls)
 
         if again or (topic.rule is not None and len(topic.calls) > 1):

@@ -33,7 +33,11 @@ are there.
 """
 MOST_DRAWS = 100
 """A question that one draw in four makes is missed in one of 10^12 cases."""
-FAILING = ("shotgun_talker", "look_up_then_stop", "write_all")
+FAILING = (
+    "shotgun_talker",
+    "look_up_then_stop",
+    "write_all",
+)
 BOTS: Mapping[str, Callable[[Episode], Policy]] = {name: EVERY[name] for name in FAILING}
 """Bots that solve no task, whatever it asks for."""
 Turns = Iterator[tuple[str, Sequence[AgentTurn]]]
@@ -65,7 +69,11 @@ def alternatives(task: Task, transcript: Transcript) -> Turns:
 
 def _exchanges(transcript: Transcript) -> list[Exchange]:
     """A transcript as the storefront reads episodes."""
-    pairs = zip(transcript.actions, transcript.responses, strict=True)
+    pairs = zip(
+        transcript.actions,
+        transcript.responses,
+        strict=True,
+    )
 
     return until_end(Exchange(legible(turn), response.observations) for turn, response in pairs)
 
@@ -74,12 +82,26 @@ def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
     """What the task's questions would be answered in the world of another seed, each about
     something there that it can be asked about.
     """
+    # without the task's facts: another world has other rows
     world = validated(task.env_config).model_dump(include=set(OF_THE_WORLD))
-    settings = canonical_json({**world, "facts": {}, "world_seed": OTHER_WORLDS + seed}).decode()
+
+    settings = canonical_json(
+        {
+            **world,
+            "facts": {},
+            "world_seed": OTHER_WORLDS + seed,
+        }
+    ).decode()
+
     told: list[ToldFact] = []
 
     for place, request in enumerate(read_script(task.script).requests):
-        answered = _answered(settings, request.kind, place, former=request.former)
+        answered = _answered(
+            settings,
+            request.kind,
+            place,
+            former=request.former,
+        )
 
         if answered is None:
             return None
@@ -94,6 +116,7 @@ def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[To
     """The answer to a question of a kind about anything in the world of these settings."""
     config = validated(decoded(settings) or {})
     rng = Random(f"storefront/elsewhere/{settings}/{kind}/{place}")
+    # nobody in particular asks: each draw takes the owner of an order
     draw = Draw(rng, config, world_of(config), place + 1, "")
 
     for _ in range(MOST_DRAWS if "answers" in KINDS[kind] else 0):
@@ -108,10 +131,12 @@ def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[To
 def _about_an_order(draw: Draw, kind: str) -> Intent | None:
     """A question about an order in the world; None where that one cannot be asked about."""
     order_id = draw.rng.choice(sorted(draw.base.tables["orders"]))
+
     at = replace(
         draw,
         customer_id=draw.base.row("orders", order_id)["customer_id"],
     )
+
     calls = feasible(at, order_id).get(kind)
 
     return worded(at, draw.rng.choice(calls)) if calls else None

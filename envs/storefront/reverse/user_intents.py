@@ -41,9 +41,11 @@ def intent_of(topic: Topic, draw: Draw, name: str) -> Intent | NoGoal:
 
         return worded(at, (tool, made)) if own else NoGoal("note_on_another_ticket")
 
+    # a refused write is asked for, and denied
     if topic.rule is not None:
         return _denied(at, topic.rule, (tool, made))
 
+    # refunds above the limit are escalated too: they belong to a return
     codes = [call["reason_code"] for name, call in topic.calls if name == "escalate"]
 
     if topic.order_id is None or set(codes) - {"refund_limit"}:
@@ -52,7 +54,11 @@ def intent_of(topic: Topic, draw: Draw, name: str) -> Intent | NoGoal:
 
         return worded(at, (tool, made)) if fits else NoGoal("escalated_without_need")
 
-    settled = tools in ({"create_return", "issue_refund"}, HALVES)
+    # a return is whole with its refund, or with its escalation where that is above the limit
+    settled = tools in (
+        {"create_return", "issue_refund"},
+        HALVES,
+    )
 
     if not settled and (len(tools) > 1 or tools <= HALVES):
         return NoGoal("half_a_return" if tools <= HALVES else "order_written_twice")
@@ -71,6 +77,7 @@ def intent_of(topic: Topic, draw: Draw, name: str) -> Intent | NoGoal:
     if options_of(draw).forbidding((tool, made)):
         return NoGoal(f"not_allowed:{kind}")
 
+    # wordings are drawn until one asks for exactly what was done
     for number in range(MOST_DRAWS):
         drawn = replace(draw, rng=Random(f"{name}/{number}"))
         intent = _drawn(drawn, name, (tool, made))
@@ -91,15 +98,31 @@ def _drawn(draw: Draw, name: str, call: Call) -> Intent | None:
     (tool, made), mix, rng = call, draw.config.mix, draw.rng
     row = KINDS[KIND_OF[tool]]
     order_id = made["order_id"]
-    weights = (mix.ambiguous, mix.conditional, max(mix.feasible, PLAIN))
+
+    weights = (
+        mix.ambiguous,
+        mix.conditional,
+        max(mix.feasible, PLAIN),
+    )
+
     how = rng.choices(("ambiguous", "conditional", None), weights)[0]
+    # no card is left open: the refund of the walk says where the money went
     slots = [slot for slot in row["open"] if slot != "payment"]
-    at = replace(draw, slot=rng.choice(slots) if how == "ambiguous" else None)
+
+    at = replace(
+        draw,
+        slot=rng.choice(slots) if how == "ambiguous" else None,
+    )
 
     if tool == "change_address" and in_city(draw, made["address_id"]) > 1 and at.slot != "address":
         return None
+
     if at.slot is not None:
-        return open_among_several(replace(at, rng=Random(name)), at.slot, worded(at, call))
+        return open_among_several(
+            replace(at, rng=Random(name)),
+            at.slot,
+            worded(at, call),
+        )
 
     own = draw.base.orders[order_id]["customer_id"] == draw.customer_id
 
@@ -107,6 +130,7 @@ def _drawn(draw: Draw, name: str, call: Call) -> Intent | None:
         return conditional(at, worded(at.with_all_said(), call))
 
     first = row.get("first", "") if asks_first(draw) else ""
+    # somebody may have asked for something else before, and changed their mind to this
     before = [other for other in feasible(draw, order_id).get(first, []) if is_other(call, other)]
 
     if not before or rng.random() >= draw.config.changes_of_mind:
@@ -114,7 +138,12 @@ def _drawn(draw: Draw, name: str, call: Call) -> Intent | None:
 
     intent = worded(at, rng.choice(before))
     tell = intent.request.tell_total
-    again = replace(at.with_all_said(), referent=intent.referent, tell=tell)
+
+    again = replace(
+        at.with_all_said(),
+        referent=intent.referent,
+        tell=tell,
+    )
 
     return revised(at, intent, worded(again, call))
 
@@ -132,6 +161,7 @@ def _denied(draw: Draw, rule: str, call: Call) -> Intent | NoGoal:
     if order["customer_id"] != draw.customer_id:
         return NoGoal(f"denied_otherwise:{rule}")
 
+    # R11 has two parts: the order has left, or the address is on no file
     off_file = rule == "R11" and may
     back = feasible(draw, order_id).get("return", [])
     unclear = (off_file and in_city(draw, made["address_id"])) or (rule == "R5" and not back)
@@ -139,7 +169,10 @@ def _denied(draw: Draw, rule: str, call: Call) -> Intent | NoGoal:
     if unclear or set(options_of(draw).forbidding(call)) != {rule}:
         return NoGoal(f"two_rules_or_no_words:{rule}")
 
-    intent = worded(draw, draw.rng.choice(back) if rule == "R5" else call)
+    intent = worded(
+        draw,
+        draw.rng.choice(back) if rule == "R5" else call,
+    )
 
     if rule == "R5":
         intent = to_card(draw, intent, made["to"])
@@ -170,6 +203,7 @@ def question(event: Event, draw: Draw, name: str) -> Intent | NoGoal:
             return NoGoal(f"not_asked:{event.tool}")
 
     intent = worded(at, call)
+    # a question counts only where the look-up did show its answer
     shown = all(shows(event, fact) for fact in intent.told)
 
     return intent if shown else NoGoal(f"no_words:{event.tool}")

@@ -61,11 +61,13 @@ def write_goal(window: Window) -> Draft | NoGoal:
     words of the goal grammar ask for it, and where what is asked for together is held out of
     training.
     """
+    # the whole walk is read: what was found out before the window counts, too
     config = validated(window.env_config, "window.env_config")
     base = world_of(config)
     events = event_log(exchanged(window.walk))
     customer_id = _customer(window, base, events)
     turns = [operation.turn for operation in window.operations]
+    # the same window gives the same goal, however often and in whatever order goals are written
     name = f"storefront/reverse/{content_hash([base.seed, window.seed, turns])}"
     asked = customer_id if isinstance(customer_id, NoGoal) else _asked(window, events)
 
@@ -76,6 +78,7 @@ def write_goal(window: Window) -> Draft | NoGoal:
 
     intents: list[Intent] = []
 
+    # every request draws from its own stream: one more or less changes no other's words
     for number, what in enumerate(asked, start=1):
         draw = Draw(Random(), config, base, number, str(customer_id))
         of = f"{name}/{number}"
@@ -86,6 +89,7 @@ def write_goal(window: Window) -> Draft | NoGoal:
 
         intents.append(intent)
 
+    # what stands together in no template task of train must not come in by an exploration
     if config.variant == "train" and composed(intents):
         return NoGoal("held_out_composition")
 
@@ -94,7 +98,14 @@ def write_goal(window: Window) -> Draft | NoGoal:
     if not _is_all(window, base, intents, on_request):
         return NoGoal("unasked_change")
 
-    said = spoken(Random(name), config, base, str(customer_id), intents)
+    said = spoken(
+        Random(name),
+        config,
+        base,
+        str(customer_id),
+        intents,
+    )
+
     told = tuple(fact for intent in said.intents for fact in intent.told)
 
     return Draft(
@@ -122,6 +133,7 @@ def _customer(window: Window, base: BaseWorld, events: Sequence[Event]) -> str |
         if event.kind == "call" and event.tool == "verify_identity"
     }
 
+    # two accounts of one name are one person, as the check sees it
     accounts = [key for key, factors in verified.items() if factors >= NEEDED_FACTORS]
     names = [base.row("customers", account)["name"] for account in accounts[:1]]
     own = frozenset(key for name in names for key in base.customers_by["name"][name])
@@ -129,6 +141,7 @@ def _customer(window: Window, base: BaseWorld, events: Sequence[Event]) -> str |
     rules = [rule for rule in PROCESS if rule not in OF_THE_SCRIPT]
     turns = {operation.at for operation in window.operations}
 
+    # what was broken before the window, or after it, does not concern this goal
     for breach in breaches(rules, EpisodeView(events, base, own, heard)):
         if breach.turn in turns:
             return NoGoal(f"policy_breach:{breach.rule}")
@@ -158,7 +171,13 @@ def _is_all(
     on_request: Sequence[str],
 ) -> bool:
     """Whether the requests ask for every change, and for no other."""
-    done = after(base, [call for intent in intents for call in intent.calls]).facts()
+    # the requests are played from the start: what they make of it is compared with the window's
+    # end
+    done = after(
+        base,
+        [call for intent in intents for call in intent.calls],
+    ).facts()
+
     free = {*ALWAYS_FREE, *free_of(intents)} - {*on_request}
 
     return all(
@@ -195,6 +214,7 @@ def _shape(intent: Intent) -> str:
     """
     request = intent.request
     said = [f"<{name}>" for name in msgspec.to_builtins(request) if name not in _OF_ALL]
+    # an order's date is known of every order that was described, and asked for only among several
     among = "ambiguous_order" in intent.complications
     asked = sorted(field for field in intent.details if field != "order" or among)
 
@@ -222,8 +242,14 @@ def _answer(told: Sequence[ToldFact]) -> AgentTurn:
     calls = []
 
     for at, fact in enumerate(told):
+        # a check holds cents, a customer is told dollars
         value = fact.value / 100 if isinstance(fact.value, int) else fact.value
-        made = {"about": fact.about, _TOLD_AS[fact.type]: value}
+
+        made = {
+            "about": fact.about,
+            _TOLD_AS[fact.type]: value,
+        }
+
         calls.append(
             ToolCall(
                 f"told_{at}",

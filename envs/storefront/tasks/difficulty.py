@@ -43,7 +43,9 @@ def recorded(
     refusals = [refusal.rule for intent in intents for refusal in intent.refusals]
     referents = [intent.referent for intent in intents if intent.referent is not None]
     names = [name for intent in intents for name in set(intent.complications)]
+    # the policy as this task's prompt has it
     words = " ".join(rule_texts(base.rules, config.policy).values())
+    # orders and accounts that could be taken for the ones that are meant
     other_orders = {*base.orders_of[customer_id]} - {spoken.order_id for spoken in referents}
 
     return {
@@ -56,7 +58,10 @@ def recorded(
         "by_relation": sum(request.after is not None for request in requests),
         "by_other_person": names.count("by_other_person"),
         "ambiguous": sum(referent.candidates > 1 for referent in referents),
-        "candidates": max((referent.candidates for referent in referents), default=1),
+        "candidates": max(
+            (referent.candidates for referent in referents),
+            default=1,
+        ),
         "refusal": next(iter(refusals), None),
         "twists": sorted(set(names)),
         "look_ups": first_write(intents, pages(config, base, customer_id)),
@@ -65,6 +70,7 @@ def recorded(
         "rules_enforced": len(base.rules.enforced),
         "policy_words": len(words.split()),
         "events": len(script.events),
+        # of email, phone and zip
         "unknown_slots": 3 - len(script.slots),
         "changes_of_mind": len(script.revisions),
         "false_claims": names.count("false_claim"),
@@ -75,13 +81,17 @@ def recorded(
 
 def pages(config: StorefrontConfig, base: BaseWorld, customer_id: str) -> int:
     """The pages of the customer's list of orders."""
-    return max(1, -(-len(base.orders_of[customer_id]) // config.page_size))
+    return max(
+        1,
+        -(-len(base.orders_of[customer_id]) // config.page_size),
+    )
 
 
 def first_write(intents: Sequence[Intent], pages: int) -> int:
     """The fewest look-ups before something can be written; before a denial or an answer, where
     nothing is to be written.
     """
+    # a request that is taken back may never be worked on
     asked = [intent for intent in intents if "withdrawn" not in intent.complications]
     writing = [intent for intent in asked if _writes(intent)]
 
@@ -109,10 +119,12 @@ def _look_ups(intent: Intent, pages: int) -> int:
     searched: str | None = None
 
     if request.order_id is not None:
+        # the id was said
         located = 0
     elif request.gift_of is not None or request.gift_for is not None:
         located = 1 if request.gift_of is not None else pages
     else:
+        # all pages, and a search for the item in the catalogue
         searched = request.after[1] if request.after is not None else request.noun
         located = pages + 1
 
@@ -126,12 +138,14 @@ def _after_the_order(intent: Intent, denied: str | None, searched: str | None) -
     request = intent.request
     revised = [r.request.kind for r in intent.revisions if r.request is not None]
 
+    # the order itself shows it
     if "already_done" in intent.complications:
         return 0
     if request.kind == "return":
         return 2 if denied is None else int(denied not in _WITHOUT_FILE)
 
     if request.kind == "exchange":
+        # a search that located the order has shown the variants as well
         looked = (request.noun != searched) + (request.condition == "in_stock")
 
         return looked if denied is None else 0

@@ -59,10 +59,15 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     share = config.level * STEPS - below
 
     easier, harder = (
-        _made(validated({**settings, "level": step / STEPS}), seed, count)
+        _made(
+            validated({**settings, "level": step / STEPS}),
+            seed,
+            count,
+        )
         for step in (below, below + 1)
     )
 
+    # both of a minimal pair are drawn at one step
     blocks = range((count + 1) // 2)
     draws = [Random(f"storefront/level/{seed}/{block}").random() for block in blocks]
 
@@ -74,6 +79,7 @@ def _made(config: StorefrontConfig, seed: int, count: int) -> Sequence[Task]:
     made: dict[str, Task] = {}
 
     while len(made) < count:
+        # a draw that was made before is the same task, and is left out by its id
         made.update((task.task_id, task) for task in _drawn(config, seed, len(made), made))
 
     return tuple(made.values())[:count]
@@ -88,13 +94,16 @@ def _drawn(
     """The task at an index, or both of the pair that begins there; where tasks are easy, draws that
     are among those `made` are left out.
     """
+    # the second of a pair stands at the next index
     at = place(config.mix, seed, index)
     places = [at] if at.pair is None else [at, place(config.mix, seed, index + 1)]
+    # worlds change every few tasks, never between two of a pair
     first = config.world_seed
 
     if first is None:
         first = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
 
+    # of one seed every task has a stream of its own: a longer list begins with the shorter one
     draw_of = f"storefront/task/{seed}/{index if at.pair is None else f'pair/{at.pair}'}"
     counts = range(config.operations[0], config.operations[1] + 1)
     operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
@@ -106,6 +115,7 @@ def _drawn(
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
         tasks = {}
 
+        # both sides draw from equal streams
         for side in places:
             rng = Random(f"{draw_of}/{attempt}")
 
@@ -151,6 +161,7 @@ def _noise(
     are too few such orders.
     """
     low, high = config.stale_events
+    # the subject's own event counts among those that were asked for
     own = sum(len(intent.events) for intent in scenario.intents)
     count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
 
@@ -164,7 +175,12 @@ def _noise(
         return None
 
     return [
-        ShopEvent(rng.randrange(2, 9), "orders", key, {"status": "shipped"})
+        ShopEvent(
+            rng.randrange(2, 9),
+            "orders",
+            key,
+            {"status": "shipped"},
+        )
         for key in rng.sample(others, count)
     ]
 
@@ -184,9 +200,20 @@ def _compiled(
     """
     who = scenario.customer_id
     facts = scenario.facts
-    said = spoken(rng, config, base, who, scenario.intents, scenario.known, noise)
+
+    said = spoken(
+        rng,
+        config,
+        base,
+        who,
+        scenario.intents,
+        scenario.known,
+        noise,
+    )
+
     script = said.script
     free = ALWAYS_FREE + free_of(said.intents)
+    # the check is what the right calls make of the task's own start
     start = patched(base, tuple(sorted(facts.items())))
     calls = [call for intent in said.intents for call in intent.calls]
 
@@ -247,6 +274,7 @@ def settings_of_world(
 def _with_patience(task: Task, slack: float) -> Task:
     """The task with a customer who leaves after `slack` times as many turns as the expert takes."""
     expert, _ = played(task)
+    # rounded up, in hundredths: 1.1 times ten turns are eleven, not twelve
     turns = -(-int(expert * slack * 100) // 100)
 
     budget = {
@@ -267,6 +295,7 @@ def _with_patience(task: Task, slack: float) -> Task:
 
     return Task.identified(
         **{name: getattr(task, name) for name in names},
+        # the check does not depend on it: all but script and difficulty stays
         script={**task.script, "patience": turns},
         difficulty={**task.difficulty, **budget},
     )

@@ -43,8 +43,10 @@ def spoken(
     left to chance.
     """
     customer = base.row("customers", customer_id)
+    # an email, a phone number and a zip are what two factors are verified from
     slots = {name: customer[name] for name in known or ("email", "phone", "zip")}
 
+    # two factors are left, which are enough
     if rng.random() < config.reticence and not known:
         del slots[rng.choice(("email", "phone"))]
 
@@ -63,6 +65,7 @@ def spoken(
             *noise,
         ),
         stated=stated,
+        # everybody pushes back once
         pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
     )
 

@@ -33,6 +33,7 @@ def place(mix: Mix, seed: int, index: int) -> TaskPlace:
     start = Random(f"storefront/mix/{seed}").random()
     block, side = divmod(index, 2)
 
+    # a pair holds one task of each of its two kinds
     if (start + block * GOLDEN) % 1.0 < 2 * paired:
         refused_first = Random(f"storefront/pair/{seed}/{block}").random() < 0.5
 
@@ -43,6 +44,7 @@ def place(mix: Mix, seed: int, index: int) -> TaskPlace:
 
     left["feasible"] -= paired
     left["refused"] -= paired
+    # the start is stretched, so that the two series do not begin alike
     at = ((start * 7 + index * SILVER) % 1.0) * sum(left.values())
 
     for kind in KINDS:
@@ -51,4 +53,5 @@ def place(mix: Mix, seed: int, index: int) -> TaskPlace:
         if at < 0:
             return TaskPlace(kind)
 
+    # rounding may leave a hair above zero
     return TaskPlace(max(KINDS, key=lambda kind: left[kind]))

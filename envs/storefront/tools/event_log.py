@@ -73,6 +73,7 @@ def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
     if content and content.strip():
         yield Event(turn, "said", text=content)
 
+    # a turn's calls stand in the order in which they were made
     for place, (call, seen) in enumerate(exchange.answered()):
         name = call.name
         made = decoded(call.arguments) or {}

@@ -19,6 +19,7 @@ from synth.envs.storefront.world.views import (
 def _paged(shop: Shop, name: str, rows: list[Any], page: int) -> Shown:
     """One page of rows, under their name. Raises `DeskError` past the last page."""
     size = shop.config.page_size
+    # an empty list has one page
     pages = max(1, -(-len(rows) // size))
 
     if page > pages:
@@ -42,6 +43,7 @@ def find_customer(shop: Shop, page: int = 1, **by: str) -> Shown:
     elif "phone" in by:
         keys = index["phone"].get(by["phone"], ())
     elif "name" in by and "zip" in by:
+        # people write their names in lower case
         of_name = index["name"].get(by["name"].title(), ())
         keys = tuple(key for key in of_name if row("customers", key)["zip"] == by["zip"])
     else:
@@ -146,6 +148,7 @@ def search_products(shop: Shop, query: str, page: int = 1) -> Shown:
         product = product_shown(shop.listed, product_id, base.variants_of[product_id], day)
         colours = {variant["colour"] for variant in product["variants"]}
 
+        # every word must be in a product: the more, the fewer are found
         if words <= {
             *product["name"].lower().split(),
             product["category"],

@@ -106,6 +106,7 @@ class Shop:
     def at_the_end(self) -> State:
         """The state after all events that are still to come; this episode's own stays as it is."""
         later = Shop(self.state.copy(), self.script, self.config, Elapsed())
+        # what happened already does not happen twice
         later.elapsed.happened = list(self.elapsed.happened)
         later.run_out()
 
@@ -120,6 +121,7 @@ class Shop:
         if rate == 0:
             return
 
+        # no clock and no order of calls: a replay stumbles at the same calls
         blob = canonical_json([self.base.seed, name, arguments])
         signature = blake2b(blob, digest_size=8).hexdigest()
         unlucky = int(signature[:8], 16) < rate * _HASH_RANGE
@@ -179,6 +181,7 @@ class Shop:
 
     def hold(self, tool: str, order: Shown, **arguments: Any) -> None:
         """Raises `DeskError` where a rule that tools enforce forbids a write."""
+        # a gift comes back through its recipient
         back_by = order["recipient_id"] or order["customer_id"]
         held = self.base.addresses_of.get(order["customer_id"], ())
         factors = self.state.get("conversation", back_by) or ()

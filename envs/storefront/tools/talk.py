@@ -37,6 +37,7 @@ def confirm_with_customer(shop: Shop, request: int, write: str, arguments: Shown
     event, line = shop.customer.confirms(request, write)
 
     if event == "customer_agreed":
+        # until it is written, the customer does not leave
         shop.confirmed(True)
 
     return {"event": event, "write": write, "request": request}, line

@@ -52,6 +52,7 @@ def answers(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
         except DeskError as error:
             observations.append(tool_answer(call, str(error), error=True))
 
+    # after the calls: what they answered was seen before
     spoken.append(shop.customer.interrupts(shop.elapsed.ticks))
 
     if shop.customer.out_of_patience(shop.elapsed.ticks, pending=shop.pending):
@@ -59,6 +60,7 @@ def answers(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
 
     if shop.elapsed.memory.ended:
         shop.state.update(*SESSION, ended=True)
+        # the shop goes on after the conversation, so that the end does not depend on its length
         shop.run_out()
 
     return (
@@ -110,12 +112,14 @@ def _carried_out(shop: Shop, call: ToolCall, name: str, spoken: list[str | None]
         raise DeskError("validation", problem)
 
     if name in TALKS:
+        # no tool reads what is said in words
         arguments.pop("message", None)
         result, line = TALKS[name](shop, **arguments)
         spoken.append(line)
 
         return result
 
+    # only what is well-formed can be unlucky
     shop.stumble(name, arguments)
 
     if name in READS:
@@ -125,6 +129,7 @@ def _carried_out(shop: Shop, call: ToolCall, name: str, spoken: list[str | None]
     result = WRITES[name](shop, **arguments)
 
     if name != "add_note":
+        # a yes is used up by the next write, whatever it was for
         shop.confirmed(False)
 
     shop.customer.saw_write(KIND_OF[name])

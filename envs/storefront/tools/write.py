@@ -18,6 +18,7 @@ def cancel_order(shop: Shop, order_id: str, reason: str) -> Shown:
 
     shop.hold("cancel_order", order)
 
+    # where no tool holds R3, what has arrived still cannot be cancelled
     if order["status"] in ("delivered", "returned"):
         raise DeskError("conflict", f"R3: order {order_id} is {order['status']}")
 
@@ -31,6 +32,7 @@ def change_address(shop: Shop, order_id: str, address_id: str) -> Shown:
     order = shop.order(order_id)
     shop.hold("change_address", order)
     shop.known("addresses", address_id, "address")
+    # the order's status first, then whose address it is
     shop.hold("change_address", order, address_id=address_id)
     shop.state.update("orders", order_id, address_id=address_id)
 
@@ -43,6 +45,7 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     row = shop.state.row
     shop.hold("modify_lines", order)
 
+    # keys of JSON objects are texts
     if not all(_is_number(number) for number in lines):
         raise DeskError("validation", "lines must map line numbers to skus")
 
@@ -67,6 +70,7 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
                 f"R7: {sku} is another product than line {line['line']}",
             )
 
+        # two lines may ask for the same variant
         needed[sku] = needed.get(sku, 0) + line["quantity"]
 
         if needed[sku] > variant["stock"]:
@@ -76,6 +80,7 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
             )
 
     for line, sku in changed:
+        # what comes back can be sold again
         for moved, change in (
             (line["sku"], line["quantity"]),
             (sku, -line["quantity"]),
@@ -135,6 +140,7 @@ def create_return(shop: Shop, order_id: str, lines: list[int], method: str) -> S
         )
 
     return_id = f"RT-{order_id}.{lines[0]}"
+    # a column holds a scalar
     numbers = ",".join(map(str, sorted(lines)))
 
     slip = {
@@ -162,6 +168,7 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
 
     amount_cents = round(amount * 100)
 
+    # a float that stands for cents is no further off than this
     if amount_cents < 1 or abs(amount * 100 - amount_cents) > 1e-6:
         raise DeskError("validation", "amount must be whole cents")
 
@@ -195,6 +202,7 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
         refunded_cents=row["refunded_cents"] + amount_cents,
     )
 
+    # credit goes to the account of whoever returned the order
     if to == STORE_CREDIT:
         owner = row["recipient_id"] or row["customer_id"]
         credit_cents = shop.state.row("customers", owner)["credit_cents"] + amount_cents

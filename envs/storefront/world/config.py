@@ -102,6 +102,7 @@ class StorefrontConfig(BaseModel):
                 "mix.stale to 0"
             )
 
+        # some rules are about words, which no tool can hold
         most_held = len(enforceable(self.rules_in_force))
 
         if round(self.enforced_share * self.rules_in_force) > most_held:

@@ -33,6 +33,7 @@ def _families(rng: Random, count: int) -> list[list[int]]:
 
     They sum up to `count`, and one person in ten has two.
     """
+    # people, not accounts: of eleven accounts one is somebody's second
     second = round(count * SECOND_ACCOUNT_SHARE / (1 + SECOND_ACCOUNT_SHARE))
     families: list[list[int]] = []
     left = count - second

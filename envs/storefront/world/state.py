@@ -46,6 +46,7 @@ class State:
     def put(self, table: str, key: str, row: Row) -> None:
         """Replaces or creates a row; a row put back to its base content leaves the overlay."""
         old = self.get(table, key)
+        # a sum has no order: undoing a write brings the key back
         delta = row_hash(table, key, row) - (row_hash(table, key, old) if old is not None else 0)
         self._key_sum = (self._key_sum + delta) % KEY_MODULUS
 

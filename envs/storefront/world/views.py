@@ -193,6 +193,7 @@ def product_shown(
 
 def price_history(variant: Row, today: str) -> list[Shown]:
     """The former price with the day on which it ended, and the price since."""
+    # one day for all prices: a history has two entries
     changed = date.fromisoformat(today) - timedelta(days=PRICE_CHANGED_DAYS_AGO)
 
     return [

@@ -163,6 +163,7 @@ def base_world(
     if (found := _ALIVE.get(name)) is not None:
         return found
 
+    # variant and rules are not in the name: worlds of both variants have the same people
     rng = Random(f"storefront/{seed}/{customers}/{orders}")
     today = (date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))).isoformat()
     rules = draw_rules(rng, today, CATEGORIES, variant, in_force, enforced_share)
@@ -232,6 +233,7 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
         tables[table] = {**tables[table], key: new}
         key_sum += row_hash(table, key, new) - row_hash(table, key, old)
 
+    # the one index that a start fact can touch
     regifted = any(path.endswith("/recipient_id") for path, _ in facts)
     gifts = _index(tables["orders"], "recipient_id") if regifted else base.gifts_of
 

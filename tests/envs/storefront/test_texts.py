@@ -36,7 +36,7 @@ KNOWN: dict[str, set[str] | None] = {
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
     "wordings": {
         *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "note"),
-        *("colour", "least", "last4", "number", "person"),
+        *("least", "last4", "number", "person"),
     },
 }
 """File -> placeholders; None where braces are those of patterns. Placeholders of instructions are the

@@ -3,7 +3,7 @@ before, or by who it is for or from.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal
 
@@ -47,15 +47,7 @@ class Referent:
     @property
     def stands_alone(self) -> bool:
         """Whether the words for the order need no item."""
-        return self.by_id or (
-            self.after,
-            self.gift_of,
-            self.gift_for,
-        ) != (
-            None,
-            None,
-            None,
-        )
+        return self.by_id or any((self.after, self.gift_of, self.gift_for))
 
 
 def orders_with(base: BaseWorld, customer_id: str, item: Item) -> list[str]:
@@ -74,14 +66,20 @@ def by_id(base: BaseWorld, order_id: str, line: Shown | None = None) -> Referent
     """An order named by its id, whatever is in it, or a line of it."""
     phrase = WORDS["phrases"]["by_id"].format(order_id=order_id)
     item = "" if line is None else " ".join(item_of(line))
+    first = base.orders[order_id]["lines"][0]
 
-    return Referent(
-        order_id,
-        line or base.orders[order_id]["lines"][0],
-        True,
-        phrase,
-        item,
-    )
+    return Referent(order_id, line or first, True, phrase, item)
+
+
+def described(base: BaseWorld, order_id: str, line: Shown) -> Referent:
+    """An order described by the item of a line; asked which one is meant, the customer says the
+    day.
+    """
+    item = " ".join(item_of(line))
+    phrase = WORDS["phrases"]["with_item"].format(item=item)
+    day = {"order": base.orders[order_id]["placed"]}
+
+    return Referent(order_id, line, False, phrase, item, details=day)
 
 
 def refer(
@@ -97,84 +95,71 @@ def refer(
     They fit several orders, or several items of it, only where that is the `slot`; where no line is
     such that they do, they fit one.
     """
-    order, (low, high) = base.orders[order_id], config.ambiguity
-    owner = order["customer_id"]
-
-    def fitting(line: Shown) -> int:
-        """How many lines of the order, or orders, the words for a line fit."""
-        if slot == "item":
-            return len(namesakes(order, line))
-
-        return len(orders_with(base, owner, item_of(line)))
-
+    low, high = config.ambiguity
+    fits = {line["line"]: _fitting(base, order_id, line, slot) for line in lines}
+    # drawn whether it is needed or not, so that a share of 0 does not shift all later draws
     way = rng.random()
-    several = [x for x in lines if slot in ("order", "item") and low <= fitting(x) <= high]
-    alone = [x for x in lines if len(orders_with(base, owner, item_of(x))) == 1]
-    anchor = person = None
 
-    if not several:
-        anchor = _anchor(rng, base, order_id)
-        person = _for_whom(base, order_id)
+    if slot in ("order", "item"):
+        several = [line for line in lines if low <= fits[line["line"]] <= high]
 
-    line = rng.choice(several or alone or list(lines))
-    item = " ".join(item_of(line))
-    placed = {"order": order["placed"]}
+        if several:
+            line = rng.choice(several)
+            named = described(base, order_id, line)
+
+            if slot == "item":
+                named = _by_noun(base, order_id, line)
+
+            return replace(named, candidates=fits[line["line"]])
+
+    # words that are to fit several must not say by relation which is meant
+    alone = [line for line in lines if _fitting(base, order_id, line, None) == 1]
+    anchor = _anchor(rng, base, order_id)
+    person = _for_whom(base, order_id)
+    # an item that is nowhere else describes its order
+    line = rng.choice(alone or list(lines))
+    named = described(base, order_id, line)
     phrases = WORDS["phrases"]
-
-    if several and slot == "item":
-        colour, noun = item_of(line)
-        words = phrases["by_id"].format(order_id=order_id)
-        known = {"item": colour}
-
-        return Referent(
-            order_id,
-            line,
-            True,
-            words,
-            noun,
-            fitting(line),
-            known,
-            by_noun=True,
-        )
 
     if person is not None and rng.random() < OTHER_PERSON_SHARE:
         words = phrases["gift_for"].format(person=person)
 
-        return Referent(
-            order_id,
-            line,
-            False,
-            words,
-            item,
-            details=placed,
-            gift_for=person,
-        )
+        return replace(named, phrase=words, gift_for=person)
 
     if way < config.relation_share and anchor is not None:
         words = phrases["after"].format(item=" ".join(anchor))
 
-        return Referent(
-            order_id,
-            line,
-            False,
-            words,
-            item,
-            details=placed,
-            after=anchor,
-        )
+        return replace(named, phrase=words, after=anchor)
 
-    if several or (way < config.relation_share + config.description_share and alone):
-        words = phrases["with_item"].format(item=item)
-
-        return Referent(order_id, line, False, words, item, fitting(line), placed)
+    if way < config.relation_share + config.description_share and alone:
+        return named
 
     return by_id(base, order_id, line)
+
+
+def _fitting(base: BaseWorld, order_id: str, line: Shown, slot: Slot | None) -> int:
+    """How many lines of the order, or orders of its customer, the words for a line fit."""
+    order = base.orders[order_id]
+
+    if slot == "item":
+        return len(namesakes(order, line))
+
+    return len(orders_with(base, order["customer_id"], item_of(line)))
+
+
+def _by_noun(base: BaseWorld, order_id: str, line: Shown) -> Referent:
+    """An order named by its id, and an item of it by its noun alone."""
+    colour, noun = item_of(line)
+    named = by_id(base, order_id, line)
+
+    return replace(named, item=noun, details={"item": colour}, by_noun=True)
 
 
 def _anchor(rng: Random, base: BaseWorld, order_id: str) -> Item | None:
     """An item that only the customer's previous order holds."""
     owner = base.orders[order_id]["customer_id"]
     newest_first = base.orders_of[owner]
+    # the order placed just before
     before = newest_first[newest_first.index(order_id) + 1 :][:1]
     items = [item_of(line) for key in before for line in base.orders[key]["lines"]]
     alone = [item for item in items if len(orders_with(base, owner, item)) == 1]
@@ -186,6 +171,7 @@ def _for_whom(base: BaseWorld, order_id: str) -> str | None:
     """The name of the one whom the order was placed for, where the customer placed no other order
     for somebody of that name.
     """
+    # names, not accounts: the customer says a name
     mine = [base.orders[key] for key in base.orders_of[base.orders[order_id]["customer_id"]]]
 
     names = {

@@ -38,10 +38,19 @@ def returned(
 
     back = (
         "create_return",
-        {"order_id": order_id, "lines": lines, "method": method},
+        {
+            "order_id": order_id,
+            "lines": lines,
+            "method": method,
+        },
     )
 
-    calls = (back, ways[-1 if refund_to == STORE_CREDIT else 0])
+    # ways end with credit; above the limit there is one, the escalation
+    calls = (
+        back,
+        ways[-1 if refund_to == STORE_CREDIT else 0],
+    )
+
     details = {"method": method, "refund_to": refund_to}
 
     if order["customer_id"] != draw.customer_id:
@@ -51,10 +60,17 @@ def returned(
 
     if len(lines) == 1:
         return draw.intent("return", referent, *calls, details=details)
+    # all of it goes back: an item in the words would sound like that item alone
     if not referent.stands_alone:
         referent = by_id(draw.base, order_id)
 
-    return draw.intent("return", referent, *calls, words="return_all", details=details)
+    return draw.intent(
+        "return",
+        referent,
+        *calls,
+        words="return_all",
+        details=details,
+    )
 
 
 def _gift_return(
@@ -70,6 +86,7 @@ def _gift_return(
     order_id = order["order_id"]
     giver_id = order["customer_id"]
     gifts = [base.orders[key]["customer_id"] for key in base.gifts_of[draw.customer_id]]
+    # somebody who gave two gifts does not say by their name which is meant
     several = draw.referent is not None or gifts.count(giver_id) > 1
     named = several or draw.rng.random() < 0.5
     giver = base.row("customers", giver_id)["name"]
@@ -116,11 +133,15 @@ def to_card(
     ]
 
     details = {**intent.details, "card": last4}
+    # the card takes the place of the choice between card and credit
     del details["refund_to"]
     done = replace(intent, calls=tuple(calls), details=details)
 
     if not is_open:
-        return done.complicated(words=WORDS["that_card"].format(last4=last4), pay_to=last4)
+        return done.complicated(
+            words=WORDS["that_card"].format(last4=last4),
+            pay_to=last4,
+        )
 
     referent = None if done.referent is None else replace(done.referent, candidates=len(cards))
 

@@ -39,9 +39,19 @@ class Intent:
     events: tuple[ShopEvent, ...] = ()
     complications: tuple[str, ...] = ()
 
-    def complicated(self, *complications: str, words: str = "", **stated: Any) -> "Intent":
+    def complicated(
+        self,
+        *complications: str,
+        words: str = "",
+        **stated: Any,
+    ) -> "Intent":
         """The request with complications, with words added and other things stated."""
-        request = structs.replace(self.request, text=self.request.text + words, **stated)
+        request = structs.replace(
+            self.request,
+            text=self.request.text + words,
+            **stated,
+        )
+
         every = (*self.complications, *complications)
 
         return replace(self, request=request, complications=every)
@@ -90,23 +100,50 @@ class Draw:
 
     def with_all_said(self) -> "Draw":
         """The same, with a customer who forgets nothing."""
-        return replace(self, config=self.config.model_copy(update={"missing": 0.0}))
+        return replace(
+            self,
+            config=self.config.model_copy(update={"missing": 0.0}),
+        )
 
-    def refer(self, order_id: str, lines: Sequence[Shown] | None = None) -> Referent:
+    def refer(
+        self,
+        order_id: str,
+        lines: Sequence[Shown] | None = None,
+    ) -> Referent:
         """Words for an order, and for one of these lines of it."""
         if self.referent is not None:
             return self.referent
 
         every = lines or self.base.orders[order_id]["lines"]
 
-        return refer(self.rng, self.config, self.base, order_id, every, self.slot)
+        return refer(
+            self.rng,
+            self.config,
+            self.base,
+            order_id,
+            every,
+            self.slot,
+        )
 
-    def plain(self, kind: Kind, words: str, *calls: Call, **parts: Any) -> Intent:
+    def plain(
+        self,
+        kind: Kind,
+        words: str,
+        *calls: Call,
+        **parts: Any,
+    ) -> Intent:
         """A request that is about no order; `parts` fill its words, and stand in it."""
         stated = {name: value for name, value in parts.items() if name != "item"}
-        text = self.words(words, **{name: str(value) for name, value in parts.items()})
 
-        return Intent(Request(self.number, kind, text, **stated), calls)
+        text = self.words(
+            words,
+            **{name: str(value) for name, value in parts.items()},
+        )
+
+        return Intent(
+            Request(self.number, kind, text, **stated),
+            calls,
+        )
 
     def intent(
         self,
@@ -126,6 +163,8 @@ class Draw:
         for the order.
         """
         name = words or kind + "_missing" * missing
+        # an item is in an order, or comes from it; where it stands for the order it needs no
+        # other words
         where = f" {'in' if kind == 'exchange' else 'from'} {referent.phrase}"
         stated = None if missing else wanted
 
@@ -139,6 +178,7 @@ class Draw:
         )
 
         colour, noun = item_of(referent.line)
+        # all wordings of a request have the same placeholders
         about_item = "{item}" in WORDS["requests"][name]["train"][0]
         speaks_of_item = about_item or not referent.stands_alone
 

@@ -33,6 +33,7 @@ def feasible(draw: Draw, order_id: str) -> dict[str, list[Call]]:
     """
     found: dict[str, list[Call]] = {}
     options = options_of(draw)
+    # an address is told by its city, unless that is what the words leave open
     low, high = draw.config.ambiguity if draw.slot == "address" else (1, 1)
 
     for tool, made in options.of(order_id):
@@ -65,7 +66,6 @@ def worded(draw: Draw, call: Call) -> Intent:
         return _about_no_order(draw, kind, call)
 
     order = base.orders[order_id]
-    is_open = draw.slot == row.get("wanted", "")
     is_open = draw.slot == "address" and tool == "change_address"
     referent = referent_of(draw, order, made)
     details = {name: made[name] for name in row.get("details", ())}
@@ -74,14 +74,20 @@ def worded(draw: Draw, call: Call) -> Intent:
 
     if is_open:
         address = base.row("addresses", made["address_id"])
+        # the street tells apart what the city does not
         details["street"] = address["street"]
-        referent = replace(referent, candidates=in_city(draw, made["address_id"]))
+
+        referent = replace(
+            referent,
+            candidates=in_city(draw, made["address_id"]),
+        )
 
     if "reason" in details and draw.rng.random() < draw.config.reticence / 3:
         # the customer does not know one
         details = {}
         free = (f"orders/{order_id}/cancel_reason",)
 
+    # drawn before the words, for a change of mind asks for the same
     tell = draw.asks_total(row.get("tells", 0))
 
     intent = draw.intent(
@@ -102,8 +108,14 @@ def _wanted(base: BaseWorld, made: Mapping[str, Any]) -> str | None:
     """What a customer says that they want: a city, a colour, or a coupon."""
     if "address_id" in made:
         return str(base.row("addresses", made["address_id"])["city"])
+
     if isinstance(made.get("lines"), Mapping):
-        return str(base.row("variants", next(iter(made["lines"].values())))["colour"])
+        return str(
+            base.row(
+                "variants",
+                next(iter(made["lines"].values())),
+            )["colour"]
+        )
 
     return made.get("code")
 
@@ -117,7 +129,10 @@ def answer_to(base: BaseWorld, call: Call) -> list[ToldFact]:
         shipment = base.row("shipments", base.shipment_of[order_id][0])
         day = ToldFact("date", shipment["arrives"], order_id)
 
-        return [ToldFact("status", shipment["status"], order_id), day]
+        return [
+            ToldFact("status", shipment["status"], order_id),
+            day,
+        ]
 
     if tool in ("quote_refund", "create_return"):
         order = base.orders[order_id]
@@ -130,6 +145,7 @@ def answer_to(base: BaseWorld, call: Call) -> list[ToldFact]:
             )
         ]
 
+    # the total after the write, as the tool will compute it
     total_cents = after(base, [call]).row("orders", order_id)["total_cents"]
 
     return [ToldFact("money", total_cents, order_id)]
@@ -143,7 +159,11 @@ def _about_no_order(draw: Draw, kind: Kind, call: Call) -> Intent:
         asked = draw.plain(kind, kind, call)
         free = ("escalations/*/order_id",)
 
-        return replace(asked, free=free, complications=("out_of_scope",))
+        return replace(
+            asked,
+            free=free,
+            complications=("out_of_scope",),
+        )
 
     if kind == "note":
         asked = draw.plain(
@@ -160,6 +180,7 @@ def _about_no_order(draw: Draw, kind: Kind, call: Call) -> Intent:
     noun = draw.base.row("products", variant["product_id"])["noun"]
     colour = variant["colour"]
     size = None if variant["size"] == "one" else variant["size"]
+    # a price that never changed has no former one to ask for
     changed = variant["former_price_cents"] != variant["price_cents"]
     former = changed and draw.rng.random() < 0.25
     item = f"{colour} {noun}" + (f" in size {size}" if size else "")

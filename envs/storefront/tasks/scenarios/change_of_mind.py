@@ -25,13 +25,22 @@ def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> In
     if may_withdraw and draw.rng.random() < WITHDRAWN_SHARE:
         text = WORDS["withdrawn"].format(number=request.number)
         gone = Revision(request.number, text, turn=_turn(draw))
-        nothing = replace(intent, calls=(), told=(), free=(), revisions=(gone,))
+
+        nothing = replace(
+            intent,
+            calls=(),
+            told=(),
+            free=(),
+            revisions=(gone,),
+        )
 
         return nothing.complicated("change_of_mind", "withdrawn")
 
+    # another wish needs the same order, and something that can be wished otherwise
     if intent.referent is None or (request.wanted is None and request.kind != "cancel"):
         return intent
 
+    # the second wish speaks of the same order, and leaves nothing out
     again = replace(
         draw.with_all_said(),
         referent=intent.referent,
@@ -42,7 +51,15 @@ def with_change_of_mind(draw: Draw, intent: Intent, *, may_withdraw: bool) -> In
     possible = feasible(again, intent.referent.order_id)
     others = [call for call in possible.get(kind, []) if is_other(intent.calls[0], call)]
 
-    return revised(draw, intent, worded(again, draw.rng.choice(others))) if others else intent
+    return (
+        revised(
+            draw,
+            intent,
+            worded(again, draw.rng.choice(others)),
+        )
+        if others
+        else intent
+    )
 
 
 def is_other(call: Call, other: Call) -> bool:
@@ -60,8 +77,21 @@ def revised(draw: Draw, first: Intent, final: Intent) -> Intent:
     number = first.request.number
     request = final.request
     words = WORDS["changes"][request.kind].format(number=number, wanted=request.wanted)
-    revision = Revision(number, words, structs.replace(request, text=words), _turn(draw))
-    changed = replace(first, calls=final.calls, told=final.told, free=final.free)
+
+    revision = Revision(
+        number,
+        words,
+        structs.replace(request, text=words),
+        _turn(draw),
+    )
+
+    # who is told of the change has the first wish's details and the second's calls
+    changed = replace(
+        first,
+        calls=final.calls,
+        told=final.told,
+        free=final.free,
+    )
 
     return replace(changed, revisions=(revision,)).complicated("change_of_mind")
 

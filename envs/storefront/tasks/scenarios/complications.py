@@ -8,10 +8,10 @@ from dataclasses import replace
 from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import answer_to, feasible, worded
+from synth.envs.storefront.tasks.scenarios.subject import Subject, mine
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import BY_STATUS
 from synth.envs.storefront.world.shop_events import ShopEvent
-from synth.envs.storefront.world.views import Shown
 from synth.envs.storefront.world.world import patched
 from synth.schemas.check import Scalar, ToldFact
 
@@ -23,16 +23,6 @@ CONDITIONAL = {
     "delivered": "return",
 }
 """Status of an order -> the request about it that can have a condition."""
-Drawn = tuple[Intent, Mapping[str, Scalar]]
-"""A request, and the start facts that it needs."""
-
-
-def mine(draw: Draw, *statuses: str) -> list[Shown]:
-    """The customer's orders that are no gifts, in one of these statuses, in a drawn order."""
-    orders = [draw.base.orders[key] for key in draw.base.orders_of.get(draw.customer_id, ())]
-    found = [row for row in orders if row["status"] in statuses and row["recipient_id"] is None]
-
-    return draw.rng.sample(found, len(found))
 
 
 def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | None:
@@ -52,11 +42,20 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     otherwise: tuple[Call, ...] = ()
 
     if request.kind == "exchange":
+        # the whole order is cancelled otherwise, so that it may hold nothing else
         if len(base.orders[order_id]["lines"]) > 1 or request.wanted is None:
             return None
 
         reason = draw.detail("reason")
-        otherwise = (("cancel_order", {"order_id": order_id, "reason": reason}),)
+
+        # an answer to "why?" is needed only where it comes to that
+        otherwise = (
+            (
+                "cancel_order",
+                {"order_id": order_id, "reason": reason},
+            ),
+        )
+
         details |= {} if holds else {"reason": reason}
     elif request.kind == "cancel":
         otherwise = (("track_shipment", {"order_id": order_id}),)
@@ -81,7 +80,7 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     return done if holds else replace(done, calls=otherwise, free=())
 
 
-def draw_conditional(draw: Draw) -> Drawn | None:
+def draw_conditional(draw: Draw) -> Subject | None:
     """A request with a condition, which holds or not by a coin; None where there is none."""
     rng = draw.rng
     holds = draw.rng.random() < 0.5
@@ -89,6 +88,7 @@ def draw_conditional(draw: Draw) -> Drawn | None:
     for order in mine(draw, *CONDITIONAL):
         order_id = order["order_id"]
         status = order["status"]
+        # the shipped order is open again in the world where the condition holds
         open_again = {f"orders/{order_id}/status": "pending"} if status == "shipped" else {}
 
         at = replace(
@@ -103,6 +103,7 @@ def draw_conditional(draw: Draw) -> Drawn | None:
 
         tool, made = rng.choice(calls)
 
+        # what is not in stock is so by a start fact: the world's own stock is never empty
         gone = (
             {f"variants/{sku}/stock": 0 for sku in made["lines"].values()}
             if tool == "modify_lines"
@@ -112,12 +113,18 @@ def draw_conditional(draw: Draw) -> Drawn | None:
         intent = conditional(at, worded(at, (tool, made)), holds=holds)
 
         if intent is not None:
-            return intent, open_again if holds else gone
+            facts: dict[str, Scalar] = {**(open_again if holds else gone)}
+
+            return Subject(
+                patched(draw.base, tuple(facts.items())),
+                (intent,),
+                facts,
+            )
 
     return None
 
 
-def draw_stale(draw: Draw) -> Drawn | None:
+def draw_stale(draw: Draw) -> Subject | None:
     """A request that the shop overtakes while the agent works: the order ships, the coupon expires,
     or the new item is gone.
     """
@@ -128,12 +135,14 @@ def draw_stale(draw: Draw) -> Drawn | None:
 
     for order in mine(draw, "pending"):
         order_id = order["order_id"]
+        # the shop can overtake what an order's status decides
         possible = [calls for calls in feasible(at, order_id).values() if calls[0][0] in BY_STATUS]
 
         for calls in rng.sample(possible, len(possible)):
             tool, made = rng.choice(calls)
             rule = BY_STATUS[tool]["rule"]
 
+            # most orders are overtaken by their being sent
             what: tuple[str, str, Mapping[str, Scalar]] = (
                 "orders",
                 order_id,
@@ -149,22 +158,33 @@ def draw_stale(draw: Draw) -> Drawn | None:
                     {"stock": 0},
                 )
 
-                intent = conditional(at, worded(at, (tool, made)), holds=False)
+                intent = conditional(
+                    at,
+                    worded(at, (tool, made)),
+                    holds=False,
+                )
+            # where no tool holds the rule the write succeeds, and nothing can be seen of the race
             elif rule in rules.in_force & rules.enforced:
                 intent = worded(draw, (tool, made)).denied(rule, order_id)
 
             if tool == "apply_coupon":
-                what = ("coupons", made["code"], {"active": False})
+                what = (
+                    "coupons",
+                    made["code"],
+                    {"active": False},
+                )
 
             if intent is not None:
                 event = ShopEvent(tick, *what, races=True)
 
-                return replace(intent, events=(event,)).complicated("stale"), {}
+                stale = replace(intent, events=(event,)).complicated("stale")
+
+                return Subject(draw.base, (stale,))
 
     return None
 
 
-def draw_settled(draw: Draw) -> Drawn | None:
+def draw_settled(draw: Draw) -> Subject | None:
     """A request for what is done already: the customer must be told so.
 
     None where so little is in view that saying all of it is an answer.
@@ -175,6 +195,7 @@ def draw_settled(draw: Draw) -> Drawn | None:
         return None
 
     settled = mine(draw, "cancelled", "returned")
+    # a coupon that is on an order already, for those who have many orders
     pending = mine(draw, "pending") if len(own) >= MANY_ORDERS else []
     orders = settled or [order for order in pending if order["coupon"] is not None]
 
@@ -190,9 +211,21 @@ def draw_settled(draw: Draw) -> Drawn | None:
     if order["status"] == "cancelled":
         intent = draw.intent("cancel", referent, told=[status])
     elif order["status"] == "returned":
-        intent = draw.intent("return", referent, told=[status], words="return_all")
+        intent = draw.intent(
+            "return",
+            referent,
+            told=[status],
+            words="return_all",
+        )
     else:
         wanted = order["coupon"]
-        intent = draw.intent("coupon", referent, wanted=wanted, tell=True, told=[total])
 
-    return intent.complicated("already_done"), {}
+        intent = draw.intent(
+            "coupon",
+            referent,
+            wanted=wanted,
+            tell=True,
+            told=[total],
+        )
+
+    return Subject(draw.base, (intent.complicated("already_done"),))

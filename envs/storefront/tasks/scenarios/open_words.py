@@ -2,7 +2,6 @@
 address, which card.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from synth.envs.storefront.customer.script import KIND_OF, KINDS
@@ -15,7 +14,7 @@ from synth.envs.storefront.tasks.requests.entity_resolution import (
 from synth.envs.storefront.tasks.requests.returns import to_card
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import feasible, worded
-from synth.envs.storefront.tasks.scenarios.complications import mine
+from synth.envs.storefront.tasks.scenarios.subject import Subject, mine
 from synth.envs.storefront.world.policy import STORE_CREDIT
 from synth.envs.storefront.world.views import cards_of, cents_of, item_of
 
@@ -26,14 +25,18 @@ new orders, which stand first, can be changed more often than old ones.
 """
 
 
-def draw_ambiguous(
-    draw: Draw,
-) -> tuple[Intent, Mapping[str, None]] | None:
+def draw_ambiguous(draw: Draw) -> Subject | None:
     """A request of the customer whose words fit as many as the setting asks for; None where they
     have none.
     """
-    statuses = ("pending", "processing", "shipped", "delivered")
+    statuses = (
+        "pending",
+        "processing",
+        "shipped",
+        "delivered",
+    )
 
+    # a slot that stands there twice is likely to come first
     for slot in dict.fromkeys(draw.rng.sample(SLOTS, len(SLOTS))):
         at = replace(draw, slot=slot)
 
@@ -43,10 +46,15 @@ def draw_ambiguous(
 
             if kinds:
                 call = draw.rng.choice(calls[draw.rng.choice(kinds)])
-                intent = open_among_several(draw, slot, with_open_slot(at, worded(at, call)))
+
+                intent = open_among_several(
+                    draw,
+                    slot,
+                    with_open_slot(at, worded(at, call)),
+                )
 
                 if intent is not None:
-                    return intent, {}
+                    return Subject(draw.base, (intent,))
 
     return None
 
@@ -64,6 +72,7 @@ def with_open_slot(draw: Draw, intent: Intent) -> Intent:
     cards = list(cards_of(draw.base.files[draw.customer_id]).values())
     may_refuse = draw.config.mix.refused and "R5" in draw.base.rules.in_force
 
+    # where every card is right nothing is asked, and the words are not open
     if paid_with not in cards or not may_refuse:
         return intent
 
@@ -80,13 +89,17 @@ def open_among_several(draw: Draw, slot: Slot, intent: Intent) -> Intent | None:
     """The request as an ambiguous one; None where its words fit too few or too many, or where the
     first that fits is right too often.
     """
-    referent, (low, high) = intent.referent, draw.config.ambiguity
+    referent, (low, high) = (
+        intent.referent,
+        draw.config.ambiguity,
+    )
 
     if referent is None or not low <= referent.candidates <= high:
         return None
 
     fitting, meant = _fitting(draw, slot, intent)
 
+    # two that come to the same are no choice
     if fitting.count(meant) > 1:
         return None
 
@@ -116,6 +129,7 @@ def _fitting(draw: Draw, slot: Slot, intent: Intent) -> tuple[list[object], obje
 
     if slot == "item":
         alike = namesakes(order, referent.line)
+        # a quote of another line may be the same amount
         of_money = KIND_OF["quote_refund"] == request.kind
         values = [cents_of(order, [line]) if of_money else line["line"] for line in alike]
 

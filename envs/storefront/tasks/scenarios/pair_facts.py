@@ -1,4 +1,4 @@
-"""The orders and the facts that minimal pairs are made of."""
+"""The values of the facts in which the two worlds of a minimal pair differ."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -6,34 +6,23 @@ from typing import Any
 
 from synth.envs.storefront.tasks.requests.user_intents import Draw
 from synth.envs.storefront.world.catalogue import CATEGORIES
-from synth.envs.storefront.world.views import Shown
 from synth.schemas.check import Scalar
 
 MOST_DAYS = 7
 """Days by which the dates of a pair lie apart, at most."""
 
 
-def orders_of_others(draw: Draw, statuses: Sequence[str]) -> list[Shown]:
-    """Orders of others that were for themselves, or for the customer."""
-    base = draw.base
-    me = draw.customer_id
-    own = base.customers_by["name"][base.files[me]["name"]]
-
-    found = [
-        base.orders[key]
-        for key, row in base.tables["orders"].items()
-        if row["status"] in statuses and row["customer_id"] not in own
-        if row["recipient_id"] in (None, me)
-    ]
-
-    return draw.rng.sample(found, len(found))
-
-
-def values_of(draw: Draw, row: Mapping[str, Any], column: str, value: Scalar) -> Sequence[Scalar]:
+def values_of(
+    draw: Draw,
+    row: Mapping[str, Any],
+    column: str,
+    value: Scalar,
+) -> Sequence[Scalar]:
     """The values that a fact can have; days are those around its own."""
     base = draw.base
     me = draw.customer_id
 
+    # a rule counts days: a week to either side crosses its limit, if any does
     if column in ("delivered", "promised"):
         day = date.fromisoformat(str(value))
         days = [day + timedelta(days=by) for by in range(-MOST_DAYS, MOST_DAYS + 1)]
@@ -42,6 +31,7 @@ def values_of(draw: Draw, row: Mapping[str, Any], column: str, value: Scalar) ->
 
     customers = base.tables["customers"]
     name = base.files[me]["name"]
+    # a second account of the same name would be the same person
     strangers = [key for key, other in customers.items() if other["name"] != name]
 
     known: Mapping[str, Sequence[Scalar]] = {

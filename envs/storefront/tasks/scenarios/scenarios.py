@@ -3,14 +3,13 @@ requests beside it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from random import Random
 
 from synth.envs.storefront.check.injections import INJECTIONS
 from synth.envs.storefront.tasks.difficulty import first_write, pages
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.scenarios.complications import (
-    Drawn,
     draw_conditional,
     draw_settled,
     draw_stale,
@@ -18,9 +17,10 @@ from synth.envs.storefront.tasks.scenarios.complications import (
 from synth.envs.storefront.tasks.scenarios.minimal_pairs import draw_pair
 from synth.envs.storefront.tasks.scenarios.open_words import draw_ambiguous
 from synth.envs.storefront.tasks.scenarios.side_requests import all_requests
+from synth.envs.storefront.tasks.scenarios.subject import Subject
 from synth.envs.storefront.tasks.task_mix import TaskPlace
 from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.storefront.world.world import BaseWorld, patched
+from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Scalar
 
 HELD_OUT_COMPOSITIONS = (
@@ -31,7 +31,7 @@ HELD_OUT_COMPOSITIONS = (
 """Kinds of requests that no task of the train variant has together; about half of the longer
 held-out tasks have.
 """
-DRAWN: Mapping[str, Callable[[Draw], Drawn | None]] = {
+DRAWN: Mapping[str, Callable[[Draw], Subject | None]] = {
     "ambiguous": draw_ambiguous,
     "conditional": draw_conditional,
     "stale": draw_stale,
@@ -50,20 +50,6 @@ class Scenario:
     intents: tuple[Intent, ...]
     facts: Mapping[str, Scalar]
     known: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Core:
-    """The request that a task is about, as it is compiled on either side of a minimal pair, the
-    world in which the others are drawn, and the task's own start facts.
-    """
-
-    shown: BaseWorld
-    sides: tuple[Intent, ...] = ()
-    facts: Mapping[str, Scalar] = field(default_factory=dict)
-    rule: str = ""
-    known: tuple[str, ...] = ()
-    steady: bool = False
 
 
 def draw_scenario(
@@ -89,36 +75,31 @@ def draw_scenario(
         return None
 
     number = rng.randrange(1, operations + 1)
+    # three streams, so that both sides of a pair draw the same others whatever its subject took
     subject_rng, others_rng, rest = (Random(rng.random()) for _ in range(3))
-    core = _core(Draw(subject_rng, config, base, number, customer_id), at)
+    draw = Draw(subject_rng, config, base, number, customer_id)
+    subject = _subject(draw, at)
 
-    if core is None:
+    if subject is None:
         return None
 
-    others = all_requests(
-        Draw(others_rng, config, core.shown, number, customer_id),
-        operations,
-        next(iter(core.sides), None),
-        plain=bool(core.known),
-        steady=core.steady or bool(core.known),
-    )
+    beside = replace(draw, rng=others_rng, base=subject.shown)
+    others = all_requests(beside, operations, subject)
 
     if others is None or not _composes(config, others, held_out=held_out):
         return None
 
-    (low, high), of_pages = (
-        config.look_ups,
-        pages(config, base, customer_id),
-    )
-
-    sides = [_whole(others, side, core) for side in core.sides or others[:1]]
+    low, high = config.look_ups
+    of_pages = pages(config, base, customer_id)
+    # without a subject the first request stands for its own side
+    sides = [_whole(others, side, subject) for side in subject.sides or others[:1]]
 
     if not all(low <= first_write(side, of_pages) <= high for side in sides):
         return None
 
-    facts = {**core.facts, **_injected(rest, config, base, customer_id)}
+    facts = {**subject.facts, **_injected(rest, config, base, customer_id)}
 
-    return Scenario(customer_id, sides[0], facts, core.known)
+    return Scenario(customer_id, sides[0], facts, subject.known)
 
 
 def composed(intents: Sequence[Intent]) -> bool:
@@ -138,6 +119,7 @@ def _composes(
     held-out variant only such as train lacks), and what is asked for its price is spoken of in no
     other request: an amount said of the one would be one of the other.
     """
+    # a price is told of a sku, an order's total of the order: only the noun could confuse them
     nouns = [intent.request.noun for intent in intents]
     priced = [intent.request.noun for intent in intents if intent.request.kind == "price_query"]
     train = config.variant == "train"
@@ -146,51 +128,29 @@ def _composes(
     return fits and all(nouns.count(noun) == 1 for noun in priced)
 
 
-def _whole(others: Sequence[Intent], side: Intent, core: _Core) -> tuple[Intent, ...]:
+def _whole(others: Sequence[Intent], side: Intent, subject: Subject) -> tuple[Intent, ...]:
     """All requests, with the one that the task is about in its place; where nothing can be done for
     the customer, all are denied.
     """
     number = side.request.number
-    denied = core.known and side.refusals
+    # somebody who cannot be verified is denied everything but prices, which are no secret
+    denied = subject.known and side.refusals
     every = [side if other.request.number == number else other for other in others]
 
     return tuple(
-        intent.denied(core.rule, side.refusals[0].evidence or "")
+        intent.denied(subject.rule, side.refusals[0].evidence or "")
         if denied and intent is not side and intent.request.kind != "price_query"
         else intent
         for intent in every
     )
 
 
-def _core(draw: Draw, at: TaskPlace) -> _Core | None:
-    """The request that the kind of task asks for; None where the customer has none such. Of a pair
-    the side that is asked for comes first.
-    """
+def _subject(draw: Draw, at: TaskPlace) -> Subject | None:
+    """The request that the kind of task asks for; None where the customer has none such."""
     if at.pair is not None or at.kind == "refused":
-        pair = draw_pair(draw)
+        return draw_pair(draw, refused=at.kind == "refused")
 
-        if pair is None:
-            return None
-
-        refused = at.kind == "refused"
-        sides = (pair.denied, pair.done) if refused else (pair.done, pair.denied)
-        facts = pair.forbidding if refused else pair.allowing
-        # another wish for an address would be one for the very fact in which the two differ
-        steady = any(path.startswith("addresses/") for path in (*pair.forbidding, *pair.allowing))
-
-        return _Core(pair.shown, sides, facts, pair.rule, pair.known, steady)
-
-    if at.kind == "feasible":
-        return _Core(draw.base)
-
-    found = DRAWN[at.kind](draw)
-
-    if found is None:
-        return None
-
-    intent, facts = found
-
-    return _Core(patched(draw.base, tuple(facts.items())), (intent,), facts)
+    return Subject(draw.base) if at.kind == "feasible" else DRAWN[at.kind](draw)
 
 
 def _injected(
@@ -208,6 +168,7 @@ def _injected(
     if rng.random() < 0.7:
         return {f"notes/N-{base.tickets_of[customer_id][0]}.0/text": text}
 
+    # in several, for nobody knows which product will be looked at
     products = rng.sample(sorted(base.tables["products"]), 5)
 
     return {f"products/{product_id}/text": text for product_id in products}

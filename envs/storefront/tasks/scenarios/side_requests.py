@@ -9,6 +9,7 @@ from synth.envs.storefront.customer.script import KINDS
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.requests.wording import feasible, worded
 from synth.envs.storefront.tasks.scenarios.change_of_mind import with_change_of_mind
+from synth.envs.storefront.tasks.scenarios.subject import Subject
 
 OUT_OF_SCOPE_SHARE = 0.06
 GIFT_SHARE = 0.35
@@ -17,56 +18,40 @@ CHANGEABLE = frozenset(kind for kind, row in KINDS.items() if "now" in row)
 WITHDRAWABLE = CHANGEABLE | {"return", "compensation"}
 
 
-def all_requests(
-    draw: Draw,
-    operations: int,
-    subject: Intent | None,
-    *,
-    plain: bool,
-    steady: bool,
-) -> tuple[Intent, ...] | None:
+def all_requests(draw: Draw, operations: int, subject: Subject) -> tuple[Intent, ...] | None:
     """All requests in their order: the one that the task is about, and feasible ones of other kinds
     on other orders; None where there are too few.
 
-    `plain`: with nothing special among them; `steady`: without changes of mind.
+    Where the customer cannot be verified there is nothing special among them, and as in a steady
+    task nobody changes their mind.
     """
-    rng = draw.rng
-    kind = subject.request.kind if subject is not None and not plain else ""
-    taken = set() if subject is None else {made.get("order_id") for _, made in subject.calls}
-
-    if subject is not None:
-        taken |= {subject.referent.order_id} if subject.referent else set()
-        taken |= {refusal.evidence for refusal in subject.refusals}
-
-    free = [key for key in draw.base.orders_of[draw.customer_id] if key not in taken]
-    rng.shuffle(free)
+    own = next(iter(subject.sides), None)
+    plain = bool(subject.known)
+    # no second request of the subject's kind: which of the two is meant would have to be told
+    kind = own.request.kind if own is not None and not plain else ""
+    free = _free_orders(draw, own)
     intents: list[Intent] = []
     prices = 0
 
     for number in range(1, operations + 1):
         at = replace(draw, number=number)
 
-        if subject is not None and number == subject.request.number:
-            intents.append(subject)
+        if own is not None and number == own.request.number:
+            intents.append(own)
             continue
 
-        spoken_of = {other.request.noun for other in (*intents, subject) if other is not None}
+        # a price is asked of nothing that another request is about
+        spoken_of = {other.request.noun for other in (*intents, own) if other is not None}
         intent = None if plain else _special(at, intents, kind)
 
-        if intent is None and rng.random() < PRICE_SHARE:
+        if intent is None and draw.rng.random() < PRICE_SHARE:
             intent = price_query(at, spoken_of)
 
-        while intent is None and free:
-            calls = feasible(at, free.pop())
-            calls.pop(kind, None)
+        if intent is None:
+            intent = _about_next(at, free, kind)
 
-            if calls:
-                intent = worded(at, rng.choice(calls[rng.choice(sorted(calls))]))
-                gift = ["by_other_person"] * (intent.request.gift_for is not None)
-                intent = intent.complicated(*gift)
-
-                if not steady:
-                    intent = _reconsidered(at, intent, intents, operations)
+            if intent is not None and not plain and not subject.steady:
+                intent = _reconsidered(at, intent, intents, operations)
 
         if intent is None:
             prices += 1
@@ -74,7 +59,43 @@ def all_requests(
 
         intents.append(intent)
 
+    # prices are filled in where orders run out, and are no task by themselves
     return tuple(intents) if prices <= max(1, operations // 3) else None
+
+
+def _free_orders(draw: Draw, own: Intent | None) -> list[str]:
+    """The customer's orders that the task's own request does not touch, in a drawn order."""
+    taken = set() if own is None else {made.get("order_id") for _, made in own.calls}
+
+    if own is not None:
+        taken |= {own.referent.order_id} if own.referent else set()
+        taken |= {refusal.evidence for refusal in own.refusals}
+
+    free = [key for key in draw.base.orders_of[draw.customer_id] if key not in taken]
+    draw.rng.shuffle(free)
+
+    return free
+
+
+def _about_next(draw: Draw, free: list[str], kind: str) -> Intent | None:
+    """A request about the last of the free orders that allows one of another kind; all that were
+    looked at are taken off the list.
+    """
+    while free:
+        calls = feasible(draw, free.pop())
+        # the subject alone is of its kind
+        calls.pop(kind, None)
+
+        if calls:
+            # first the kind, then one of its calls: else returns, of which there are most, crowd
+            # out the rest
+            call = draw.rng.choice(calls[draw.rng.choice(sorted(calls))])
+            intent = worded(draw, call)
+            is_gift = intent.request.gift_for is not None
+
+            return intent.complicated(*["by_other_person"] * is_gift)
+
+    return None
 
 
 def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
@@ -86,7 +107,13 @@ def price_query(draw: Draw, spoken_of: Collection[str | None] = ()) -> Intent:
         if noun not in spoken_of
     ]
 
-    return worded(draw, ("get_variant", {"sku": draw.rng.choice(sorted(skus))}))
+    return worded(
+        draw,
+        (
+            "get_variant",
+            {"sku": draw.rng.choice(sorted(skus))},
+        ),
+    )
 
 
 def _reconsidered(
@@ -100,6 +127,7 @@ def _reconsidered(
     """
     kind = intent.request.kind
     changes = asks_first(draw) and draw.rng.random() < draw.config.changes_of_mind
+    # two requests that are taken back leave little of a task
     others = [name for other in before for name in other.complications]
     may_withdraw = operations > 1 and "withdrawn" not in others
 
@@ -137,6 +165,7 @@ def _special(draw: Draw, intents: Sequence[Intent], subject_kind: str) -> Intent
 
     gifts = draw.base.gifts_of.get(draw.customer_id, ())
     back = [call for key in gifts for call in feasible(draw, key).get("return", [])]
+    # a gift is spoken of by its item: one line at a time
     single = [call for call in back if len(call[1]["lines"]) == 1]
 
     return worded(draw, rng.choice(single)) if single else None
