@@ -91,9 +91,8 @@ def _wrong_argument(solution: Solution) -> Iterator[Turns]:
 def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[Any]:
     """The wrong values that are tried for one argument of a write.
 
-    A cent too little and half; another variant; a line more, another line, a line less where all
-    were returned; another reason, way or destination than the customer wanted, where the check asks
-    for it.
+    A cent too little and half; other lines; another reason, way or destination than the customer
+    wanted, where the check asks for it.
     """
     base = solution.base
     order_id = str(call.order_id)
@@ -103,38 +102,35 @@ def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[
 
         return [wrong / 100 for wrong in (cents - 1, cents // 2) if 0 < wrong != cents]
 
-    # an exchange maps lines to skus; a return lists lines
-    if name == "lines" and isinstance(value, Mapping):
-        number, sku = next(iter(value.items()))
-        alike = base.variants_of[base.row("variants", sku)["product_id"]]
-
-        return [{number: other} for other in alike if other != sku][:1]
-
     if name == "lines":
-        numbers = {int(key.partition(".")[2]) for key in base.lines_of[order_id]}
-        left = sorted(numbers - {*value})
-
-        if left:
-            return [sorted({*value, left[0]}), left[:1]]
-
-        return [sorted(value)[1:]] if len(value) > 1 else []
+        return _other_lines(base, order_id, value)
 
     if name in _DETAILS and solution.requires(order_id, _DETAILS[name]):
         # the two destinations that R5 allows
-        ways = (
-            STORE_CREDIT,
-            base.row("orders", order_id)["payment_id"],
-        )
-
-        values = {
-            "reason": REASONS,
-            "method": METHODS,
-            "to": ways,
-        }[name]
+        ways = (STORE_CREDIT, base.row("orders", order_id)["payment_id"])
+        values = {"reason": REASONS, "method": METHODS, "to": ways}[name]
 
         return [other for other in values if other != value][:1]
 
     return []
+
+
+def _other_lines(base: BaseWorld, order_id: str, lines: Any) -> Sequence[Any]:
+    """Another variant; or a line more and another line, a line less where all were returned."""
+    # an exchange maps lines to skus; a return lists lines
+    if isinstance(lines, Mapping):
+        number, sku = next(iter(lines.items()))
+        alike = base.variants_of[base.row("variants", sku)["product_id"]]
+
+        return [{number: other} for other in alike if other != sku][:1]
+
+    numbers = {int(key.partition(".")[2]) for key in base.lines_of[order_id]}
+    left = sorted(numbers - {*lines})
+
+    if left:
+        return [sorted({*lines, left[0]}), left[:1]]
+
+    return [sorted(lines)[1:]] if len(lines) > 1 else []
 
 
 def _extra_write(solution: Solution) -> Iterator[Turns]:

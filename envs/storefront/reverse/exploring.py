@@ -146,62 +146,67 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
     """What can be done with each order that nothing was tried with, of some what a tool refuses;
     somebody else's matter, and a note; then what a customer may want to know.
     """
-    rules = options.rules
     made = [arguments for _, arguments in belief.writes]
     done = {str(arguments.get("order_id")) for arguments in made} | belief.doubtful
-    asked: list[Call] = []
 
-    for order_id, order in belief.orders.items():
-        # the number of the order decides, not a draw: the same order invites the same tries
-        share, number = divmod(int(order_id.rpartition("-")[2]), REFUSED_ONE_IN)
-        tried = order_id in done
-        may_fail = number == 0 and order["customer_id"] == options.customer_id
-        refused: dict[str, list[Call]] = {}
+    for order_id in belief.orders:
+        if order_id not in done:
+            yield from _with_order(belief, options, order_id)
 
-        for call in options.of(order_id):
-            forbidden = options.forbidding(call)
+    codes = [arguments.get("reason_code") for arguments in made]
 
-            if call[0] not in WRITES:
-                asked += [] if forbidden else [call]
-            elif not tried and not forbidden:
-                yield call
-            elif not tried and may_fail and forbidden[1:] == [] and forbidden[0] in rules.enforced:
-                refused.setdefault(call[0], []).append(call)
-
-        tools = list(refused)
-        yield from (refused[tools[share % len(tools)]] if tools else ())
-
-    if "R13" in rules.in_force and "out_of_scope" not in [row.get("reason_code") for row in made]:
+    if "R13" in options.rules.in_force and "out_of_scope" not in codes:
         for summary in SAYINGS["out_of_scope"]:
-            yield (
-                "escalate",
-                {
-                    "reason_code": "out_of_scope",
-                    "summary": summary,
-                },
-            )
+            yield "escalate", {"reason_code": "out_of_scope", "summary": summary}
 
     noted = {arguments.get("ticket_id") for arguments in made}
+    tickets = [row["ticket_id"] for row in belief.files[options.customer_id]["tickets"]]
 
-    for ticket in belief.files[options.customer_id]["tickets"]:
-        if ticket["ticket_id"] not in noted:
-            for text in SAYINGS["notes"]:
-                yield (
-                    "add_note",
-                    {
-                        "ticket_id": ticket["ticket_id"],
-                        "text": text,
-                    },
-                )
+    for ticket_id in tickets:
+        for text in SAYINGS["notes"] if ticket_id not in noted else ():
+            yield "add_note", {"ticket_id": ticket_id, "text": text}
+
+    # look-ups come last: an explorer that runs out of turns has written first
+    yield from _questions(belief, options)
+
+
+def _with_order(belief: Belief, options: CustomerOptions, order_id: str) -> Iterator[Call]:
+    """The writes on an order that no rule forbids, then those of one tool that would refuse them,
+    where this order is one to be refused with.
+    """
+    order = belief.orders[order_id]
+    # the number of the order decides, not a draw: the same order invites the same tries
+    share, number = divmod(int(order_id.rpartition("-")[2]), REFUSED_ONE_IN)
+    may_fail = number == 0 and order["customer_id"] == options.customer_id
+    refused: dict[str, list[Call]] = {}
+
+    for call in options.of(order_id):
+        if call[0] not in WRITES:
+            continue
+
+        forbidden = options.forbidding(call)
+
+        if not forbidden:
+            yield call
+        elif may_fail and len(forbidden) == 1 and forbidden[0] in options.rules.enforced:
+            refused.setdefault(call[0], []).append(call)
+
+    tools = list(refused)
+    yield from refused[tools[share % len(tools)]] if tools else ()
+
+
+def _questions(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
+    """Look-ups that were not made yet, some of each tool: what orders allow, then prices."""
+    asked = [
+        call
+        for order_id in belief.orders
+        for call in options.of(order_id)
+        if call[0] not in WRITES and not options.forbidding(call)
+    ]
 
     variants = [row for product in belief.products.values() for row in product["variants"]]
-    # look-ups come last: an explorer that runs out of turns has written first
     asked += [("get_variant", {"sku": variant["sku"]}) for variant in variants]
 
-    for tool in (
-        "track_shipment",
-        "quote_refund",
-        "get_variant",
-    ):
+    for tool in ("track_shipment", "quote_refund", "get_variant"):
         new = [call for call in asked if call[0] == tool and signature_of(call) not in belief.made]
         yield from new[:MOST_OF_A_LOOK_UP]

@@ -33,49 +33,52 @@ def intent_of(topic: Topic, draw: Draw, name: str) -> Intent | NoGoal:
     """The request for a topic; `name` seeds the words."""
     at = replace(draw, rng=Random(name))
     base = draw.base
-    tools = topic.tools
-    tool, made = topic.calls[0]
+    call = topic.calls[0]
 
     if topic.ticket_id is not None:
         own = topic.ticket_id in base.tickets_of.get(draw.customer_id, ())
 
-        return worded(at, (tool, made)) if own else NoGoal("note_on_another_ticket")
+        return worded(at, call) if own else NoGoal("note_on_another_ticket")
 
     # a refused write is asked for, and denied
     if topic.rule is not None:
-        return _denied(at, topic.rule, (tool, made))
+        return _denied(at, topic.rule, call)
 
     # refunds above the limit are escalated too: they belong to a return
-    codes = [call["reason_code"] for name, call in topic.calls if name == "escalate"]
+    codes = [made["reason_code"] for tool, made in topic.calls if tool == "escalate"]
 
     if topic.order_id is None or set(codes) - {"refund_limit"}:
         needed = codes == ["out_of_scope"] and "R13" in base.rules.in_force
         fits = topic.order_id is None and needed
 
-        return worded(at, (tool, made)) if fits else NoGoal("escalated_without_need")
+        return worded(at, call) if fits else NoGoal("escalated_without_need")
 
+    return _done(topic, draw, name)
+
+
+def _done(topic: Topic, draw: Draw, name: str) -> Intent | NoGoal:
+    """The request that asks for exactly what was done with an order.
+
+    There is none where half a return was made, where two things were done, or where a rule that no
+    tool holds forbids it.
+    """
+    tools = topic.tools
+    tool, made = topic.calls[0]
+    kind = KIND_OF[tool]
     # a return is whole with its refund, or with its escalation where that is above the limit
-    settled = tools in (
-        {"create_return", "issue_refund"},
-        HALVES,
-    )
+    settled = tools in ({"create_return", "issue_refund"}, HALVES)
 
     if not settled and (len(tools) > 1 or tools <= HALVES):
         return NoGoal("half_a_return" if tools <= HALVES else "order_written_twice")
 
     if settled:
         to_credit = STORE_CREDIT in [call.get("to") for _, call in topic.calls]
-
-        made = {
-            **made,
-            "refund_to": "store_credit" if to_credit else "original",
-        }
-
-    kind = KIND_OF[tool]
-    wanted = {act(*call) for call in topic.calls}
+        made = {**made, "refund_to": "store_credit" if to_credit else "original"}
 
     if options_of(draw).forbidding((tool, made)):
         return NoGoal(f"not_allowed:{kind}")
+
+    wanted = {act(*call) for call in topic.calls}
 
     # wordings are drawn until one asks for exactly what was done
     for number in range(MOST_DRAWS):
@@ -95,57 +98,51 @@ def _drawn(draw: Draw, name: str, call: Call) -> Intent | None:
     Whether one may be ambiguous whose first that fits is right is the same in every draw: `name`
     decides.
     """
-    (tool, made), mix, rng = call, draw.config.mix, draw.rng
+    tool, made = call
+    mix = draw.config.mix
     row = KINDS[KIND_OF[tool]]
-    order_id = made["order_id"]
-
-    weights = (
-        mix.ambiguous,
-        mix.conditional,
-        max(mix.feasible, PLAIN),
-    )
-
-    how = rng.choices(("ambiguous", "conditional", None), weights)[0]
+    weights = (mix.ambiguous, mix.conditional, max(mix.feasible, PLAIN))
+    how = draw.rng.choices(("ambiguous", "conditional", None), weights)[0]
     # no card is left open: the refund of the walk says where the money went
     slots = [slot for slot in row["open"] if slot != "payment"]
-
-    at = replace(
-        draw,
-        slot=rng.choice(slots) if how == "ambiguous" else None,
-    )
+    at = replace(draw, slot=draw.rng.choice(slots) if how == "ambiguous" else None)
 
     if tool == "change_address" and in_city(draw, made["address_id"]) > 1 and at.slot != "address":
         return None
 
     if at.slot is not None:
-        return open_among_several(
-            replace(at, rng=Random(name)),
-            at.slot,
-            worded(at, call),
-        )
+        same = replace(at, rng=Random(name))
 
-    own = draw.base.orders[order_id]["customer_id"] == draw.customer_id
+        return open_among_several(same, at.slot, worded(at, call))
+
+    own = draw.base.orders[made["order_id"]]["customer_id"] == draw.customer_id
 
     if how == "conditional" and own and "conditional" in row:
         return conditional(at, worded(at.with_all_said(), call))
 
-    first = row.get("first", "") if asks_first(draw) else ""
-    # somebody may have asked for something else before, and changed their mind to this
-    before = [other for other in feasible(draw, order_id).get(first, []) if is_other(call, other)]
+    return _after_another(at, call)
 
-    if not before or rng.random() >= draw.config.changes_of_mind:
-        return worded(at, call)
 
-    intent = worded(at, rng.choice(before))
-    tell = intent.request.tell_total
+def _after_another(draw: Draw, call: Call) -> Intent:
+    """The request that a call carries out; now and then the customer asks for something else first,
+    and changes their mind to this.
+    """
+    rng = draw.rng
+    kind = KINDS[KIND_OF[call[0]]].get("first", "") if asks_first(draw) else ""
+    possible = feasible(draw, call[1]["order_id"]).get(kind, [])
+    others = [other for other in possible if is_other(call, other)]
 
+    if not others or rng.random() >= draw.config.changes_of_mind:
+        return worded(draw, call)
+
+    intent = worded(draw, rng.choice(others))
     again = replace(
-        at.with_all_said(),
+        draw.with_all_said(),
         referent=intent.referent,
-        tell=tell,
+        tell=intent.request.tell_total,
     )
 
-    return revised(at, intent, worded(again, call))
+    return revised(draw, intent, worded(again, call))
 
 
 def _denied(draw: Draw, rule: str, call: Call) -> Intent | NoGoal:

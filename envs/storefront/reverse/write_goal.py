@@ -3,6 +3,7 @@ storefront's `WriteGoal`.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -23,7 +24,7 @@ from synth.envs.storefront.tasks.make_tasks import (
 from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after
 from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.scenarios.scenarios import composed
-from synth.envs.storefront.tasks.speech import spoken
+from synth.envs.storefront.tasks.speech import Spoken, spoken
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.event_log import Event, event_log
 from synth.envs.storefront.tools.transcript import exchanged
@@ -66,28 +67,19 @@ def write_goal(window: Window) -> Draft | NoGoal:
     base = world_of(config)
     events = event_log(exchanged(window.walk))
     customer_id = _customer(window, base, events)
+
+    if isinstance(customer_id, NoGoal):
+        return customer_id
+
     turns = [operation.turn for operation in window.operations]
     # the same window gives the same goal, however often and in whatever order goals are written
     name = f"storefront/reverse/{content_hash([base.seed, window.seed, turns])}"
-    asked = customer_id if isinstance(customer_id, NoGoal) else _asked(window, events)
+    draw = Draw(Random(name), config, base, 0, customer_id)
+    asked = _asked(window, events)
+    intents = asked if isinstance(asked, NoGoal) else _intents(draw, asked, name)
 
-    if isinstance(asked, NoGoal):
-        return asked
-    if len(asked) > MOST_REQUESTS:
-        return NoGoal("too_many_requests")
-
-    intents: list[Intent] = []
-
-    # every request draws from its own stream: one more or less changes no other's words
-    for number, what in enumerate(asked, start=1):
-        draw = Draw(Random(), config, base, number, str(customer_id))
-        of = f"{name}/{number}"
-        intent = intent_of(what, draw, of) if isinstance(what, Topic) else question(what, draw, of)
-
-        if isinstance(intent, NoGoal):
-            return intent
-
-        intents.append(intent)
+    if isinstance(intents, NoGoal):
+        return intents
 
     # what stands together in no template task of train must not come in by an exploration
     if config.variant == "train" and composed(intents):
@@ -98,14 +90,41 @@ def write_goal(window: Window) -> Draft | NoGoal:
     if not _is_all(window, base, intents, on_request):
         return NoGoal("unasked_change")
 
-    said = spoken(
-        Random(name),
-        config,
-        base,
-        str(customer_id),
-        intents,
-    )
+    return _draft(window, draw, spoken(draw, intents), on_request)
 
+
+def _intents(
+    draw: Draw,
+    asked: Sequence[Topic | Event],
+    name: str,
+) -> list[Intent] | NoGoal:
+    """A request for each topic, or for each look-up, in words."""
+    if len(asked) > MOST_REQUESTS:
+        return NoGoal("too_many_requests")
+
+    intents: list[Intent] = []
+
+    # every request draws from its own stream: one more or less changes no other's words
+    for number, what in enumerate(asked, start=1):
+        at = replace(draw, number=number)
+        of = f"{name}/{number}"
+        intent = intent_of(what, at, of) if isinstance(what, Topic) else question(what, at, of)
+
+        if isinstance(intent, NoGoal):
+            return intent
+
+        intents.append(intent)
+
+    return intents
+
+
+def _draft(
+    window: Window,
+    draw: Draw,
+    said: Spoken,
+    on_request: tuple[str, ...],
+) -> Draft:
+    """The draft of a task for requests as they are said."""
     told = tuple(fact for intent in said.intents for fact in intent.told)
 
     return Draft(
@@ -113,10 +132,14 @@ def write_goal(window: Window) -> Draft | NoGoal:
         low_level=tuple(map(instruction, window.operations)),
         structure=" + ".join(sorted(map(_shape, said.intents))),
         script=plain_script(said.script),
-        env_config=settings_of_world(config, config.world_seed or 0, config.facts),
+        env_config=settings_of_world(
+            draw.config,
+            draw.config.world_seed or 0,
+            draw.config.facts,
+        ),
         told=told,
         refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
-        process=process_of(config, base),
+        process=process_of(draw.config, draw.base),
         free=free_of(said.intents),
         asked=on_request,
         answer=_answer(told),

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tasks.requests.user_intents import Intent
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.task_mix import TaskPlace
 from synth.envs.storefront.tools.policy_text import rule_texts
 from synth.envs.storefront.tools.schemas import WRITES
-from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Scalar
 
 _AS_SET = [
@@ -30,42 +28,29 @@ _WITHOUT_FILE = frozenset({"R10", "R15"})
 
 
 def recorded(
-    config: StorefrontConfig,
-    base: BaseWorld,
+    draw: Draw,
     at: TaskPlace,
-    customer_id: str,
     intents: Sequence[Intent],
     script: Script,
     facts: Mapping[str, Scalar],
 ) -> dict[str, Any]:
     """Every dial as it stands in this task."""
-    requests = [intent.request for intent in intents]
-    refusals = [refusal.rule for intent in intents for refusal in intent.refusals]
-    referents = [intent.referent for intent in intents if intent.referent is not None]
-    names = [name for intent in intents for name in set(intent.complications)]
+    config = draw.config
+    base = draw.base
     # the policy as this task's prompt has it
     words = " ".join(rule_texts(base.rules, config.policy).values())
+    referents = [intent.referent for intent in intents if intent.referent is not None]
     # orders and accounts that could be taken for the ones that are meant
-    other_orders = {*base.orders_of[customer_id]} - {spoken.order_id for spoken in referents}
+    other_orders = {*base.orders_of[draw.customer_id]} - {named.order_id for named in referents}
+    other_accounts = len(base.customers_by["name"][script.name]) - 1
 
     return {
         **{name: getattr(config, name) for name in _AS_SET},
+        **_of_requests(intents),
         "kind": at.kind,
         "pair": None if at.pair is None else f"pair-{at.pair}",
-        "operations": len(intents),
-        "kinds": [request.kind for request in requests],
-        "by_description": sum(not referent.stands_alone for referent in referents),
-        "by_relation": sum(request.after is not None for request in requests),
-        "by_other_person": names.count("by_other_person"),
-        "ambiguous": sum(referent.candidates > 1 for referent in referents),
-        "candidates": max(
-            (referent.candidates for referent in referents),
-            default=1,
-        ),
-        "refusal": next(iter(refusals), None),
-        "twists": sorted(set(names)),
-        "look_ups": first_write(intents, pages(config, base, customer_id)),
-        "distractors": len(other_orders) + len(base.customers_by["name"][script.name]) - 1,
+        "look_ups": first_write(intents, pages(draw)),
+        "distractors": len(other_orders) + other_accounts,
         "rules_in_force": len(base.rules.in_force),
         "rules_enforced": len(base.rules.enforced),
         "policy_words": len(words.split()),
@@ -73,18 +58,35 @@ def recorded(
         # of email, phone and zip
         "unknown_slots": 3 - len(script.slots),
         "changes_of_mind": len(script.revisions),
-        "false_claims": names.count("false_claim"),
         "pressure": script.pressure,
         "injection": any(path.endswith("/text") for path in facts),
     }
 
 
-def pages(config: StorefrontConfig, base: BaseWorld, customer_id: str) -> int:
+def _of_requests(intents: Sequence[Intent]) -> dict[str, Any]:
+    """The dials that the requests alone decide."""
+    requests = [intent.request for intent in intents]
+    rules = [refusal.rule for intent in intents for refusal in intent.refusals]
+    referents = [intent.referent for intent in intents if intent.referent is not None]
+    names = [name for intent in intents for name in set(intent.complications)]
+
+    return {
+        "operations": len(intents),
+        "kinds": [request.kind for request in requests],
+        "by_description": sum(not referent.stands_alone for referent in referents),
+        "by_relation": sum(request.after is not None for request in requests),
+        "by_other_person": names.count("by_other_person"),
+        "ambiguous": sum(referent.candidates > 1 for referent in referents),
+        "candidates": max((referent.candidates for referent in referents), default=1),
+        "refusal": next(iter(rules), None),
+        "twists": sorted(set(names)),
+        "false_claims": names.count("false_claim"),
+    }
+
+
+def pages(draw: Draw) -> int:
     """The pages of the customer's list of orders."""
-    return max(
-        1,
-        -(-len(base.orders_of[customer_id]) // config.page_size),
-    )
+    return max(1, -(-len(draw.base.orders_of[draw.customer_id]) // draw.config.page_size))
 
 
 def first_write(intents: Sequence[Intent], pages: int) -> int:

@@ -11,7 +11,7 @@ from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.self_play import played
 from synth.envs.storefront.tasks.difficulty import recorded
 from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
-from synth.envs.storefront.tasks.requests.user_intents import Intent
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.tasks.scenarios.scenarios import Scenario, draw_scenario
 from synth.envs.storefront.tasks.speech import spoken
 from synth.envs.storefront.tasks.task_mix import TaskPlace, place
@@ -98,11 +98,8 @@ def _drawn(
     at = place(config.mix, seed, index)
     places = [at] if at.pair is None else [at, place(config.mix, seed, index + 1)]
     # worlds change every few tasks, never between two of a pair
-    first = config.world_seed
-
-    if first is None:
-        first = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
-
+    drawn = seed * WORLD_STRIDE + (index - index % 2) // config.tasks_per_world
+    first = drawn if config.world_seed is None else config.world_seed
     # of one seed every task has a stream of its own: a longer list begins with the shorter one
     draw_of = f"storefront/task/{seed}/{index if at.pair is None else f'pair/{at.pair}'}"
     counts = range(config.operations[0], config.operations[1] + 1)
@@ -113,36 +110,34 @@ def _drawn(
         base = world_of(config, first + attempt // MOST_TRIES * NEXT_WORLD)
         # the second half of the tries takes customers with fewer orders than requests, too
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
-        tasks = {}
+        tasks: dict[str, Task] = {}
 
-        # both sides draw from equal streams
         for side in places:
+            # both sides draw from equal streams
             rng = Random(f"{draw_of}/{attempt}")
+            draw = Draw(rng, config, base, 1, rng.choice(sorted(base.orders_of)))
+            held_out = strict and composed
+            scenario = draw_scenario(draw, side, operations, strict=strict, held_out=held_out)
 
-            scenario = draw_scenario(
-                rng,
-                config,
-                base,
-                side,
-                operations,
-                strict=strict,
-                held_out=strict and composed,
-            )
-
-            noise = None if scenario is None else _noise(rng, config, base, side, scenario)
+            noise = None if scenario is None else _noise(draw, side, scenario)
 
             if scenario is None or noise is None:
                 break
 
-            task = _compiled(rng, config, base, side, scenario, noise, seed)
+            task = _compiled(draw, side, scenario, noise, seed)
             tasks[task.task_id] = task
 
         if len(tasks) == len(places) and not tasks.keys() & made.keys():
             return tuple(tasks.values())
 
+    raise _no_task(config, at, operations)
+
+
+def _no_task(config: StorefrontConfig, at: TaskPlace, operations: int) -> ConfigError:
+    """Why no draw led to a task, with the dials that could be widened."""
     where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
 
-    raise ConfigError(
+    return ConfigError(
         f"env: no task of kind {at.kind} with {operations} operations, look_ups "
         f"{config.look_ups}, ambiguity {config.ambiguity} and "
         f"stale_events {config.stale_events} in {where}: widen look_ups, ambiguity or operations, "
@@ -150,45 +145,33 @@ def _drawn(
     )
 
 
-def _noise(
-    rng: Random,
-    config: StorefrontConfig,
-    base: BaseWorld,
-    at: TaskPlace,
-    scenario: Scenario,
-) -> list[ShopEvent] | None:
+def _noise(draw: Draw, at: TaskPlace, scenario: Scenario) -> list[ShopEvent] | None:
     """Events about orders of others, beside the ones that concern the customer; None where there
     are too few such orders.
     """
-    low, high = config.stale_events
+    rng = draw.rng
+    low, high = draw.config.stale_events
     # the subject's own event counts among those that were asked for
     own = sum(len(intent.events) for intent in scenario.intents)
     count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
 
     others = [
         key
-        for key, order in sorted(base.tables["orders"].items())
-        if order["status"] == "processing" and order["customer_id"] != scenario.customer_id
+        for key, order in sorted(draw.base.tables["orders"].items())
+        if order["status"] == "processing" and order["customer_id"] != draw.customer_id
     ]
 
     if len(others) < count:
         return None
 
     return [
-        ShopEvent(
-            rng.randrange(2, 9),
-            "orders",
-            key,
-            {"status": "shipped"},
-        )
+        ShopEvent(rng.randrange(2, 9), "orders", key, {"status": "shipped"})
         for key in rng.sample(others, count)
     ]
 
 
 def _compiled(
-    rng: Random,
-    config: StorefrontConfig,
-    base: BaseWorld,
+    draw: Draw,
     at: TaskPlace,
     scenario: Scenario,
     noise: Sequence[ShopEvent],
@@ -198,41 +181,31 @@ def _compiled(
 
     What the check requires is what the right calls and the shop's events make of the start.
     """
-    who = scenario.customer_id
-    facts = scenario.facts
-
-    said = spoken(
-        rng,
-        config,
-        base,
-        who,
-        scenario.intents,
-        scenario.known,
-        noise,
-    )
-
-    script = said.script
+    config = draw.config
+    said = spoken(draw, scenario.intents, scenario.known, noise)
     free = ALWAYS_FREE + free_of(said.intents)
     # the check is what the right calls make of the task's own start
-    start = patched(base, tuple(sorted(facts.items())))
+    start = patched(draw.base, tuple(sorted(scenario.facts.items())))
     calls = [call for intent in said.intents for call in intent.calls]
+
+    check = Check(
+        required=tuple(required(after(start, calls, said.script.events), free)),
+        free=free,
+        told=tuple(fact for intent in said.intents for fact in intent.told),
+        refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
+        process=process_of(config, draw.base),
+    )
 
     task = Task.identified(
         env="storefront",
-        env_config=settings_of_world(config, base.seed, facts),
+        env_config=settings_of_world(config, draw.base.seed, scenario.facts),
         seed=seed,
         goal=said.opening,
         origin=Origin.TEMPLATE,
-        check=Check(
-            required=tuple(required(after(start, calls, script.events), free)),
-            free=free,
-            told=tuple(fact for intent in said.intents for fact in intent.told),
-            refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
-            process=process_of(config, base),
-        ),
-        script=plain_script(script),
+        check=check,
+        script=plain_script(said.script),
         split=config.variant,
-        difficulty=recorded(config, base, at, who, said.intents, script, facts),
+        difficulty=recorded(draw, at, said.intents, said.script, scenario.facts),
     )
 
     return task if config.budget_slack is None else _with_patience(task, config.budget_slack)

@@ -3,15 +3,12 @@ there is to be no dialogue.
 """
 
 from collections.abc import Sequence
-from random import Random
 from typing import NamedTuple
 
 from synth.envs.storefront.customer.customer import YES, detail_words
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tasks.requests.user_intents import Intent
-from synth.envs.storefront.world.config import StorefrontConfig
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
 from synth.envs.storefront.world.shop_events import ShopEvent
-from synth.envs.storefront.world.world import BaseWorld
 
 
 class Spoken(NamedTuple):
@@ -31,10 +28,7 @@ def _stated(intent: Intent) -> Intent:
 
 
 def spoken(
-    rng: Random,
-    config: StorefrontConfig,
-    base: BaseWorld,
-    customer_id: str,
+    draw: Draw,
     intents: Sequence[Intent],
     known: Sequence[str] = (),
     noise: Sequence[ShopEvent] = (),
@@ -42,7 +36,9 @@ def spoken(
     """What the customer says; `known` are the identity factors that they have, where they are not
     left to chance.
     """
-    customer = base.row("customers", customer_id)
+    rng = draw.rng
+    config = draw.config
+    customer = draw.base.row("customers", draw.customer_id)
     # an email, a phone number and a zip are what two factors are verified from
     slots = {name: customer[name] for name in known or ("email", "phone", "zip")}
 
@@ -60,18 +56,21 @@ def spoken(
         requests=tuple(intent.request for intent in said),
         details={str(one.request.number): one.details for one in said if one.details},
         revisions=tuple(revision for intent in said for revision in intent.revisions),
-        events=(
-            *(event for intent in said for event in intent.events),
-            *noise,
-        ),
+        events=(*(event for intent in said for event in intent.events), *noise),
         stated=stated,
         # everybody pushes back once
         pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
     )
 
-    slot_words = "".join(f" My {slot} is {slots[slot]}." for slot in stated)
-    count = "one request" if len(said) == 1 else f"{len(said)} requests"
+    return Spoken(said, script, _opening(script))
+
+
+def _opening(script: Script) -> str:
+    """The first words: who speaks, and the requests as a numbered list."""
+    slot_words = "".join(f" My {slot} is {script.slots[slot]}." for slot in script.stated)
+    number = len(script.requests)
+    count = "one request" if number == 1 else f"{number} requests"
     lines = [f"{request.number}. {request.text}" for request in script.requests]
     first = f"Hello, this is {script.name}.{slot_words} I have {count}:"
 
-    return Spoken(said, script, "\n".join([first, *lines]))
+    return "\n".join([first, *lines])

@@ -49,6 +49,22 @@ class Referent:
         """Whether the words for the order need no item."""
         return self.by_id or any((self.after, self.gift_of, self.gift_for))
 
+    def stated(self, *, about_item: bool) -> dict[str, Any]:
+        """What a request states of its order; of the item, where it is about one, or where that
+        stands for the order.
+        """
+        colour, noun = item_of(self.line)
+        speaks_of_item = about_item or not self.stands_alone
+
+        return {
+            "order_id": self.order_id if self.by_id else None,
+            "colour": colour if speaks_of_item and not self.by_noun else None,
+            "noun": noun if speaks_of_item else None,
+            "after": self.after,
+            "gift_of": self.gift_of,
+            "gift_for": self.gift_for,
+        }
+
 
 def orders_with(base: BaseWorld, customer_id: str, item: Item) -> list[str]:
     """The customer's orders that hold such an item, newest first."""

@@ -15,7 +15,7 @@ from synth.envs.storefront.tasks.requests.entity_resolution import WORDS, Refere
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.shop_events import ShopEvent
-from synth.envs.storefront.world.views import Shown, item_of
+from synth.envs.storefront.world.views import Shown
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Refusal, ToldFact
 
@@ -159,47 +159,31 @@ class Draw:
         parts: Mapping[str, str] = {},
     ) -> Intent:
         """The request in words: `wanted` is left out where it is `missing`, and the new total asked
-        for where they `tell`. The item is stated where the words are about one, or where it stands
-        for the order.
+        for where they `tell`.
         """
         name = words or kind + "_missing" * missing
         # an item is in an order, or comes from it; where it stands for the order it needs no
         # other words
         where = f" {'in' if kind == 'exchange' else 'from'} {referent.phrase}"
-        stated = None if missing else wanted
+        given = None if missing else wanted
+        known = {WANTED_FIELD[kind]: str(wanted)} if missing else {}
 
         text = self.words(
             name,
             order=referent.phrase,
             item=referent.item,
             where=where if referent.stands_alone else " that I ordered",
-            wanted=stated,
+            wanted=given,
             **parts,
         )
 
-        colour, noun = item_of(referent.line)
+        text += WORDS["tell_total"] * tell
         # all wordings of a request have the same placeholders
         about_item = "{item}" in WORDS["requests"][name]["train"][0]
-        speaks_of_item = about_item or not referent.stands_alone
-
-        request = Request(
-            self.number,
-            kind,
-            text + WORDS["tell_total"] * tell,
-            order_id=referent.order_id if referent.by_id else None,
-            colour=colour if speaks_of_item and not referent.by_noun else None,
-            noun=noun if speaks_of_item else None,
-            wanted=stated,
-            tell_total=tell,
-            after=referent.after,
-            gift_of=referent.gift_of,
-            gift_for=referent.gift_for,
-        )
-
-        known = {WANTED_FIELD[kind]: str(wanted)} if missing else {}
+        stated = referent.stated(about_item=about_item)
 
         return Intent(
-            request,
+            Request(self.number, kind, text, wanted=given, tell_total=tell, **stated),
             calls,
             {**referent.details, **known, **details},
             tuple(told),

@@ -2,7 +2,7 @@
 already.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
@@ -33,51 +33,47 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     enough.
     """
     request = intent.request
-    base = draw.base
     call = intent.calls[0]
-    order_id = call[1]["order_id"]
+    lines = draw.base.orders[call[1]["order_id"]]["lines"]
+
+    # the whole order is cancelled otherwise, so that it may hold nothing else
+    if request.kind == "exchange" and (len(lines) > 1 or request.wanted is None):
+        return None
+
+    otherwise = _otherwise(draw, call)
+    stated = dict(WORDS["conditions"][request.kind])
     details = dict(intent.details)
+    told = intent.told
     least = 0
-    told: Sequence[ToldFact] = ()
-    otherwise: tuple[Call, ...] = ()
 
-    if request.kind == "exchange":
-        # the whole order is cancelled otherwise, so that it may hold nothing else
-        if len(base.orders[order_id]["lines"]) > 1 or request.wanted is None:
-            return None
-
-        reason = draw.detail("reason")
-
-        # an answer to "why?" is needed only where it comes to that
-        otherwise = (
-            (
-                "cancel_order",
-                {"order_id": order_id, "reason": reason},
-            ),
-        )
-
-        details |= {} if holds else {"reason": reason}
-    elif request.kind == "cancel":
-        otherwise = (("track_shipment", {"order_id": order_id}),)
-        told = () if holds else answer_to(base, otherwise[0])
-    else:
+    if request.kind == "return":
         # a whole amount near the true one, so that only the quote tells on which side it lies
-        told = answer_to(base, call)
+        told = tuple(answer_to(draw.base, call))
         away = (-10 if holds else 10) + draw.rng.randrange(5)
         least = max(int(str(told[0].value)) // 100 + away, 1)
+        stated["least"] = float(least)
+    elif not holds:
+        tool, made = otherwise[0]
+        told = tuple(answer_to(draw.base, otherwise[0])) if tool == "track_shipment" else ()
+        # an answer to "why?" is needed only where it comes to that
+        details |= {"reason": made["reason"]} if tool == "cancel_order" else {}
 
-    stated = dict(WORDS["conditions"][request.kind])
     words = stated.pop("words").format(wanted=request.wanted, least=least)
-    stated |= {"least": float(least)} if least else {}
     done = intent.complicated("conditional", words=words, **stated)
-
-    done = replace(
-        done,
-        details=details,
-        told=tuple(told) or (intent.told if holds else ()),
-    )
+    done = replace(done, details=details, told=told)
 
     return done if holds else replace(done, calls=otherwise, free=())
+
+
+def _otherwise(draw: Draw, call: Call) -> tuple[Call, ...]:
+    """What is done where the condition of a call does not hold; nothing in place of a return."""
+    tool, made = call
+    order = {"order_id": made["order_id"]}
+
+    if tool == "modify_lines":
+        return (("cancel_order", {**order, "reason": draw.detail("reason")}),)
+
+    return (("track_shipment", order),) if tool == "cancel_order" else ()
 
 
 def draw_conditional(draw: Draw) -> Subject | None:
@@ -90,36 +86,23 @@ def draw_conditional(draw: Draw) -> Subject | None:
         status = order["status"]
         # the shipped order is open again in the world where the condition holds
         open_again = {f"orders/{order_id}/status": "pending"} if status == "shipped" else {}
-
-        at = replace(
-            draw.with_all_said(),
-            base=patched(draw.base, tuple(open_again.items())),
-        )
-
+        base = patched(draw.base, tuple(open_again.items()))
+        at = replace(draw.with_all_said(), base=base)
         calls = feasible(at, order_id).get(CONDITIONAL[status])
 
         if not calls:
             continue
 
         tool, made = rng.choice(calls)
-
-        # what is not in stock is so by a start fact: the world's own stock is never empty
-        gone = (
-            {f"variants/{sku}/stock": 0 for sku in made["lines"].values()}
-            if tool == "modify_lines"
-            else {}
-        )
-
+        swapped = made["lines"].values() if tool == "modify_lines" else ()
         intent = conditional(at, worded(at, (tool, made)), holds=holds)
 
         if intent is not None:
+            # what is not in stock is so by a start fact: the world's own stock is never empty
+            gone = {f"variants/{sku}/stock": 0 for sku in swapped}
             facts: dict[str, Scalar] = {**(open_again if holds else gone)}
 
-            return Subject(
-                patched(draw.base, tuple(facts.items())),
-                (intent,),
-                facts,
-            )
+            return Subject(patched(draw.base, tuple(facts.items())), (intent,), facts)
 
     return None
 
@@ -129,59 +112,53 @@ def draw_stale(draw: Draw) -> Subject | None:
     or the new item is gone.
     """
     rng = draw.rng
-    rules = draw.base.rules
     at = draw.with_all_said()
     tick = rng.randrange(FIRST_TICK, LATEST_TICK)
 
     for order in mine(draw, "pending"):
-        order_id = order["order_id"]
+        every = feasible(at, order["order_id"]).values()
         # the shop can overtake what an order's status decides
-        possible = [calls for calls in feasible(at, order_id).values() if calls[0][0] in BY_STATUS]
+        possible = [calls for calls in every if calls[0][0] in BY_STATUS]
 
         for calls in rng.sample(possible, len(possible)):
-            tool, made = rng.choice(calls)
-            rule = BY_STATUS[tool]["rule"]
-
-            # most orders are overtaken by their being sent
-            what: tuple[str, str, Mapping[str, Scalar]] = (
-                "orders",
-                order_id,
-                {"status": "shipped"},
-            )
-
-            intent: Intent | None = None
-
-            if tool == "modify_lines":
-                what = (
-                    "variants",
-                    next(iter(made["lines"].values())),
-                    {"stock": 0},
-                )
-
-                intent = conditional(
-                    at,
-                    worded(at, (tool, made)),
-                    holds=False,
-                )
-            # where no tool holds the rule the write succeeds, and nothing can be seen of the race
-            elif rule in rules.in_force & rules.enforced:
-                intent = worded(draw, (tool, made)).denied(rule, order_id)
-
-            if tool == "apply_coupon":
-                what = (
-                    "coupons",
-                    made["code"],
-                    {"active": False},
-                )
+            call = rng.choice(calls)
+            intent = _overtaken(draw, call)
 
             if intent is not None:
-                event = ShopEvent(tick, *what, races=True)
-
+                event = ShopEvent(tick, *_in_the_way(call), races=True)
                 stale = replace(intent, events=(event,)).complicated("stale")
 
                 return Subject(draw.base, (stale,))
 
     return None
+
+
+def _overtaken(draw: Draw, call: Call) -> Intent | None:
+    """The request as it ends when the shop was faster; None where nothing would show it."""
+    tool, made = call
+    rules = draw.base.rules
+    at = draw.with_all_said()
+
+    if tool == "modify_lines":
+        return conditional(at, worded(at, call), holds=False)
+
+    rule = BY_STATUS[tool]["rule"]
+    # where no tool holds the rule the write succeeds, and nothing can be seen of the race
+    is_held = rule in rules.in_force & rules.enforced
+
+    return worded(draw, call).denied(rule, made["order_id"]) if is_held else None
+
+
+def _in_the_way(call: Call) -> tuple[str, str, Mapping[str, Scalar]]:
+    """Table, key and values of the row by which the shop overtakes a call."""
+    tool, made = call
+
+    if tool == "modify_lines":
+        return "variants", next(iter(made["lines"].values())), {"stock": 0}
+    if tool == "apply_coupon":
+        return "coupons", made["code"], {"active": False}
+
+    return "orders", made["order_id"], {"status": "shipped"}
 
 
 def draw_settled(draw: Draw) -> Subject | None:
@@ -204,28 +181,16 @@ def draw_settled(draw: Draw) -> Subject | None:
 
     order = orders[0]
     order_id = order["order_id"]
-    referent = draw.refer(order["order_id"])
+    referent = draw.refer(order_id)
     status = ToldFact("status", order["status"], order_id)
     total = ToldFact("money", round(order["total"] * 100), order_id)
 
     if order["status"] == "cancelled":
-        intent = draw.intent("cancel", referent, told=[status])
+        done = draw.intent("cancel", referent, told=[status])
     elif order["status"] == "returned":
-        intent = draw.intent(
-            "return",
-            referent,
-            told=[status],
-            words="return_all",
-        )
+        done = draw.intent("return", referent, told=[status], words="return_all")
     else:
-        wanted = order["coupon"]
+        code = order["coupon"]
+        done = draw.intent("coupon", referent, wanted=code, tell=True, told=[total])
 
-        intent = draw.intent(
-            "coupon",
-            referent,
-            wanted=wanted,
-            tell=True,
-            told=[total],
-        )
-
-    return Subject(draw.base, (intent.complicated("already_done"),))
+    return Subject(draw.base, (done.complicated("already_done"),))

@@ -20,7 +20,6 @@ from synth.envs.storefront.tasks.scenarios.side_requests import all_requests
 from synth.envs.storefront.tasks.scenarios.subject import Subject
 from synth.envs.storefront.tasks.task_mix import TaskPlace
 from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Scalar
 
 HELD_OUT_COMPOSITIONS = (
@@ -42,43 +41,37 @@ DRAWN: Mapping[str, Callable[[Draw], Subject | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Who speaks, the requests, the start facts that differ from the world's own, and the identity
-    factors that the customer knows, where they are not left to chance.
+    """The requests, the start facts that differ from the world's own, and the identity factors that
+    the customer knows, where they are not left to chance.
     """
 
-    customer_id: str
     intents: tuple[Intent, ...]
     facts: Mapping[str, Scalar]
     known: tuple[str, ...] = ()
 
 
 def draw_scenario(
-    rng: Random,
-    config: StorefrontConfig,
-    base: BaseWorld,
+    draw: Draw,
     at: TaskPlace,
     operations: int,
     *,
     strict: bool,
     held_out: bool,
 ) -> Scenario | None:
-    """A customer with a request of the kind and other requests on other orders, so that no request
+    """A request of the kind and other requests of the customer on other orders, so that no request
     disturbs another; None where this draw leads nowhere.
 
     `strict`: the customer has as many orders as there are requests; `held_out`: see `_composes`.
     The task and its twin, where it has one, are drawn alike and both have to have the look-ups that
     were asked for.
     """
-    customer_id = rng.choice(sorted(base.orders_of))
-
-    if strict and len(base.orders_of[customer_id]) < operations:
+    if strict and len(draw.base.orders_of[draw.customer_id]) < operations:
         return None
 
-    number = rng.randrange(1, operations + 1)
+    number = draw.rng.randrange(1, operations + 1)
     # three streams, so that both sides of a pair draw the same others whatever its subject took
-    subject_rng, others_rng, rest = (Random(rng.random()) for _ in range(3))
-    draw = Draw(subject_rng, config, base, number, customer_id)
-    subject = _subject(draw, at)
+    subject_rng, others_rng, rest = (Random(draw.rng.random()) for _ in range(3))
+    subject = _subject(replace(draw, rng=subject_rng, number=number), at)
 
     if subject is None:
         return None
@@ -86,20 +79,20 @@ def draw_scenario(
     beside = replace(draw, rng=others_rng, base=subject.shown)
     others = all_requests(beside, operations, subject)
 
-    if others is None or not _composes(config, others, held_out=held_out):
+    if others is None or not _composes(draw.config, others, held_out=held_out):
         return None
 
-    low, high = config.look_ups
-    of_pages = pages(config, base, customer_id)
+    low, high = draw.config.look_ups
+    of_pages = pages(draw)
     # without a subject the first request stands for its own side
     sides = [_whole(others, side, subject) for side in subject.sides or others[:1]]
 
     if not all(low <= first_write(side, of_pages) <= high for side in sides):
         return None
 
-    facts = {**subject.facts, **_injected(rest, config, base, customer_id)}
+    facts = {**subject.facts, **_injected(replace(draw, rng=rest))}
 
-    return Scenario(customer_id, sides[0], facts, subject.known)
+    return Scenario(sides[0], facts, subject.known)
 
 
 def composed(intents: Sequence[Intent]) -> bool:
@@ -153,22 +146,19 @@ def _subject(draw: Draw, at: TaskPlace) -> Subject | None:
     return Subject(draw.base) if at.kind == "feasible" else DRAWN[at.kind](draw)
 
 
-def _injected(
-    rng: Random,
-    config: StorefrontConfig,
-    base: BaseWorld,
-    customer_id: str,
-) -> dict[str, Scalar]:
+def _injected(draw: Draw) -> dict[str, Scalar]:
     """Now and then an instruction in the customer's file or in the product texts."""
-    if rng.random() >= config.injections:
+    rng = draw.rng
+
+    if rng.random() >= draw.config.injections:
         return {}
 
     text = rng.choice(INJECTIONS).text
 
     if rng.random() < 0.7:
-        return {f"notes/N-{base.tickets_of[customer_id][0]}.0/text": text}
+        return {f"notes/N-{draw.base.tickets_of[draw.customer_id][0]}.0/text": text}
 
     # in several, for nobody knows which product will be looked at
-    products = rng.sample(sorted(base.tables["products"]), 5)
+    products = rng.sample(sorted(draw.base.tables["products"]), 5)
 
     return {f"products/{product_id}/text": text for product_id in products}
