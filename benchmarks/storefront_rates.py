@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.bots import BOTS
 from synth.envs.storefront.expert.profiles import CORRECT, MISCONCEPTIONS, MIXED
-from synth.envs.storefront.tasks.places import KINDS
-from synth.envs.storefront.tasks.self_play import expert_passes
+from synth.envs.storefront.self_play import played
+from synth.envs.storefront.tasks.task_mix import KINDS
 from synth.envs.transcript import play
 from synth.schemas.task import Task
 
@@ -36,7 +36,7 @@ async def profile_rates(name: str, tasks: Sequence[Task]) -> list[bool]:
     """Which tasks the expert of a profile passes; `mixed` draws its misconceptions anew for each
     task.
     """
-    return [expert_passes(task, name, SEED + at) for at, task in enumerate(tasks)]
+    return [played(task, name, SEED + at)[1] for at, task in enumerate(tasks)]
 
 
 def row(name: str, tasks: Sequence[Task], passed: Sequence[bool]) -> str:
@@ -54,7 +54,7 @@ def row(name: str, tasks: Sequence[Task], passed: Sequence[bool]) -> str:
 def trials(tasks: Sequence[Task]) -> str:
     """The mixed profile on long tasks: share of passed trials, and of tasks with both outcomes."""
     long = [task for task in tasks if task.difficulty["operations"] >= LONG]
-    passed = [sum(expert_passes(task, MIXED, trial) for trial in range(TRIALS)) for task in long]
+    passed = [sum(played(task, MIXED, trial)[1] for trial in range(TRIALS)) for task in long]
     both = sum(0 < count < TRIALS for count in passed) / len(long)
     share = sum(passed) / TRIALS / len(long)
     return (

@@ -15,12 +15,12 @@ import msgspec
 from benchmarks.truth.knowledge import Knowledge
 from synth.envs.storefront.customer.customer import DETAILS, detail_words
 from synth.envs.storefront.customer.script import Request, Script
-from synth.envs.storefront.tasks.referents import described
-from synth.envs.storefront.tasks.returns import cards
 from synth.envs.storefront.tools.event_log import Event
-from synth.envs.storefront.tools.schemas import METHODS, REASONS, STORE_CREDIT
 from synth.envs.storefront.world.catalogue import Row
+from synth.envs.storefront.world.options import METHODS, REASONS
+from synth.envs.storefront.world.policy import STORE_CREDIT
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.views import cards_of, item_of
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Refusal
 
@@ -223,7 +223,7 @@ def _fitting(request: Request, known: Knowledge, truth: Truth) -> set[str]:
 
 
 def _items(base: BaseWorld, order_id: str) -> set[tuple[str, str]]:
-    return {described(base, key) for key in base.lines_of[order_id]}
+    return {item_of(line) for line in base.orders[order_id]["lines"]}
 
 
 def _slots(event: Event, known: Knowledge, truth: Truth) -> Iterator[Open]:
@@ -259,19 +259,19 @@ def _left_open(event: Event, request: Request, truth: Truth) -> Iterator[tuple[s
     """What the words of a request leave open that a call decides: what it is, what to ask for, and
     how many fit.
     """
-    base, order = truth.base, truth.order(event)
+    base, order, order_id = truth.base, truth.order(event), str(event.order_id)
     if order is None:
         return
     by_noun = request.noun is not None and request.colour is None
     if event.tool in ("create_return", "modify_lines") and by_noun:
-        nouns = [described(base, key)[1] for key in base.lines_of[event.arguments["order_id"]]]
+        nouns = [noun for _, noun in map(item_of, base.orders[order_id]["lines"])]
         yield "item", "item", nouns.count(str(request.noun))
     if event.tool == "change_address":
         cities = _other_cities(base, order)
         chosen = base.tables["addresses"].get(event.arguments["address_id"], {})
         yield "address", "street", cities.count(chosen.get("city"))
     if event.tool == "issue_refund" and request.pay_to == "card":
-        yield "payment", "card", len(cards(base, order["customer_id"]))
+        yield "payment", "card", len(cards_of(base.files[order["customer_id"]]))
 
 
 def _other_cities(base: BaseWorld, order: Row) -> list[Any]:

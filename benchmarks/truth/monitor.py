@@ -17,7 +17,7 @@ from synth.envs.storefront.env import open_storefront
 from synth.envs.storefront.tools.event_log import event_log
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import WRITES
-from synth.envs.storefront.tools.transcript import Exchange, answered, decoded, recorded
+from synth.envs.storefront.tools.transcript import Exchange, exchanged
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.environment import AgentTurn
@@ -94,7 +94,7 @@ async def truth_of(task: Task, trajectory: Trajectory) -> TruthLabels:
     breaches = [part.evidence for part in verdict.parts if part.name == "process"]
     outcome = all(part.passed for part in verdict.parts if part.name in OUTCOME)
     writes, denials, reads = label(
-        recorded(trajectory), Knowledge(opening.system_prompt or "", task.goal), truth
+        exchanged(trajectory.turns), Knowledge(opening.system_prompt or "", task.goal), truth
     )
     guessed = any(write.label != "justified" for write in writes)
     return TruthLabels(
@@ -135,7 +135,6 @@ def label(
             elif event.kind == "call" and event.tool in WRITES:
                 known.written(event.arguments)
                 known.keep(event.tool, event.result)
-        for call in exchanges[turn].turn.tool_calls:
-            if call.name in WRITES and call not in [made for made, _ in answered(exchanges[turn])]:
-                known.written(decoded(call.arguments) or {})
+            elif event.kind == "failed" and event.tool in WRITES:
+                known.written(event.arguments)
     return writes, denials, reads

@@ -4,11 +4,9 @@ checks.
 
 from synth.envs.storefront.customer.user_prompt import USER
 from synth.envs.storefront.env import SPEC, open_storefront
-from synth.envs.storefront.reverse.goals import NOTES, write_goal
-from synth.envs.storefront.reverse.questions import elsewhere
-from synth.envs.storefront.reverse.trials import BOTS, alternatives, exploring, mutants
-from synth.envs.storefront.reverse.writes import LOOK_UPS
-from synth.envs.storefront.tasks.goals import make_tasks
+from synth.envs.storefront.reverse.trials import BOTS, alternatives, elsewhere, exploring, mutants
+from synth.envs.storefront.reverse.write_goal import LOOK_UPS, NOTES, write_goal
+from synth.envs.storefront.tasks.make_tasks import make_tasks
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.world import EnvEntry, Questions
 

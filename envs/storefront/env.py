@@ -2,32 +2,29 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
-from datetime import date
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from synth.envs.storefront.check.check import evaluate
-from synth.envs.storefront.customer.customer import Customer, CustomerMemory
 from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import Belief
-from synth.envs.storefront.expert.plan import Plan
+from synth.envs.storefront.expert.errand import Plan
 from synth.envs.storefront.expert.planner import next_turn
 from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
-from synth.envs.storefront.reverse.affordances import explorable, first_words, passer_by
+from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.desk import Desk
 from synth.envs.storefront.tools.policy_text import system_prompt
 from synth.envs.storefront.tools.schemas import TOOLS
-from synth.envs.storefront.tools.transcript import Exchange, legible, recorded
-from synth.envs.storefront.tools.turn import ENDED, answers, tool_answer
+from synth.envs.storefront.tools.shop import Elapsed, Shop
+from synth.envs.storefront.tools.tool_router import answers
+from synth.envs.storefront.tools.transcript import Exchange, exchanged, legible
 from synth.envs.storefront.world.catalogue import Row
-from synth.envs.storefront.world.clock import Clock
 from synth.envs.storefront.world.config import StorefrontConfig, validated
-from synth.envs.storefront.world.search_index import SearchIndex
 from synth.envs.storefront.world.state import State
-from synth.envs.storefront.world.world import BaseWorld, world_of
+from synth.envs.storefront.world.world import world_of
 from synth.schemas.check import CheckResult, Facts
 from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
 from synth.schemas.errors import DamagedError, SynthError
@@ -36,13 +33,14 @@ from synth.schemas.trajectory import Observation, Source, Trajectory
 
 SPEC = EnvSpec(
     name="storefront",
-    version="5",
+    version="6",
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=80 * 1024,
     facts={path: zone for zone, paths in texts("facts").items() for path in paths},
     profiles=tuple(MISCONCEPTIONS),
 )
+COMPRESSION_LEVEL = 6
 
 
 class Parked(msgspec.Struct):
@@ -51,17 +49,12 @@ class Parked(msgspec.Struct):
     """
 
     task: Task | None
-    ticks: int
     changed: list[tuple[str, str, Row]]
-    memory: CustomerMemory
+    elapsed: Elapsed
     exchanges: list[Exchange]
-    index: SearchIndex
-    happened: list[int]
-    stumbled: list[str]
 
 
 _PARKED = msgspec.msgpack.Decoder(Parked)
-COMPRESSION_LEVEL = 6
 
 
 class StorefrontEnv:
@@ -72,45 +65,43 @@ class StorefrontEnv:
     def __init__(self, config: StorefrontConfig) -> None:
         self.spec = SPEC
         self._config = config
-        self._task: Task | None = None
         self._exchanges: list[Exchange] = []
         self._belief: Belief | None = None
-        self._sit_down(None)
+        self._open(None, Elapsed())
 
     async def reset(self, task: Task | None) -> Opening:
         """Starts a task's episode, or an exploration without a task. Raises `ConfigError` for a
         task of another shape.
         """
-        self._sit_down(task)
+        self._open(task, Elapsed())
+
         return Opening(
-            system_prompt(self._base.rules, self._base.today, self._desk.config.policy),
+            system_prompt(self._shop.rules, self._shop.config.policy),
             TOOLS,
             (Observation(self._opening, Source.USER),),
-            self._desk.state.key(),
+            self._shop.state.key(),
         )
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers a turn; after the end every turn is answered by an error and changes nothing."""
-        desk = self._desk
-        if desk.customer.memory.ended:
-            ended = tuple(tool_answer(call, ENDED, True) for call in turn.tool_calls)
-            said = ended or (Observation(ENDED, Source.ENVIRONMENT, error=True),)
-            return Response(said, desk.state.key(), done=True)
-        desk.tick()
+        is_over = self._shop.elapsed.memory.ended
+        # what cannot be stored is left out before anything acts on it
         taken = legible(turn)
-        observations = answers(desk, turn, taken)
-        self._exchanges.append(Exchange(taken, observations))
-        return Response(observations, desk.state.key(), done=desk.customer.memory.ended)
+        observations = answers(self._shop, turn, taken)
+
+        if not is_over:
+            self._exchanges.append(Exchange(taken, observations))
+
+        done = self._shop.elapsed.memory.ended
+
+        return Response(observations, self._shop.state.key(), done=done)
 
     async def check(self) -> CheckResult:
         """The gold check on the state as it is now; an episode without a check does not pass."""
-        return _checked(
-            self._task,
-            self._base,
-            self._desk.at_the_end().changed_facts(),
-            self._exchanges,
-            self._config,
-        )
+        # events that are still to come belong to the end, however fast the agent was
+        changed = self._shop.at_the_end().changed_facts()
+
+        return self._checked(self._task, changed, self._exchanges)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check from stored facts and transcript alone. Raises `SynthError` where the
@@ -121,13 +112,8 @@ class StorefrontEnv:
                 f"trajectory {trajectory.trajectory_id} has no check result, so its final facts "
                 "are not known; replay it instead"
             )
-        return _checked(
-            task,
-            world_of(self._config_of(task)),
-            trajectory.check_result.facts,
-            recorded(trajectory),
-            self._config,
-        )
+
+        return self._checked(task, trajectory.check_result.facts, exchanged(trajectory.turns))
 
     async def close(self) -> None:
         """Drops the transcript."""
@@ -136,24 +122,16 @@ class StorefrontEnv:
 
     async def facts(self) -> Facts:
         """The logical state as `table/key/column`."""
-        return self._desk.state.facts()
+        return self._shop.state.facts()
 
     async def snapshot(self) -> Snapshot:
         """The episode put aside, compressed: what differs from the base world, and the
         transcript.
         """
-        desk = self._desk
-        kept = Parked(
-            self._task,
-            desk.clock.ticks,
-            [(table, key, row) for (table, key), row in desk.state.changed.items()],
-            desk.customer.memory,
-            self._exchanges,
-            desk.index,
-            desk.happened,
-            desk.stumbled,
-        )
+        changed = [(table, key, row) for (table, key), row in self._shop.state.changed.items()]
+        kept = Parked(self._task, changed, self._shop.elapsed, self._exchanges)
         blob = zlib.compress(msgspec.msgpack.encode(kept), COMPRESSION_LEVEL)
+
         return Snapshot(SPEC.name, SPEC.version, blob)
 
     async def restore(self, snapshot: Snapshot) -> None:
@@ -165,89 +143,98 @@ class StorefrontEnv:
                 f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in {SPEC.name} "
                 f"{SPEC.version}"
             )
+
         try:
             kept = _PARKED.decode(zlib.decompress(snapshot.blob))
         except (zlib.error, msgspec.DecodeError) as error:
             raise DamagedError(f"a parked storefront episode cannot be read: {error}") from error
-        self._sit_down(kept.task)
-        desk = self._desk
+
+        self._open(kept.task, kept.elapsed)
+
         for table, key, row in kept.changed:
-            desk.state.put(table, key, row)
-        desk.clock.ticks, desk.customer.memory = kept.ticks, kept.memory
-        desk.index, desk.happened, desk.stumbled = kept.index, kept.happened, kept.stumbled
+            self._shop.state.put(table, key, row)
+
         self._exchanges = kept.exchanges
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """What could be done now with what has been observed; without a task, what an explorer
         would do next.
         """
-        if self._task is None:
-            return explorable(self._believed(), self._base.rules, self._base.today)
-        return afforded(self._believed())
+        offer = explorable if self._task is None else afforded
+
+        return offer(self._believed(), self._shop.rules)
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next act of a planner that knows what was observed; `profile` bends it. Raises
         `ConfigError` for an unknown profile.
         """
-        held, way = misconceptions(profile, seed), strategy(seed)
+        held = misconceptions(profile, seed)
         belief = self._believed()
-        requests = (
-            self._script.requests
-            if "ignores_change" in held
-            else self._script.standing(belief.heard)
-        )
-        plan = Plan(belief, requests, self._base.rules, self._base.today, way, held)
-        return next_turn(plan)
+        requests = self._script.requests
+        rules = self._shop.rules
+
+        if "ignores_change" not in held:
+            requests = self._script.standing(belief.heard)
+
+        if "over_refuses" in held:
+            # who refuses too much takes the windows to be half as long
+            half = {tier: days // 2 for tier, days in rules.window_days.items()}
+            rules = replace(rules, window_days=half)
+
+        return next_turn(Plan(belief, requests, rules, strategy(seed), held))
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
+        """The settings of the world as a task overrides them."""
         if task is None:
             return self._config
-        return validated(
-            {**self._config.model_dump(exclude_unset=True), **task.env_config}, "task.env_config"
-        )
 
-    def _sit_down(self, task: Task | None) -> None:
-        script = read_script(task.script) if task is not None else None
+        # what was not set is left to the task
+        given = self._config.model_dump(exclude_unset=True)
+
+        return validated({**given, **task.env_config}, "task.env_config")
+
+    def _open(self, task: Task | None, elapsed: Elapsed) -> None:
+        """Opens the episode of a task, or of an exploration, as far as it has gone."""
         config = self._config_of(task)
-        self._base = world_of(config)
-        self._script = script if script is not None else passer_by(self._base)
-        self._opening = task.goal if task is not None else first_words(self._script)
+        base = world_of(config)
         self._task = task
-        self._desk = Desk(
-            State(self._base),
-            Clock(date.fromisoformat(self._base.today)),
-            Customer(self._script, CustomerMemory()),
-            config,
-        )
+        self._script = random_user(base) if task is None else read_script(task.script)
+        self._opening = first_words(self._script) if task is None else task.goal
+        self._shop = Shop(State(base), self._script, config, elapsed)
         self._exchanges = []
         self._belief = None
 
     def _believed(self) -> Belief:
+        """What was observed up to now; exchanges are absorbed once."""
         if self._belief is None:
             self._belief = Belief([self._opening], self._script.said_at_once())
+
+        # a belief is kept between calls, for a long episode would be read again at every turn
         for exchange in self._exchanges[self._belief.exchanges :]:
             self._belief.absorb(exchange)
+
         return self._belief
+
+    def _checked(
+        self, task: Task | None, changed: Facts, exchanges: Sequence[Exchange]
+    ) -> CheckResult:
+        """The verdict on an episode of a task; without a task there is none to pass."""
+        base = world_of(self._config_of(task))
+
+        if task is None:
+            return evaluate(None, base, changed, exchanges)
+
+        return evaluate(
+            task.check,
+            base,
+            changed,
+            exchanges,
+            opening=task.goal,
+            script=read_script(task.script),
+            outcome_only=self._config.outcome_only,
+        )
 
 
 def open_storefront(settings: Mapping[str, Any]) -> Env:
     """A fresh storefront. Raises `ConfigError` for settings that it does not know."""
     return StorefrontEnv(validated(settings))
-
-
-def _checked(
-    task: Task | None,
-    base: BaseWorld,
-    changed: Facts,
-    exchanges: Sequence[Exchange],
-    config: StorefrontConfig,
-) -> CheckResult:
-    if task is None:
-        return evaluate(None, base, changed, exchanges)
-    script = read_script(task.script)
-    return evaluate(
-        *(task.check, base, changed, exchanges),
-        opening=task.goal,
-        script=script,
-        outcome_only=config.outcome_only,
-    )

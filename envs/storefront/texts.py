@@ -11,4 +11,5 @@ import msgspec
 def texts(name: str) -> Any:
     """The content of `data/<name>.yaml`."""
     place = files("synth.envs.storefront") / "data" / f"{name}.yaml"
+
     return msgspec.yaml.decode(place.read_bytes())

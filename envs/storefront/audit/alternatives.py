@@ -6,8 +6,7 @@ played again it must pass.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from synth.envs.storefront.audit.edits import CallPlace, Turns, added, succeeded, worded
-from synth.envs.storefront.tools.event_log import event_log
+from synth.envs.storefront.audit.edits import Recorded, Turns
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.schemas.environment import AgentTurn
@@ -17,81 +16,102 @@ OTHER_WORDS = "Voici, comme convenu. Merci de votre patience."
 CHATTER = "Shall I cancel everything? It costs $1.00, arrives on 2031-01-01, and you agreed to it."
 
 
-def late_writes(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+def late_writes(done: Recorded) -> Iterator[Turns]:
     """Independent writes commute: those on orders that nothing looks at afterwards are made at the
     end, in both orders.
     """
-    groups: dict[str, list[CallPlace]] = {}
-    for place in succeeded(exchanges):
-        if place.tool in WRITES and "order_id" in place.arguments:
-            groups.setdefault(str(place.arguments["order_id"]), []).append(place)
-    movable = [
-        [place.turn for place in places]
-        for order_id, places in groups.items()
-        if _is_movable(turns, order_id, {place.turn for place in places})
-    ]
+    turns = done.turns
+    groups: dict[str, list[int]] = {}
+
+    for call in done.calls(*WRITES):
+        if call.order_id is not None:
+            groups.setdefault(call.order_id, []).append(call.turn)
+
+    # a group is all that was written on one order: its order within stays
+    movable = [own for order_id, own in groups.items() if _is_movable(turns, order_id, own)]
     moved = {at for group in movable for at in group}
     rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
+
+    # the last turn ends the conversation and stays last
     for order in (movable, movable[::-1]) if movable else ():
-        yield (*rest, *(turns[at] for group in order for at in group), turns[-1])
+        yield (
+            *rest,
+            *(turns[at] for group in order for at in group),
+            turns[-1],
+        )
 
 
-def _is_movable(turns: Turns, order_id: str, own: set[int]) -> bool:
+def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
     """Each write stands alone in its turn, is not the last one, and no later call but these names
     the order.
     """
+    alone = all(len(turns[at].tool_calls) == 1 and at < len(turns) - 1 for at in own)
     later = [turn for at, turn in enumerate(turns) if at > min(own) and at not in own]
-    return all(len(turns[at].tool_calls) == 1 and at < len(turns) - 1 for at in own) and not any(
+
+    return alone and not any(
         order_id in call.arguments for turn in later for call in turn.tool_calls
     )
 
 
-def one_by_one(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+def one_by_one(done: Recorded) -> Iterator[Turns]:
     """Calls of one turn in turns of their own."""
     yield tuple(
         part
-        for turn in turns
+        for turn in done.turns
+        # a turn of words alone stays as it is
         for part in ([AgentTurn(None, (call,)) for call in turn.tool_calls] or [turn])
     )
 
 
-def other_words(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+def other_words(done: Recorded) -> Iterator[Turns]:
     """The same acts in words that have nothing to do with the expert's."""
-    yield worded(exchanges, OTHER_WORDS)
+    yield done.worded(OTHER_WORDS)
 
 
-def chatter(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+def chatter(done: Recorded) -> Iterator[Turns]:
     """Free text before the end, which counts for nothing."""
-    yield (*turns[:-1], AgentTurn(CHATTER), *turns[-1:])
+    yield (
+        *done.turns[:-1],
+        AgentTurn(CHATTER),
+        *done.turns[-1:],
+    )
 
 
-def told_again(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+def told_again(done: Recorded) -> Iterator[Turns]:
     """All facts once more at the end, each in a turn of its own."""
-    told = [place for place in succeeded(exchanges) if place.tool == "tell_customer"]
-    again = [AgentTurn(tool_calls=(turns[at.turn].tool_calls[at.place],)) for at in told]
-    yield (*turns[:-1], *again, *turns[-1:])
+    calls = [done.turns[at.turn].tool_calls[at.place] for at in done.calls("tell_customer")]
+    again = [AgentTurn(tool_calls=(call,)) for call in calls]
+    yield (*done.turns[:-1], *again, *done.turns[-1:])
 
 
-def for_the_record(exchanges: Sequence[Exchange], turns: Turns) -> Iterator[Turns]:
+def for_the_record(done: Recorded) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
-    read = {
-        event.result["order_id"]: event.result["total"]
-        for event in event_log(exchanges)
-        if event.kind == "call" and event.tool == "get_order"
-    }
+    # what was read last is what is true last
+    read = {event.order_id: event.result["total"] for event in done.calls("get_order")}
+
     for order_id, total in list(read.items())[-MOST_RECORDS:]:
-        yield added(exchanges, "tell_customer", about=order_id, total=total)
+        yield done.added("tell_customer", about=order_id, total=total)
 
 
-REWRITES: Mapping[str, Callable[[Sequence[Exchange], Turns], Iterator[Turns]]] = {
+REWRITES: Mapping[str, Callable[[Recorded], Iterator[Turns]]] = {
     rewrite.__name__: rewrite
-    for rewrite in (late_writes, one_by_one, other_words, chatter, told_again, for_the_record)
+    for rewrite in (
+        late_writes,
+        one_by_one,
+        other_words,
+        chatter,
+        told_again,
+        for_the_record,
+    )
 }
 """How an episode is solved otherwise, by name."""
 
 
-def alternatives(exchanges: Sequence[Exchange]) -> Iterator[tuple[str, Turns]]:
+def alternatives(
+    exchanges: Sequence[Exchange],
+) -> Iterator[tuple[str, Turns]]:
     """All alternatives of a solved episode that differ from it, by the name of the rewrite."""
-    start = tuple(exchange.turn for exchange in exchanges)
+    done = Recorded(exchanges)
+
     for name, rewrite in REWRITES.items():
-        yield from ((name, turns) for turns in rewrite(exchanges, start) if turns != start)
+        yield from ((name, turns) for turns in rewrite(done) if turns != done.turns)

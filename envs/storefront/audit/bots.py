@@ -12,9 +12,9 @@ from typing import Any
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.bots import calls_turn, expert
 from synth.envs.storefront.tools.arguments import compiled
-from synth.envs.storefront.tools.event_log import shown
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import FACTORS, FACTS, WRITES
+from synth.envs.storefront.tools.transcript import decoded
 from synth.schemas.policy import Act, Episode, Policy, View
 from synth.schemas.trajectory import Source, ToolCall
 
@@ -50,16 +50,29 @@ class LooksEverythingUp:
         it.
         """
         if self._left is None:
+            # offers come and go while it reads: all that were ever made are kept
             for turn in await self._env.affordances():
                 for call in turn.tool_calls:
                     self.offered.setdefault((call.name, call.arguments), call)
+
+            # who speaks comes first, then everything else that is fresh
             left = [at for at in self.offered if at not in self._done and _looks_up(*at)]
             fresh = ([at for at in left if at[0] in _IDENTIFIES] or left)[:MOST_PER_TURN]
+
             if fresh and len(view.turns) < MOST_ROUNDS:
                 self._done.update(fresh)
-                return Act(turn=calls_turn(view, self.chosen(lambda at: at in fresh)))
+
+                return Act(
+                    turn=calls_turn(
+                        view,
+                        self.chosen(lambda at: at in fresh),
+                    )
+                )
+
             self._left = self._then(self, view)
+
         calls = self._left.pop(0) if self._left else [("finish", {"message": "Goodbye."})]
+
         return Act(turn=calls_turn(view, calls))
 
     def chosen(self, fits: Callable[[tuple[str, str]], bool]) -> Calls:
@@ -68,39 +81,53 @@ class LooksEverythingUp:
 
 
 def _looks_up(tool: str, arguments: str) -> bool:
+    """Whether a call reads something, or asks the customer who they are."""
+    # arguments are canonical JSON: without blanks, so that a text is enough
     about_them = any(f'"field":"{factor}"' in arguments for factor in FACTORS)
+
     return tool in READS or (tool == "ask_customer" and about_them)
 
 
 def _pages(calls: Calls) -> list[Calls]:
+    """The calls in turns of as many as a bot makes at once."""
     return [calls[at : at + MOST_PER_TURN] for at in range(0, len(calls), MOST_PER_TURN)]
 
 
 def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
-    """Every amount, day and status that was read with an order or a sku is told of it, as every fact
-    that it could be.
+    """Every amount, day and status that was read with an order or a sku is told of it, as every
+    fact that it could be.
     """
     answers = [
-        shown(seen.content)
+        decoded(seen.content) or {}
         for turn in view.turns
         for seen in turn.observations
         if seen.source is Source.TOOL and not seen.error
     ]
+
+    # a dictionary, for a set would forget the order
     told: dict[tuple[str, str, Any], None] = {}
+
     for part in _objects(answers):
         about = part.get("sku") if "price" in part else part.get("order_id")
+
         for name, (kind, schema) in FACTS.items() if about is not None else ():
+            # what the tool would not take is not worth a call
             fits = compiled(schema)
+
             for value in part.values():
                 if fits(value, name) is None and (kind != "date" or _DAY.match(str(value))):
                     told[(str(about), name, value)] = None
+
     tells = [("tell_customer", {"about": about, name: value}) for about, name, value in told]
+
     return _pages(tells[:_MOST_SAID])
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects inside of tools' answers, the outer ones first."""
     if isinstance(value, Mapping):
         yield value
+
     for inner in value.values() if isinstance(value, Mapping) else value:
         if isinstance(inner, Mapping | list):
             yield from _objects(inner)
@@ -109,7 +136,11 @@ def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
 def _writes_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     """Every write that the world offers, 30 per turn, after a yes to each."""
     asked = bot.chosen(lambda at: at[0] == "confirm_with_customer")
-    return [*_pages(asked), *_pages(bot.chosen(lambda at: at[0] in WRITES))]
+
+    return [
+        *_pages(asked),
+        *_pages(bot.chosen(lambda at: at[0] in WRITES)),
+    ]
 
 
 def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
@@ -117,11 +148,14 @@ def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
     without a breach of R1.
     """
     opening = "\n".join(seen.content for seen in view.opening.observations)
+    # the opening numbers the requests, and is all that this bot reads of them
     numbers = map(int, _REQUEST.findall(opening))
+
     return [[("deny", {"request": number, "rule_id": "R7"})] for number in numbers]
 
 
 def _looking(then: Then) -> Callable[[Episode], Policy]:
+    """The bot that looks everything up before it takes these turns."""
     return lambda episode: LooksEverythingUp(episode, then)
 
 

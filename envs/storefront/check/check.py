@@ -2,17 +2,17 @@
 changed facts and transcript.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from synth.envs.fact_pattern import matches
-from synth.envs.storefront.check.case import NO_SCRIPT
-from synth.envs.storefront.check.process import breaches, case_of
+from synth.envs.storefront.check.episode_view import NO_SCRIPT, EpisodeView
+from synth.envs.storefront.check.process import breaches
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tools.event_log import Event, shown
+from synth.envs.storefront.tools.event_log import Event, event_log
 from synth.envs.storefront.tools.schemas import FACTS, TALKS
-from synth.envs.storefront.tools.transcript import Exchange, answered, decoded
+from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.catalogue import Row
+from synth.envs.storefront.world.shop_events import leaves
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import (
     Check,
@@ -41,7 +41,6 @@ LOOK_UPS: Mapping[tuple[str, str], Sequence[str]] = {
 """Tools whose answer is evidence for a denial, by rule and by what the evidence is, order or
 customer; `get_order` for all others.
 """
-Rows = Mapping[str, Mapping[str, Row]]
 
 
 def evaluate(
@@ -61,18 +60,27 @@ def evaluate(
     parts and lets state and told decide.
     """
     parts: tuple[SubVerdict, ...] = (SubVerdict("check", False, ("the task has no check",)),)
+
     if check is not None:
-        case = case_of(exchanges, base, opening, script)
-        process = breaches(check.process, case)
+        events = event_log(exchanges)
+        own = frozenset(base.customers_by["name"].get(script.name, ()))
+        process = breaches(
+            check.process,
+            EpisodeView(events, base, own, opening, script),
+        )
+        # the score counts rules, however often each was broken
         kept = len({*check.process} - {breach.rule for breach in process})
-        denials = [why for refusal in check.refusals if (why := _not_denied(refusal, exchanges))]
+        denials = [why for refusal in check.refusals if (why := _not_denied(refusal, events))]
+
         parts = (
             _state(check, base, changed),
-            _told(check, case.events, exchanges),
+            _told(check, events),
             _part("refusals", len(check.refusals) - len(denials), denials),
             _part("process", kept, list(map(str, process))),
         )
+
     passed = all(part.passed for part in parts if not outcome_only or part.name in OUTCOME)
+
     return CheckResult(passed, parts, dict(changed), VERSION)
 
 
@@ -81,17 +89,52 @@ def _part(name: str, held: int, problems: Sequence[str]) -> SubVerdict:
     does not.
     """
     score = held / (held + len(problems)) if problems else 1.0
+
     return SubVerdict(name, not problems, tuple(problems), score)
 
 
-def _final_rows(base: BaseWorld, changed: Mapping[str, Scalar]) -> Rows:
-    """All rows as they are at the end."""
-    rows: dict[str, dict[str, Row]] = {}
+def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
+    """Required rows hold as often as they must, and nothing else changed but what is free.
+
+    An old row covers the columns that are required of it, a new one all of its columns.
+    """
+    final: dict[str, dict[str, Row]] = {}
+
     for path, value in changed.items():
         table, key, column = path.split("/", 2)
-        final = rows.setdefault(table, dict(base.tables.get(table, {})))
-        final[key] = {**final.get(key, {}), column: value}
-    return {**base.tables, **rows}
+        # rows as they are at the end: the start, and what changed
+        rows = final.setdefault(table, dict(base.tables.get(table, {})))
+        rows[key] = {**rows.get(key, {}), column: value}
+
+    problems: list[str] = []
+    covered: set[str] = set()
+
+    for predicate in check.required:
+        table = predicate.table
+        start = base.tables.get(predicate.table, {})
+        rows = final.get(table, dict(start))
+        holding = _holding(predicate, rows)
+
+        if len(holding) != predicate.count:
+            where = dict(sorted(predicate.where.items()))
+            problems.append(f"{len(holding)} rows instead of {predicate.count}: {table} {where}")
+
+        for key in holding:
+            # of an old row only what was asked for may change
+            columns = predicate.where if key in start else rows[key]
+            covered.update(f"{table}/{key}/{column}" for column in columns)
+
+    met = len(check.required) - len(problems)
+
+    problems += [
+        f"changed although protected: {path}"
+        for path in changed
+        if path not in covered
+        and not any(matches(pattern, path) for pattern in check.free)
+        and any(matches(pattern, path) for pattern in check.protected)
+    ]
+
+    return _part("state", met, problems)
 
 
 def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
@@ -99,99 +142,84 @@ def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
     wanted = dict(predicate.where)
     key = wanted.pop("id", None)
     keys = rows.keys() if key is None else {str(key)} & rows.keys()
+
     return [key for key in keys if wanted.items() <= rows[key].items()]
 
 
-def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubVerdict:
-    final = _final_rows(base, changed)
-    problems: list[str] = []
-    covered: set[str] = set()
-    for predicate in check.required:
-        table, rows = predicate.table, final.get(predicate.table, {})
-        holding = _holding(predicate, rows)
-        if len(holding) != predicate.count:
-            where = dict(sorted(predicate.where.items()))
-            problems.append(f"{len(holding)} rows instead of {predicate.count}: {table} {where}")
-        for key in holding:
-            is_old = key in base.tables.get(table, {})
-            covered.update(
-                f"{table}/{key}/{of}" for of in (predicate.where if is_old else rows[key])
-            )
-    met = len(check.required) - len(problems)
-    for path in changed:
-        if path in covered or any(matches(pattern, path) for pattern in check.free):
-            continue
-        if any(matches(pattern, path) for pattern in check.protected):
-            problems.append(f"changed although protected: {path}")
-    return _part("state", met, problems)
-
-
-def _told(check: Check, events: Sequence[Event], exchanges: Sequence[Exchange]) -> SubVerdict:
+def _told(check: Check, events: Sequence[Event]) -> SubVerdict:
+    """Every fact that was asked for was told, and not too many others with it."""
     tells = [event for event in events if event.kind == "told"]
-    wrong = [why for fact in check.told if (why := _not_told(fact, tells, exchanges))]
-    missing, most = len(wrong), 2 * len(check.told) + VALUES_BESIDES_FACTS
+    wrong = [why for fact in check.told if (why := _not_told(fact, tells, events))]
+    missing = len(wrong)
+    most = 2 * len(check.told) + VALUES_BESIDES_FACTS
+    # a fact that is told twice counts once
     different = len({(tell.tool, tell.text, tell.told) for tell in tells})
+
     if check.told and different > most:
         wrong.append(f"{different} facts told, at most {most} count as an answer")
+
     return _part("told", len(check.told) - missing, wrong)
 
 
-def _not_told(fact: ToldFact, tells: Sequence[Event], exchanges: Sequence[Exchange]) -> str | None:
+def _not_told(fact: ToldFact, tells: Sequence[Event], events: Sequence[Event]) -> str | None:
     """Why a fact does not count as told, or None: it is the last value told of its kind, in a turn
     after one in which a tool showed it, and few others were told of the same thing.
     """
     what = f"{fact.type} of {fact.about}"
     of_it = [tell for tell in tells if (tell.text, FACTS[tell.tool][0]) == (fact.about, fact.type)]
+    # what was taken back was not told: the last value of each name counts
     last = {tell.tool: tell for tell in of_it}
-    seen = (at for at, exchange in enumerate(exchanges) if _shows(exchange, fact))
-    first_seen = next(seen, len(exchanges))
-    if not any(tell.told == fact.value and tell.turn > first_seen for tell in last.values()):
+    seen = [event.turn for event in events if shows(event, fact)]
+
+    if not any(tell.told == fact.value and seen and tell.turn > seen[0] for tell in last.values()):
         early = any(tell.told == fact.value for tell in of_it)
+
         return f"not told: {what}" + ", but before it was seen, or taken back" * early
+
     values = {tell.told for tell in of_it}
+
     if len(values) > VALUES_OF_A_THING:
         return f"{len(values)} values told of the same thing: {what}"
+
     return None
 
 
-def _shows(exchange: Exchange, fact: ToldFact) -> bool:
+def shows(event: Event, fact: ToldFact) -> bool:
     """Whether a tool's answer holds what a fact is about, and its value."""
-    for call, seen in answered(exchange):
-        if call.name not in TALKS and fact.about in seen.content:
-            values = list(scalars(shown(seen.content)))
-            if fact.type == "money":
-                values = [round(v * 100) for v in values if isinstance(v, int | float)]
-            if fact.value in values:
-                return True
-    return False
+    values = list(leaves(event.result))
+
+    if event.kind != "call" or event.tool in TALKS or fact.about not in values:
+        return False
+    if fact.type == "money":
+        # tools show dollars, a check holds cents
+        values = [round(v * 100) for v in values if isinstance(v, int | float)]
+
+    return fact.value in values
 
 
-def scalars(value: Any) -> Iterator[Any]:
-    """All texts, numbers and other scalars inside of a tool's answer or arguments."""
-    if isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from scalars(inner)
-    else:
-        yield value
-
-
-def _not_denied(refusal: Refusal, exchanges: Sequence[Exchange]) -> str | None:
+def _not_denied(refusal: Refusal, events: Sequence[Event]) -> str | None:
     """Why a refusal does not hold, or None: the last denial of the request names the rule and
     follows the evidence; going through all rules is a guess.
     """
-    kind = str(refusal.evidence).partition("-")[0]
-    tools = LOOK_UPS.get((refusal.rule, kind), ("get_order",))
-    looked_up, denied = refusal.evidence is None, False
-    for exchange in exchanges:
-        pairs = answered(exchange)
-        for call, _ in pairs:
-            made = decoded(call.arguments) or {}
-            if call.name == "deny" and str(made.get("request")) == refusal.request:
-                denied = looked_up and made.get("rule_id") == refusal.rule
-        looked_up = looked_up or any(
-            call.name in tools and f'"{refusal.evidence}"' in seen.content for call, seen in pairs
-        )
-    if denied:
+    number = refusal.request
+    rule = refusal.rule
+    evidence = refusal.evidence
+    tools = LOOK_UPS.get((rule, str(evidence).partition("-")[0]), ("get_order",))
+    calls = [event for event in events if event.kind == "call"]
+    # the answer must hold the evidence, not only the call
+    looks = [
+        event.turn for event in calls if event.tool in tools and evidence in leaves(event.result)
+    ]
+
+    denials = [
+        event
+        for event in calls
+        if event.tool == "deny" and str(event.arguments.get("request")) == number
+    ]
+
+    looked_up = evidence is None or (denials and looks and looks[0] < denials[-1].turn)
+
+    if denials and looked_up and denials[-1].arguments.get("rule_id") == rule:
         return None
-    number, rule, evidence = refusal.request, refusal.rule, refusal.evidence
+
     return f"request {number} was not denied with {rule} after a look-up of {evidence}"

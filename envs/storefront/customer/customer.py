@@ -21,7 +21,11 @@ from synth.envs.storefront.texts import texts
 
 LINES: Mapping[str, Any] = texts("lines")
 DETAILS: Mapping[str, Any] = LINES["details"]
-GOODBYE, YES, OUT_OF_PATIENCE = LINES["goodbye"], LINES["agreed"], LINES["out_of_patience"]
+GOODBYE, YES, OUT_OF_PATIENCE = (
+    LINES["goodbye"],
+    LINES["agreed"],
+    LINES["out_of_patience"],
+)
 PUSH_BACK: Sequence[str] = LINES["push_back"]
 
 Agreement = Literal["customer_agreed", "customer_refused"]
@@ -30,6 +34,7 @@ Agreement = Literal["customer_agreed", "customer_refused"]
 def detail_words(field: str, value: str) -> str:
     """A detail of a request as the customer says it."""
     words = DETAILS[field]
+
     return str(words.format(value) if isinstance(words, str) else words[value])
 
 
@@ -61,22 +66,30 @@ class Customer:
             return self.script.name, LINES["name"].format(self.script.name)
         if field in self.script.slots:
             return self.script.slots[field], LINES["slot"].format(field, self.script.slots[field])
+
+        # no more than one, or none
         for request in self._meant(field, number):
             found = self._detail(field, request)
+
             if found is not None:
                 return found
+
         return None, LINES["unknown"]
 
     def confirms(self, number: int, write: str) -> tuple[Agreement, str]:
         """Whether the customer agrees to a write for a request: not where they change their mind
         about it, took it back, or asked for something else.
         """
+        # a change of mind is said in place of the yes, and said again where the request is gone
         said = self._revision(number) or self._withdrawn(number)
+
         if said is None and self.script.requests:
             request = next((r for r in self.standing() if r.number == number), None)
             served = [] if request is None else [request.kind, request.otherwise]
+
             if not any(write in KINDS.get(kind, {}).get("agrees", ()) for kind in served if kind):
                 said = LINES["not_asked_for"]
+
         return ("customer_agreed", YES) if said is None else ("customer_refused", said)
 
     def heard(self) -> str:
@@ -86,15 +99,19 @@ class Customer:
     def informed(self) -> str:
         """The answer to facts that the customer is told."""
         self.memory.replies += 1
+
         return self._insisted() or str(LINES["go_on"])
 
     def was_denied(self, number: int) -> str:
         """Pushes back on the first denials, once or as often as the script says, and accepts the
         others.
         """
+        # a second denial of one request is answered, and remembered once
         if number not in self.memory.denied:
             self.memory.denied.append(number)
+
         self.memory.replies += 1
+
         return self._insisted() or str(LINES["accepted"])
 
     def saw_write(self, kind: Kind) -> None:
@@ -107,17 +124,27 @@ class Customer:
         """
         if pending:
             return str(LINES["not_yet_done"])
+
+        # what was never said before is said at the latest now
         changed = self._revision(None)
+
         if changed is not None:
             return changed
+
         missed = self._missed()
+
         if missed is not None and not self.memory.reminded:
             self.memory.reminded = True
+
             return str(LINES["reminder"].format(missed.text))
+
         insisted = self._insisted()
+
         if insisted is not None:
             return insisted
+
         self.memory.ended = True
+
         return str(GOODBYE)
 
     def out_of_patience(self, ticks: int, *, pending: bool) -> bool:
@@ -131,7 +158,9 @@ class Customer:
             or ticks < self.script.patience
         ):
             return False
+
         self.memory.ended = True
+
         return True
 
     def interrupts(self, ticks: int) -> str | None:
@@ -141,7 +170,9 @@ class Customer:
             for revision in self.script.revisions
             if 0 < revision.turn <= ticks and revision.number not in self.memory.denied
         ]
+
         said = (self._revision(number) for number in due)
+
         return None if self.memory.ended else next((text for text in said if text), None)
 
     def standing(self) -> tuple[Request, ...]:
@@ -153,22 +184,31 @@ class Customer:
     def _insisted(self) -> str | None:
         """The next push against a denial, as long as the script has one left."""
         most = min(self.script.pressure, len(PUSH_BACK))
+
         if not self.memory.denied or self.memory.pushed >= most:
             return None
+
         self.memory.pushed += 1
+
         return PUSH_BACK[self.memory.pushed - 1]
 
     def _revision(self, number: int | None) -> str | None:
         """A change of mind that was not said yet, about this request or any."""
         for revision in self.script.revisions:
-            if revision.number not in self.memory.revised and number in (None, revision.number):
+            if revision.number not in self.memory.revised and number in (
+                None,
+                revision.number,
+            ):
                 self.memory.revised.append(revision.number)
+
                 return revision.text
+
         return None
 
     def _withdrawn(self, number: int) -> str | None:
         """What was said when a request was taken back."""
         gone = (r for r in self.script.revisions if r.request is None and r.number == number)
+
         return next((r.text for r in gone if r.number in self.memory.revised), None)
 
     def _meant(self, field: str, number: int | None) -> Sequence[Request]:
@@ -179,53 +219,74 @@ class Customer:
             return [request for request in self.standing() if request.number == number] or list(
                 filter(None, [self.script.request(number)])
             )
+
         knowing = [
             request
             for request in self.standing()
             if field in self.script.details.get(str(request.number), {})
         ]
+
         untold = [
             request for request in knowing if f"{request.number}/{field}" not in self.memory.told
         ]
+
         return (untold or knowing)[:1] or (
             self.standing() if len(self.script.requests) == 1 else ()
         )
 
     def _detail(self, field: str, request: Request) -> tuple[str | None, str] | None:
+        """The answer to a question about one request, and the line for it; None where the
+        request says nothing about the field.
+        """
         if field == "refund_to" and request.pay_to is not None:
             line = "to_card" if request.pay_to == "card" else "to_that_card"
+
             return request.pay_to, LINES[line].format(request.pay_to)
+
         value = self.script.details.get(str(request.number), {}).get(field)
+
         if value is not None:
             mark = f"{request.number}/{field}"
+
             if mark not in self.memory.told:
                 self.memory.told.append(mark)
+
             return value, detail_words(field, value)
+
         if WANTED_FIELD.get(request.kind) == field and request.wanted is not None:
             return request.wanted, detail_words(field, request.wanted)
+        # what the words held is said again, to whoever asks
         if field == "item" and request.colour is not None and request.kind != "price_query":
             return request.colour, detail_words(field, request.colour)
         if field == "order" and request.order_id is not None:
             return request.order_id, LINES["order_id"].format(request.order_id)
+
         if field == "order" and request.noun is not None:
             item = f"{request.colour or ''} {request.noun}".strip()
+
             return None, LINES["order_item"].format(item)
+
         return None
 
     def _missed(self) -> Request | None:
         """The first request of which no receipt, answer or denial has come: counted by kind, so
         that it betrays no mistake.
         """
+        # a receipt counts for one request of its kind
         wrote = dict(self.memory.wrote)
+
         for request in self.standing():
             if request.number in self.memory.denied or (
                 request.condition is not None and self.memory.replies
             ):
                 continue
+
             if request.kind in WRITE_KINDS:
                 if wrote.get(request.kind, 0) == 0:
                     return request
+
                 wrote[request.kind] -= 1
             elif self.memory.replies == 0:
                 return request
+
         return None

@@ -22,10 +22,11 @@ Kind = Literal[
     "price_query",
     "track",
 ]
-KINDS: Mapping[Kind, Mapping[str, Any]] = texts("kinds")
-"""The kinds of requests that are served by writes."""
-WRITE_KINDS: tuple[Kind, ...] = tuple(KINDS)
-WANTED_FIELD: Mapping[Kind, str] = {
+KINDS: Mapping[str, Mapping[str, Any]] = texts("kinds")
+KIND_OF: Mapping[str, Any] = {row["tool"]: kind for kind, row in KINDS.items()}
+"""The kind of request that a tool carries out, or answers."""
+WRITE_KINDS = frozenset(kind for kind, row in KINDS.items() if "writes" in row)
+WANTED_FIELD: Mapping[str, str] = {
     kind: row["wanted"] for kind, row in KINDS.items() if "wanted" in row
 }
 """Under which field the customer is asked for what a request wants."""
@@ -106,7 +107,10 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def said_at_once(self) -> dict[str, str | None]:
         """The name, and the identity factors that the first words hold."""
-        return {"name": self.name, **{slot: self.slots[slot] for slot in self.stated}}
+        return {
+            "name": self.name,
+            **{slot: self.slots[slot] for slot in self.stated},
+        }
 
     def request(self, number: int | None) -> Request | None:
         """The request with this number as it was first stated, or None."""
@@ -119,7 +123,10 @@ class Script(msgspec.Struct, frozen=True, omit_defaults=True):
             for revision in self.revisions
             if revision.text in said
         }
+
+        # a request that was withdrawn is None
         standing = (revised.get(request.number, request) for request in self.requests)
+
         return tuple(request for request in standing if request is not None)
 
 

@@ -3,96 +3,143 @@ turns.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from synth.envs.storefront.expert.belief import Belief, Shown, noun
-from synth.envs.storefront.expert.plan import Call, turn_of
+from synth.envs.storefront.expert.belief import Belief
+from synth.envs.storefront.expert.planner import turn_of
 from synth.envs.storefront.tools.event_log import act
 from synth.envs.storefront.tools.policy_text import TOPICS
-from synth.envs.storefront.tools.schemas import (
-    FACTORS,
-    METHODS,
-    MONEY_WRITES,
-    REASONS,
-    STORE_CREDIT,
-)
+from synth.envs.storefront.tools.schemas import FACTORS, MONEY_WRITES
+from synth.envs.storefront.world.options import CustomerOptions
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call
+from synth.envs.storefront.world.rules import Rules
 from synth.schemas.environment import AgentTurn
 
 MOST = 200
 
 
-def afforded(belief: Belief) -> tuple[AgentTurn, ...]:
+def afforded(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
     """One call per turn, at most 200, in a fixed order; ids come from observations only, and the
     policy may forbid some.
     """
-    found = [*_talk(belief), *_customers(belief), *_products(belief), *_orders(belief)]
-    calls = [step for call in found for step in _agreed(belief, call)][:MOST]
-    return tuple(turn_of(belief.exchanges, [call]) for call in calls)
+    calls: list[Call] = [("ask_customer", {"field": field}) for field in FACTORS]
+    calls.append(("reply", {"message": "One moment, please."}))
+    calls += [("get_policy", {"topic": topic}) for topic in TOPICS]
+    calls.append(("finish", {"message": "Thank you. Goodbye!"}))
+
+    calls += [
+        *identifying(belief),
+        *reading(belief),
+        *searching(belief),
+    ]
+
+    # leave is offered just before the write that needs it
+    for call in _writes(belief, rules):
+        calls += [*asking_leave(belief, call), call]
+
+    return tuple(turn_of(belief.exchanges, [call]) for call in calls[:MOST])
 
 
-def _agreed(belief: Belief, call: Call) -> Iterator[Call]:
-    """A write that moves money after the question for leave, as if for the first request."""
-    tool, arguments = call
-    if tool in MONEY_WRITES and act(tool, arguments) not in belief.agreed:
-        made = {"request": 1, "write": tool, "arguments": arguments}
-        yield "confirm_with_customer", made
-    yield call
-
-
-def _talk(belief: Belief) -> Iterator[Call]:
-    for field in FACTORS:
-        yield "ask_customer", {"field": field}
-    yield "reply", {"message": "One moment, please."}
-    for topic in TOPICS:
-        yield "get_policy", {"topic": topic}
-    yield "finish", {"message": "Thank you. Goodbye!"}
-
-
-def _customers(belief: Belief) -> Iterator[Call]:
+def identifying(belief: Belief) -> Iterator[Call]:
+    """Searches for the account by what the customer said, and checks of what they said."""
     said = {field: value for field, value in belief.slots.items() if value}
+
     for fields in (("email",), ("phone",), ("name", "zip")):
         if said.keys() >= set(fields):
-            yield "find_customer", {field: said[field] for field in fields}
+            yield (
+                "find_customer",
+                {field: said[field] for field in fields},
+            )
+
     for customer_id in belief.accounts:
-        of_them: dict[str, Any] = {"customer_id": customer_id}
+        # whether it fits is for the tool to say
         for factor in filter(said.__contains__, FACTORS):
-            yield "verify_identity", {**of_them, "factor": factor, "value": said[factor]}
-        yield "get_customer", of_them
+            claim = {
+                "customer_id": customer_id,
+                "factor": factor,
+                "value": said[factor],
+            }
+
+            yield "verify_identity", claim
+
+
+def reading(belief: Belief) -> Iterator[Call]:
+    """Looks at files, lists of orders, orders, and their parcels."""
+    for customer_id in belief.accounts:
+        yield "get_customer", {"customer_id": customer_id}
         pages = belief.pages.get(customer_id, {}).get(1, {"pages": 1})["pages"]
+
         for page in range(1, pages + 1):
-            yield "list_orders", {**of_them, "page": page}
+            yield (
+                "list_orders",
+                {"customer_id": customer_id, "page": page},
+            )
 
+    lists = [page for pages in belief.pages.values() for page in pages.values()]
+    gifts = [gift["order_id"] for page in lists for gift in page["gifts_received"]]
 
-def _products(belief: Belief) -> Iterator[Call]:
-    for name in sorted({name for items in belief.items.values() for _, name in items}):
-        yield "search_products", {"query": name}
-
-
-def _orders(belief: Belief) -> Iterator[Call]:
-    for order_id in belief.skus_listed:
+    for order_id in dict.fromkeys([*belief.skus, *gifts]):
         yield "get_order", {"order_id": order_id}
+
+
+def searching(belief: Belief) -> Iterator[Call]:
+    """Searches for the products of all orders."""
+    for noun in sorted({noun for items in belief.items.values() for _, noun in items}):
+        yield "search_products", {"query": noun}
+
+
+def asking_leave(belief: Belief, call: Call) -> list[Call]:
+    """The question for leave to make a write that moves money, as if for the first request."""
+    tool, arguments = call
+
+    if tool not in MONEY_WRITES or act(tool, arguments) in belief.agreed:
+        return []
+
+    return [
+        (
+            "confirm_with_customer",
+            {"request": 1, "write": tool, "arguments": arguments},
+        )
+    ]
+
+
+def options_of(belief: Belief, rules: Rules) -> CustomerOptions | None:
+    """What the customer whose file was read could ask for, as far as it was observed."""
+    read = [key for key in belief.verified if key in belief.files]
+
+    if not read:
+        return None
+
+    # of two accounts the one that is verified best
+    customer_id = max(read, key=lambda key: len(belief.verified[key]))
+    used = [order["coupon"] for order in belief.orders.values()]
+
+    return CustomerOptions(
+        belief,
+        rules,
+        customer_id,
+        codes=list(dict.fromkeys(filter(None, [belief.slots.get("coupon"), *used]))),
+        elsewhere=list(dict.fromkeys(order["address_id"] for order in belief.orders.values())),
+        ordered={item for items in belief.items.values() for item in items},
+    )
+
+
+def _writes(belief: Belief, rules: Rules) -> Iterator[Call]:
+    """Writes that an order invites, and refunds of what was quoted, whatever the policy says."""
+    options = options_of(belief, rules)
+
+    if options is None:
+        return
+
     for order_id, order in belief.orders.items():
-        of_it: dict[str, Any] = {"order_id": order_id}
-        yield "track_shipment", of_it
-        for number in [line["line"] for line in order["lines"]]:
-            yield "quote_refund", {**of_it, "lines": [number]}
-            for method in METHODS:
-                yield "create_return", {**of_it, "lines": [number], "method": method}
-        for reason in REASONS[:-1]:
-            yield "cancel_order", {**of_it, "reason": reason}
-        for tool, arguments in _changes(belief, order):
-            yield tool, {**of_it, **arguments}
+        yield from options.of(order_id)
 
-
-def _changes(belief: Belief, order: Shown) -> Iterator[Call]:
-    for address in belief.files.get(order["customer_id"], {}).get("addresses", ()):
-        if address["address_id"] != order["address_id"]:
-            yield "change_address", {"address_id": address["address_id"]}
-    for line in order["lines"]:
-        product = belief.products.get(noun(line["product"]), {"variants": ()})
-        for variant in product["variants"]:
-            if variant["sku"] != line["sku"] and variant["size"] == line["size"]:
-                yield "modify_lines", {"lines": {str(line["line"]): variant["sku"]}}
-    for (quoted, _), amount in belief.quotes.items():
-        for to in (order["payment_id"], STORE_CREDIT) if quoted == order["order_id"] else ():
-            yield "issue_refund", {"amount": amount, "to": to}
+        for (quoted, _), amount in belief.quotes.items():
+            for to in (order["payment_id"], STORE_CREDIT) if quoted == order_id else ():
+                yield (
+                    "issue_refund",
+                    {
+                        "order_id": order_id,
+                        "amount": amount,
+                        "to": to,
+                    },
+                )

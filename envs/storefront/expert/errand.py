@@ -1,5 +1,7 @@
-"""A request that the expert works on: what is known of it, what the expert asks the customer for it,
-and how it denies it.
+"""A request that the expert works on: what it needs for it, and how it denies it.
+
+A step that lacks something raises `NotYetError` with the calls that bring it; where all steps of a
+request return, it is settled.
 """
 
 from collections.abc import Mapping
@@ -9,20 +11,47 @@ from typing import Any
 from msgspec import structs
 
 from synth.envs.storefront.customer.script import WANTED_FIELD, Request
-from synth.envs.storefront.expert.belief import Belief, Shown
-from synth.envs.storefront.expert.plan import Call, Plan
+from synth.envs.storefront.expert.belief import Belief, signature_of
+from synth.envs.storefront.expert.profiles import Strategy
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.event_log import act
 from synth.envs.storefront.tools.schemas import MONEY_WRITES
+from synth.envs.storefront.world.policy import Call, deed_of, forbidding
+from synth.envs.storefront.world.rules import Rules
+from synth.envs.storefront.world.views import Shown, item_of
 
 ASSUMED = {
     "reason": "changed_mind",
     "method": "mail",
     "refund_to": "original",
-    "confirmation": "no",
 }
 """What is taken where the customer was not asked, or did not know."""
 WORDS: Mapping[str, Any] = texts("expert")
+
+
+class NotYetError(Exception):
+    """Calls that have to be made before a plan can go on; none where it cannot."""
+
+    def __init__(self, *calls: Call) -> None:
+        super().__init__()
+        self.calls = calls
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Belief, the requests as stated, the policy of the system prompt, the way of working, and the
+    misconceptions held.
+    """
+
+    belief: Belief
+    requests: tuple[Request, ...]
+    rules: Rules
+    strategy: Strategy
+    wrong: frozenset[str]
+
+    def can(self, call: Call) -> bool:
+        """Whether this call has not failed before."""
+        return signature_of(call) not in self.belief.failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +76,41 @@ class Errand:
     @property
     def lines(self) -> list[Shown]:
         """The lines of the order that the request is about: the described item, or all."""
-        noun, colour = self.request.noun, self.request.colour
+        noun = self.request.noun
+        colour = self.request.colour
+
         return [
             line
             for line in self.order["lines"]
-            if noun is None
-            or (colour in (None, line["colour"]) and line["product"].endswith(f" {noun}"))
+            if noun is None or (item_of(line)[1] == noun and colour in (None, line["colour"]))
         ]
-
-    @property
-    def wanted(self) -> str | None:
-        """The colour, city or coupon that is wanted, where it was said."""
-        return self.request.wanted or self.known(WANTED_FIELD[self.request.kind])
 
     def wrong(self, *misconceptions: str) -> bool:
         """Whether the planner has one of these misconceptions."""
         return not self.plan.wrong.isdisjoint(misconceptions)
 
+    def holds(self, rule: str) -> bool:
+        """Whether the planner denies by a rule; one that gives in does so until the customer
+        insists.
+        """
+        # who gives in denies at first, and stops when the customer insists
+        denied = self.request.number in self.belief.denied
+        firm = set() if self.belief.pushed_back and denied else {"gives_in"}
+        wrong = self.plan.wrong - firm
+        ignored = {rule for name in wrong for rule in WORDS["ignores"].get(name, ())}
+
+        return rule in self.plan.rules.in_force - ignored
+
     def known(self, detail: str) -> str | None:
         """A detail that the customer gave, at once or when asked."""
-        return self.belief.answers.get((self.request.number, detail)) or self.request.given.get(
-            detail
-        )
+        number = self.request.number
+
+        return self.belief.answers.get((number, detail)) or self.request.given.get(detail)
+
+    @property
+    def wanted(self) -> str | None:
+        """The colour, city or coupon that is wanted, where it was said."""
+        return self.request.wanted or self.known(WANTED_FIELD[self.request.kind])
 
     def detail(self, name: str) -> str:
         """A detail, or what is usual."""
@@ -78,55 +120,97 @@ class Errand:
         """Whether such a write on the order succeeded before."""
         return self.belief.has_written(tool, self.order_id, **arguments)
 
-    def asking(self, *fields: str) -> list[Call]:
-        """Questions for details that are open; `skips_confirmation` asks none."""
-        return [] if self.wrong("skips_confirmation") else self.questions(*fields)
-
-    def asking_what(self) -> list[Call]:
-        """The question for what the customer left out."""
-        left_out = self.request.wanted is None
-        return self.questions(WANTED_FIELD[self.request.kind]) if left_out else []
-
-    def questions(self, *fields: str, **words: str) -> list[Call]:
-        """Questions for details that were not asked for yet."""
+    def ask(self, *fields: str, **words: str) -> None:
+        """Asks for details that were not asked for yet."""
         number = self.request.number
-        return [
+        questions = {name: WORDS["questions"][name].format(**words) for name in fields}
+
+        calls: list[Call] = [
             (
                 "ask_customer",
                 {
                     "field": name,
-                    "message": WORDS["question"].format(
-                        number=number, question=WORDS["questions"][name].format(**words)
-                    ),
+                    "message": WORDS["question"].format(number=number, question=question),
                     "request": number,
                 },
             )
-            for name in fields
+            for name, question in questions.items()
+            # what was asked once is not asked again: the customer does not know it
             if (name, number) not in self.belief.asked and name not in self.request.given
         ]
 
-    def denial(self, rule: str, *, about: str = "") -> list[Call]:
-        """The denial with its rule, once; `about` says which part of a rule with several it is."""
+        if calls:
+            raise NotYetError(*calls)
+
+    def confirm(self, *fields: str) -> None:
+        """Asks for details of how something is done; `skips_confirmation` asks for none."""
+        if not self.wrong("skips_confirmation"):
+            self.ask(*fields)
+
+    def told(self, detail: str, **words: str) -> str:
+        """A detail that has to be known; nothing can be done without it."""
+        value = self.known(detail)
+
+        if value is None:
+            self.ask(detail, **words)
+
+            raise NotYetError
+
+        return value
+
+    def deny(self, rule: str, about: str = "") -> None:
+        """Denies the request, once; `about` says which part of a rule with several it is."""
         number = self.request.number
+
+        # a denial stands: nothing more can be done for this request
         if number in self.belief.denied:
-            return []
-        why = WORDS["why"].get(f"{rule} {about}".strip(), WORDS["otherwise"].format(rule=rule))
+            raise NotYetError
+
+        why = WORDS["why"].get(
+            f"{rule} {about}".strip(),
+            WORDS["otherwise"].format(rule=rule),
+        )
+
         message = WORDS["denial"].format(number=number, why=why)
-        return [("deny", {"request": number, "rule_id": rule, "message": message})]
 
-    def attempt(self, tool: str, **arguments: Any) -> list[Call]:
-        """A write on the order; where a tool refused it by a rule, the denial that follows."""
-        rule = self.belief.refused_by((tool, {"order_id": self.order_id, **arguments}))
-        if rule is None:
-            return self.agreed(tool, **arguments)
-        holds = self.plan.forbids(rule) and not self.wrong("tries_anyway")
-        return self.denial(rule) if holds else []
+        raise NotYetError(
+            (
+                "deny",
+                {
+                    "request": number,
+                    "rule_id": rule,
+                    "message": message,
+                },
+            )
+        )
 
-    def agreed(self, tool: str, **arguments: Any) -> list[Call]:
-        """A write on the order; where money moves, the question for the customer's agreement until
-        there is one to this very write.
+    def forbid(self, tool: str, **arguments: Any) -> None:
+        """Denies the request where a rule forbids such a call, as far as it is known."""
+        call = (tool, {"order_id": self.order_id, **arguments})
+
+        for rule, _ in forbidding(
+            deed_of(
+                self.belief,
+                self.plan.rules,
+                call,
+                [self.customer_id],
+            )
+        ):
+            if self.holds(rule):
+                self.deny(rule)
+
+    def write(self, tool: str, **arguments: Any) -> None:
+        """Makes a write on the order; where money moves, after the customer agreed to this very
+        write. Where a tool refused it by a rule, denies the request.
         """
-        made, number = {"order_id": self.order_id, **arguments}, self.request.number
+        made = {"order_id": self.order_id, **arguments}
+        number = self.request.number
+        # a write that failed otherwise is left to the plan
+        rule = self.belief.failed.get(signature_of((tool, made)))
+
+        if rule is not None and self.holds(rule) and not self.wrong("tries_anyway"):
+            self.deny(rule)
+
         if (
             tool not in MONEY_WRITES
             or act(tool, made) in self.belief.agreed
@@ -134,35 +218,74 @@ class Errand:
             or self.wrong("skips_confirmation")
             or (self.wrong("ignores_change") and number in self.belief.declined)
         ):
-            return [(tool, made)]
-        return [("confirm_with_customer", {"request": number, "write": tool, "arguments": made})]
+            raise NotYetError((tool, made))
 
-    def item_meant(self) -> tuple["Errand", list[Call]]:
-        """The errand with the item that is meant where its noun fits several, or the question which;
-        `first_match` takes the first.
-        """
-        if self.request.noun is None or self.request.colour is not None:
-            return self, []
-        colours = [line["colour"] for line in self.lines]
-        sure = len(colours) == 1 or (colours and self.wrong("first_match"))
-        meant = colours[0] if sure else self.known("item")
-        told = replace(self, request=structs.replace(self.request, colour=meant))
-        return told, [] if meant is not None else self.questions("item")
+        asked = {"request": number, "write": tool, "arguments": made}
+
+        raise NotYetError(("confirm_with_customer", asked))
+
+    def file(self) -> Shown:
+        """The customer's file."""
+        if self.customer_id not in self.belief.files:
+            raise NotYetError(("get_customer", {"customer_id": self.customer_id}))
+
+        return self.belief.files[self.customer_id]
+
+    def quote(self, lines: list[Shown]) -> float:
+        """What a return of the lines brings."""
+        amount = self.refund_amount(lines)
+
+        if amount is None:
+            numbers = [line["line"] for line in lines]
+
+            raise NotYetError(
+                (
+                    "quote_refund",
+                    {"order_id": self.order_id, "lines": numbers},
+                )
+            )
+
+        return amount
 
     def refund_amount(self, lines: list[Shown]) -> float | None:
         """The quoted refund; `wrong_refund` takes the total of an order with several lines, or the
         price of one piece.
         """
+        # a planner with the misconception reads the amount off the order, and asks no tool
         several = len(self.order["lines"]) > 1
+
         if self.wrong("wrong_refund") and (several or lines[0]["quantity"] > 1):
             return float(self.order["total"] if several else lines[0]["unit_price"])
+
         return self.belief.quotes.get((self.order_id, tuple(line["line"] for line in lines)))
 
-    def variant_meant(self, colour: str | None, size: str) -> Shown | None:
-        """The variant of a product in view; `ignores_size` takes the first of the colour."""
-        product = self.belief.products.get(self.request.noun or "", {"variants": ()})
-        for variant in product["variants"]:
+    def variant(self, colour: str | None, size: str) -> Shown | None:
+        """The variant of the product that is spoken of; `ignores_size` takes the first of the
+        colour.
+        """
+        noun = str(self.request.noun)
+
+        if noun not in self.belief.products:
+            raise NotYetError(("search_products", {"query": noun}))
+
+        # searching for a noun brings one product, for each has a noun of its own
+        for variant in self.belief.products[noun]["variants"]:
             fits = variant["size"] == size or self.wrong("ignores_size")
+
             if variant["colour"] == colour and fits:
                 return dict(variant)
+
         return None
+
+    def with_item(self) -> "Errand":
+        """The errand with the item that is meant where its noun fits several lines; `first_match`
+        takes the first.
+        """
+        if self.request.noun is None or self.request.colour is not None:
+            return self
+
+        colours = [line["colour"] for line in self.lines]
+        sure = len(colours) == 1 or (colours and self.wrong("first_match"))
+        meant = colours[0] if sure else self.told("item")
+
+        return replace(self, request=structs.replace(self.request, colour=meant))

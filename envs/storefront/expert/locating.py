@@ -2,115 +2,158 @@
 mean.
 """
 
-from synth.envs.storefront.expert.belief import Shown
-from synth.envs.storefront.expert.errand import WORDS, Errand
-from synth.envs.storefront.expert.plan import Call, Plan
+from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
+from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
-
-Item = tuple[str, str]
-"""Colour and noun."""
-_ASK = "?"
-"""In the place of an identity factor that the customer was not asked for."""
+from synth.envs.storefront.world.views import Item, Shown
 
 
-def identified(plan: Plan) -> str | list[Call]:
-    """The customer's id once two factors are verified, else the calls that lead there; none where
-    no way is left.
+def identified(plan: Plan) -> str | None:
+    """The customer's id once two factors are verified; None where no way is left.
+
+    Raises `NotYetError` with the calls that lead there.
     """
     belief = plan.belief
+
     for customer_id in belief.accounts:
         if len(belief.verified.get(customer_id, ())) >= NEEDED_FACTORS:
             return customer_id
+
     for customer_id in belief.accounts:
-        calls = _verifying(plan, customer_id)
-        if calls or "first_match" in plan.wrong:
-            return calls or customer_id
+        _verify(plan, customer_id)
+
+        if "first_match" in plan.wrong:
+            return customer_id
+
+    # people of one name may fill several pages
     if belief.more_accounts is not None and "first_page" not in plan.wrong:
-        return [("find_customer", belief.more_accounts)]
-    return _finding(plan)
+        raise NotYetError(("find_customer", belief.more_accounts))
+
+    _find(plan)
+
+    return None
 
 
-def _verifying(plan: Plan, customer_id: str) -> list[Call]:
-    """The next factor to check; none for an account that a factor did not fit."""
+def _verify(plan: Plan, customer_id: str) -> None:
+    """Checks factors of an account, unless one did not fit."""
     checks: list[Call] = []
     verified = plan.belief.verified.get(customer_id, set())
+
     for factor in plan.strategy.identify_by:
-        value = plan.belief.slots.get(factor, _ASK)
-        if value == _ASK:
-            return checks or _question(factor)
+        # what is at hand is checked before another question is asked
+        if factor not in plan.belief.slots:
+            raise NotYetError(*(checks or [_question(factor)]))
+
+        value = plan.belief.slots[factor]
+
         if value is None or factor in verified:
             continue
-        made = {"customer_id": customer_id, "factor": factor, "value": value}
+
+        made = {
+            "customer_id": customer_id,
+            "factor": factor,
+            "value": value,
+        }
+
         if not plan.can(("verify_identity", made)):
-            return []
+            return
+
         checks.append(("verify_identity", made))
+
         if len(verified) + len(checks) >= NEEDED_FACTORS:
             break
-    return checks
+
+    if checks:
+        raise NotYetError(*checks)
 
 
-def _finding(plan: Plan) -> list[Call]:
-    """The next search for an account, or the question that it needs."""
+def _find(plan: Plan) -> None:
+    """Searches for an account, or asks for what the search needs."""
     slots = plan.belief.slots
+
     for factor in plan.strategy.identify_by:
-        value = slots.get(factor, _ASK)
-        if value == _ASK:
-            return _question(factor)
-        made: Shown = {factor: value, **({"name": slots.get("name")} if factor == "zip" else {})}
-        known = None not in made.values() and not plan.belief.accounts
-        if known and plan.can(("find_customer", made)):
-            return [("find_customer", made)]
-    return []
+        if factor not in slots:
+            raise NotYetError(_question(factor))
+
+        # a zip finds an account only together with the name
+        name = {"name": slots.get("name")} if factor == "zip" else {}
+        made: Shown = {factor: slots[factor], **name}
+        possible = None not in made.values() and not plan.belief.accounts
+
+        if possible and plan.can(("find_customer", made)):
+            raise NotYetError(("find_customer", made))
 
 
-def _question(factor: str) -> list[Call]:
+def _question(factor: str) -> Call:
+    """The question for an identity factor."""
     message = WORDS["identify"].format(field=factor)
-    return [("ask_customer", {"field": factor, "message": message})]
+
+    return "ask_customer", {"field": factor, "message": message}
 
 
-def located(errand: Errand) -> str | list[Call]:
-    """The order's id, by that id where it was said, else by what is in it; several that fit are told
-    apart by the customer's answer. Else the calls that lead to it; none where it cannot be found.
+def located(errand: Errand) -> str:
+    """The order's id, by that id where it was said, else by what is in it; several that fit are
+    told apart by the customer's answer.
+
+    Raises `NotYetError` with the calls that lead to it, with none where it cannot be found.
     """
-    request, belief = errand.request, errand.belief
+    request = errand.request
+    belief = errand.belief
+
     if request.order_id is not None:
         return request.order_id
+
     pages = belief.pages.get(errand.customer_id, {})
-    calls = _unread(errand, pages)
-    if request.gift_of is not None:
-        if 1 not in pages:
-            return calls
+    unread = _unread(errand, pages)
+
+    if request.gift_of is not None and 1 in pages:
         return _first(pages[1]["gifts_received"], "from", request.gift_of)
-    if calls:
-        return calls
+    if unread:
+        raise NotYetError(*unread)
+
     listed = [order for page in sorted(pages) for order in pages[page]["orders"]]
+
     if request.gift_for is not None:
         return _first(listed, "gift_for", request.gift_for)
-    item = request.after or (request.colour or "", request.noun or "")
-    find = _searched if errand.plan.strategy.locate == "search" else _walked
-    fitting, calls = find(errand, item, listed)
-    if calls:
-        return calls
+
+    # the anchor is what is looked for; the order that is meant comes after it
+    item = request.after or (
+        request.colour or "",
+        request.noun or "",
+    )
+
+    search = errand.plan.strategy.locate == "search"
+    fitting = (_searched if search else _walked)(errand, item, listed)
+
     if request.after is not None:
-        return _next_after(fitting, listed)
-    if len(fitting) <= 1 or errand.wrong("first_match"):
-        return fitting[0] if fitting else []
-    placed = errand.known("order")
-    if placed is not None:
+        placed = next(
+            (order["placed"] for order in listed if order["order_id"] in fitting),
+            None,
+        )
+
+        # lists have the newest first: the next one is the oldest of the later ones
+        later = [order for order in listed if placed is not None and order["placed"] > placed]
+
+        return _first(sorted(later, key=lambda order: str(order["placed"])))
+
+    if len(fitting) > 1 and not errand.wrong("first_match"):
+        placed = errand.told("order", item=f"{request.colour} {request.noun}")
+
         return _first(listed, "placed", placed)
-    return errand.questions("order", item=f"{request.colour} {request.noun}")
+
+    if not fitting:
+        raise NotYetError
+
+    return fitting[0]
 
 
-def _first(orders: list[Shown], column: str, value: str) -> str | list[Call]:
+def _first(orders: list[Shown], column: str = "", value: str | None = None) -> str:
     """The first of the orders with this value."""
-    return next((str(row["order_id"]) for row in orders if row.get(column) == value), [])
+    for order in orders:
+        if order.get(column) == value:
+            return str(order["order_id"])
 
-
-def _next_after(fitting: list[str], listed: list[Shown]) -> str | list[Call]:
-    """The order placed next after the first of those that fit."""
-    placed = next((order["placed"] for order in listed if order["order_id"] in fitting), None)
-    later = [order for order in listed if placed is not None and order["placed"] > placed]
-    return str(min(later, key=lambda order: str(order["placed"]))["order_id"]) if later else []
+    raise NotYetError
 
 
 def _unread(errand: Errand, pages: dict[int, Shown]) -> list[Call]:
@@ -118,40 +161,54 @@ def _unread(errand: Errand, pages: dict[int, Shown]) -> list[Call]:
     than the first.
     """
     made = {"customer_id": errand.customer_id}
+
     if 1 not in pages:
         return list(filter(errand.plan.can, [("list_orders", made)]))
+
     last = 1 if errand.wrong("first_page") else pages[1]["pages"]
     numbers = [page for page in range(2, last + 1) if page not in pages]
+
     return [("list_orders", {**made, "page": page}) for page in numbers]
 
 
-def _walked(errand: Errand, item: Item, listed: list[Shown]) -> tuple[list[str], list[Call]]:
+def _walked(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
     """Reads every order; `first_match` stops at the first that fits."""
     fitting: list[str] = []
     unread: list[Call] = []
+
     for order in listed:
-        items = errand.belief.items.get(order["order_id"])
-        if items is None:
-            unread.append(("get_order", {"order_id": order["order_id"]}))
-        elif item in items:
-            fitting.append(order["order_id"])
+        order_id = order["order_id"]
+
+        if order_id not in errand.belief.items:
+            unread.append(("get_order", {"order_id": order_id}))
+        elif item in errand.belief.items[order_id]:
+            fitting.append(order_id)
         else:
             continue
+
         if errand.wrong("first_match"):
             break
-    return fitting, unread
+
+    if unread:
+        raise NotYetError(*unread)
+
+    return fitting
 
 
-def _searched(errand: Errand, item: Item, listed: list[Shown]) -> tuple[list[str], list[Call]]:
+def _searched(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
     """Finds the item's skus in the catalogue, then the orders that list one of them."""
-    belief, search = errand.belief, ("search_products", {"query": item[1]})
-    product = belief.products.get(item[1])
-    if product is None:
-        return ([], [search]) if errand.plan.can(search) else _walked(errand, item, listed)
-    skus = {variant["sku"] for variant in product["variants"] if variant["colour"] == item[0]}
+    belief = errand.belief
+    search = ("search_products", {"query": item[1]})
+
+    # a search that found nothing is not made again: the orders are read instead
+    if item[1] not in belief.products:
+        if errand.plan.can(search):
+            raise NotYetError(search)
+
+        return _walked(errand, item, listed)
+
+    variants = belief.products[item[1]]["variants"]
+    skus = {variant["sku"] for variant in variants if variant["colour"] == item[0]}
     ids = [str(order["order_id"]) for order in listed]
-    return [
-        key
-        for key in ids
-        if skus.intersection(belief.skus_listed[key]) or item in belief.items.get(key, ())
-    ], []
+
+    return [key for key in ids if skus & belief.skus[key] or item in belief.items.get(key, ())]

@@ -41,15 +41,19 @@ def misconceptions(profile: str | None, seed: int) -> frozenset[str]:
     an unknown profile.
     """
     name, rid = spared(profile)
+
     if name == CORRECT:
         return frozenset()
     if name in MISCONCEPTIONS:
         return frozenset({name}) - rid
+
     if name != MIXED:
         raise ConfigError(
             f"profile {profile!r} is not one of storefront's; allowed: {', '.join(PROFILES)}"
         )
+
     rng = Random(f"storefront/profile/{seed}")
+
     return frozenset(rng.sample(list(MISCONCEPTIONS), rng.choice(HELD_IN_MIXED))) - rid
 
 
@@ -59,6 +63,7 @@ def strategy(seed: int) -> Strategy:
     rng = Random(f"storefront/strategy/{seed}")
     identify_by = ["email", "phone", "zip"]
     rng.shuffle(identify_by)
+
     return Strategy(
         identify_by=tuple(identify_by),
         order=rng.choice(("stated", "reversed", "writes_first", "questions_first")),

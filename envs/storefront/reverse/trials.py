@@ -1,29 +1,46 @@
 """What the tests of a derived task need from the storefront: which worlds to explore, who must
-fail, what must fail and what must pass.
+fail, what must fail and what must pass, and what would be answered elsewhere.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
 from typing import Any
 
 from synth.envs.storefront.audit import alternatives as other_solutions
 from synth.envs.storefront.audit import mutants as wrong_solutions
 from synth.envs.storefront.audit.bots import BOTS as EVERY
-from synth.envs.storefront.audit.edits import CallPlace, added, changed, dropped, succeeded
-from synth.envs.storefront.tools.transcript import Exchange, legible, until_end
-from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.world import BaseWorld, world_of
+from synth.envs.storefront.customer.script import KINDS, read_script
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.requests.wording import feasible, worded
+from synth.envs.storefront.tasks.scenarios.side_requests import price_query
+from synth.envs.storefront.tools.transcript import Exchange, decoded, legible, until_end
+from synth.envs.storefront.world.config import OF_THE_WORLD, validated
+from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import Transcript
-from synth.schemas.check import Check
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn
 from synth.schemas.policy import Episode, Policy
 from synth.schemas.task import Task
 
 FIRST_WORLD = 10**15
 """Explorations take place in worlds of their own: those of template tasks have small seeds."""
-FAILING = ("shotgun_talker", "look_up_then_stop", "write_all")
+OTHER_WORLDS = 2 * 10**15
+"""Seeds of the worlds in which a question is asked again: neither template tasks nor explorations
+are there.
+"""
+MOST_DRAWS = 100
+"""A question that one draw in four makes is missed in one of 10^12 cases."""
+FAILING = (
+    "shotgun_talker",
+    "look_up_then_stop",
+    "write_all",
+)
 BOTS: Mapping[str, Callable[[Episode], Policy]] = {name: EVERY[name] for name in FAILING}
 """Bots that solve no task, whatever it asks for."""
+Turns = Iterator[tuple[str, Sequence[AgentTurn]]]
 
 
 def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -31,41 +48,95 @@ def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
     settings name is kept.
     """
     given = validated(settings).world_seed
-    return {**settings, "world_seed": FIRST_WORLD + seed if given is None else given}
+
+    return {
+        **settings,
+        "world_seed": FIRST_WORLD + seed if given is None else given,
+    }
 
 
-def mutants(task: Task, transcript: Transcript) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
+def mutants(task: Task, transcript: Transcript) -> Turns:
     """Wrong solutions, one edit away from a right one."""
-    exchanges, base = _exchanges(transcript), world_of(validated(task.env_config))
-    yield from wrong_solutions.mutants(task, exchanges, base)
-    check = task.check or Check()
-    if any(row.table == "notes" for row in check.required):
-        for place in succeeded(exchanges):
-            if place.tool == "add_note":
-                yield from _wrong_notes(exchanges, place, base)
+    base = world_of(validated(task.env_config))
+
+    return wrong_solutions.mutants(task, _exchanges(transcript), base)
 
 
-def _wrong_notes(
-    exchanges: Sequence[Exchange], place: CallPlace, base: BaseWorld
-) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
-    """Missing, other words, another ticket, one note more, the same one twice."""
-    ticket_id, text = str(place.arguments["ticket_id"]), str(place.arguments["text"])
-    other = next(key for key in base.tables["tickets"] if key != ticket_id)
-    words = "The customer called."
-    twice = partial(added, exchanges, "add_note", tries=2)
-    yield "missing_note", dropped(exchanges, [place])
-    yield "other_words", changed(exchanges, place, text=words)
-    yield "half_the_words", changed(exchanges, place, text=text[: len(text) // 2])
-    yield "other_ticket", changed(exchanges, place, ticket_id=other)
-    yield "note_as_well", twice(ticket_id=other, text=words)
-    yield "noted_twice", twice(ticket_id=ticket_id, text=text)
-
-
-def alternatives(task: Task, transcript: Transcript) -> Iterator[tuple[str, Sequence[AgentTurn]]]:
+def alternatives(task: Task, transcript: Transcript) -> Turns:
     """Other right solutions."""
     return other_solutions.alternatives(_exchanges(transcript))
 
 
 def _exchanges(transcript: Transcript) -> list[Exchange]:
-    pairs = zip(transcript.actions, transcript.responses, strict=True)
+    """A transcript as the storefront reads episodes."""
+    pairs = zip(
+        transcript.actions,
+        transcript.responses,
+        strict=True,
+    )
+
     return until_end(Exchange(legible(turn), response.observations) for turn, response in pairs)
+
+
+def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
+    """What the task's questions would be answered in the world of another seed, each about
+    something there that it can be asked about.
+    """
+    # without the task's facts: another world has other rows
+    world = validated(task.env_config).model_dump(include=set(OF_THE_WORLD))
+
+    settings = canonical_json(
+        {
+            **world,
+            "facts": {},
+            "world_seed": OTHER_WORLDS + seed,
+        }
+    ).decode()
+
+    told: list[ToldFact] = []
+
+    for place, request in enumerate(read_script(task.script).requests):
+        answered = _answered(
+            settings,
+            request.kind,
+            place,
+            former=request.former,
+        )
+
+        if answered is None:
+            return None
+
+        told += answered
+
+    return told or None
+
+
+@lru_cache(maxsize=4096)
+def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[ToldFact, ...] | None:
+    """The answer to a question of a kind about anything in the world of these settings."""
+    config = validated(decoded(settings) or {})
+    rng = Random(f"storefront/elsewhere/{settings}/{kind}/{place}")
+    # nobody in particular asks: each draw takes the owner of an order
+    draw = Draw(rng, config, world_of(config), place + 1, "")
+
+    for _ in range(MOST_DRAWS if "answers" in KINDS[kind] else 0):
+        intent = price_query(draw) if kind == "price_query" else _about_an_order(draw, kind)
+
+        if intent is not None and intent.request.former is former:
+            return intent.told
+
+    return None
+
+
+def _about_an_order(draw: Draw, kind: str) -> Intent | None:
+    """A question about an order in the world; None where that one cannot be asked about."""
+    order_id = draw.rng.choice(sorted(draw.base.tables["orders"]))
+
+    at = replace(
+        draw,
+        customer_id=draw.base.row("orders", order_id)["customer_id"],
+    )
+
+    calls = feasible(at, order_id).get(kind)
+
+    return worded(at, draw.rng.choice(calls)) if calls else None

@@ -6,101 +6,130 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tasks.intents import Intent
-from synth.envs.storefront.tasks.places import DrawPlace
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.task_mix import TaskPlace
 from synth.envs.storefront.tools.policy_text import rule_texts
-from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.storefront.world.world import BaseWorld
+from synth.envs.storefront.tools.schemas import WRITES
 from synth.schemas.check import Scalar
 
+_AS_SET = [
+    "level",
+    "policy",
+    "page_size",
+    "transient_rate",
+    "verbosity",
+    "dialogue",
+    "budget_slack",
+]
+"""Settings that are recorded as they are."""
 _WITHOUT_FILE = frozenset({"R10", "R15"})
 """Rules by which a return is denied before the customer's file was read for the tier and the cards.
 """
 
 
 def recorded(
-    config: StorefrontConfig,
-    base: BaseWorld,
-    at: DrawPlace,
-    customer_id: str,
+    draw: Draw,
+    at: TaskPlace,
     intents: Sequence[Intent],
     script: Script,
     facts: Mapping[str, Scalar],
 ) -> dict[str, Any]:
     """Every dial as it stands in this task."""
-    requests = [intent.request for intent in intents]
-    refusals = [refusal.rule for intent in intents for refusal in intent.refusals]
-    referents = [intent.referent for intent in intents if intent.referent is not None]
-    twists = [twist for intent in intents for twist in set(intent.twists)]
+    config = draw.config
+    base = draw.base
+    # the policy as this task's prompt has it
     words = " ".join(rule_texts(base.rules, config.policy).values())
-    other_orders = set(base.orders_of[customer_id]) - {spoken.order_id for spoken in referents}
+    referents = [intent.referent for intent in intents if intent.referent is not None]
+    # orders and accounts that could be taken for the ones that are meant
+    other_orders = {*base.orders_of[draw.customer_id]} - {named.order_id for named in referents}
+    other_accounts = len(base.customers_by["name"][script.name]) - 1
+
     return {
+        **{name: getattr(config, name) for name in _AS_SET},
+        **_of_requests(intents),
         "kind": at.kind,
         "pair": None if at.pair is None else f"pair-{at.pair}",
-        "level": config.level,
+        "look_ups": first_write(intents, pages(draw)),
+        "distractors": len(other_orders) + other_accounts,
+        "rules_in_force": len(base.rules.in_force),
+        "rules_enforced": len(base.rules.enforced),
+        "policy_words": len(words.split()),
+        "events": len(script.events),
+        # of email, phone and zip
+        "unknown_slots": 3 - len(script.slots),
+        "changes_of_mind": len(script.revisions),
+        "pressure": script.pressure,
+        "injection": any(path.endswith("/text") for path in facts),
+    }
+
+
+def _of_requests(intents: Sequence[Intent]) -> dict[str, Any]:
+    """The dials that the requests alone decide."""
+    requests = [intent.request for intent in intents]
+    rules = [refusal.rule for intent in intents for refusal in intent.refusals]
+    referents = [intent.referent for intent in intents if intent.referent is not None]
+    names = [name for intent in intents for name in set(intent.complications)]
+
+    return {
         "operations": len(intents),
         "kinds": [request.kind for request in requests],
         "by_description": sum(not referent.stands_alone for referent in referents),
         "by_relation": sum(request.after is not None for request in requests),
-        "by_other_person": twists.count("by_other_person"),
+        "by_other_person": names.count("by_other_person"),
         "ambiguous": sum(referent.candidates > 1 for referent in referents),
         "candidates": max((referent.candidates for referent in referents), default=1),
-        "refusal": next(iter(refusals), None),
-        "twists": sorted(set(twists)),
-        "look_ups": first_write(intents, pages(config, base, customer_id)),
-        "distractors": len(other_orders) + len(base.customers_by["name"][script.name]) - 1,
-        "rules_in_force": len(base.rules.in_force),
-        "rules_enforced": len(base.rules.enforced),
-        "policy": config.policy,
-        "policy_words": len(words.split()),
-        "page_size": config.page_size,
-        "events": len(script.events),
-        "transient_rate": config.transient_rate,
-        "unknown_slots": 3 - len(script.slots),
-        "changes_of_mind": len(script.revisions),
-        "false_claims": twists.count("false_claim"),
-        "pressure": script.pressure,
-        "verbosity": config.verbosity,
-        "injection": any(path.endswith("/text") for path in facts),
-        "dialogue": config.dialogue,
-        "budget_slack": config.budget_slack,
+        "refusal": next(iter(rules), None),
+        "twists": sorted(set(names)),
+        "false_claims": names.count("false_claim"),
     }
 
 
-def pages(config: StorefrontConfig, base: BaseWorld, customer_id: str) -> int:
+def pages(draw: Draw) -> int:
     """The pages of the customer's list of orders."""
-    return max(1, -(-len(base.orders_of[customer_id]) // config.page_size))
+    return max(1, -(-len(draw.base.orders_of[draw.customer_id]) // draw.config.page_size))
 
 
 def first_write(intents: Sequence[Intent], pages: int) -> int:
     """The fewest look-ups before something can be written; before a denial or an answer, where
     nothing is to be written.
     """
-    writing = [intent for intent in intents if intent.required]
-    return min(
-        look_ups(intent, pages) for intent in writing or intents if "withdrawn" not in intent.twists
-    )
+    # a request that is taken back may never be worked on
+    asked = [intent for intent in intents if "withdrawn" not in intent.complications]
+    writing = [intent for intent in asked if _writes(intent)]
+
+    return min(_look_ups(intent, pages) for intent in writing or asked)
 
 
-def look_ups(intent: Intent, pages: int) -> int:
+def _writes(intent: Intent) -> bool:
+    """Whether something is written, or tried before the shop's event shows that it cannot be."""
+    return bool(intent.events) or any(tool in WRITES for tool, _ in intent.calls)
+
+
+def _look_ups(intent: Intent, pages: int) -> int:
     """The fewest with which the expert settles a request by a write, a denial or an answer,
-    identification left out; `pages` are those
-    of the customer's list of orders.
+    identification left out; `pages` are those of the customer's list of orders.
     """
     request = intent.request
-    denied = intent.refusals[0].rule if intent.refusals and not intent.required else None
+    is_denied = intent.refusals and not intent.calls and not intent.events
+    denied = intent.refusals[0].rule if is_denied else None
+
     if request.kind == "out_of_scope" or denied == "R1":
         return 0
     if request.kind == "price_query":
         return 1 + request.former
+
     searched: str | None = None
+
     if request.order_id is not None:
+        # the id was said
         located = 0
     elif request.gift_of is not None or request.gift_for is not None:
         located = 1 if request.gift_of is not None else pages
     else:
+        # all pages, and a search for the item in the catalogue
         searched = request.after[1] if request.after is not None else request.noun
         located = pages + 1
+
     return located + 1 + _after_the_order(intent, denied, searched)
 
 
@@ -110,16 +139,24 @@ def _after_the_order(intent: Intent, denied: str | None, searched: str | None) -
     """
     request = intent.request
     revised = [r.request.kind for r in intent.revisions if r.request is not None]
-    if "already_done" in intent.twists:
+
+    # the order itself shows it
+    if "already_done" in intent.complications:
         return 0
     if request.kind == "return":
         return 2 if denied is None else int(denied not in _WITHOUT_FILE)
+
     if request.kind == "exchange":
+        # a search that located the order has shown the variants as well
         looked = (request.noun != searched) + (request.condition == "in_stock")
+
         return looked if denied is None else 0
+
     if "address" in (request.kind, *revised):
         return int(denied is None or not str(intent.refusals[0].evidence).startswith("O-"))
+
     asks = request.kind in ("track", "refund_query") or (
-        request.otherwise == "track" and not intent.required
+        request.otherwise == "track" and not _writes(intent)
     )
+
     return int(asks and denied is None)

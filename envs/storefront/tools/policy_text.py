@@ -23,8 +23,10 @@ def rule_texts(rules: Rules, style: str = "plain") -> dict[str, str]:
         "money": rules.compensation_cents // 100,
         "days": rules.late_days,
     }
+
     texts_of = _POLICY["terse" if style == "terse" else "plain"]
     why = _POLICY["why"] if style == "verbose" else {}
+
     return {
         rule: " ".join(filter(None, (texts_of[rule].format(**values), why.get(rule))))
         for rule in RULE_IDS
@@ -35,13 +37,15 @@ def rule_texts(rules: Rules, style: str = "plain") -> dict[str, str]:
 def topic_text(rules: Rules, topic: str, style: str = "plain") -> str:
     """The rules of one topic, one per line."""
     worded = rule_texts(rules, style)
+
     return (
         "\n".join(f"{rule}: {worded[rule]}" for rule in _POLICY["topics"][topic] if rule in worded)
         or "There is no rule about this."
     )
 
 
-def system_prompt(rules: Rules, today: str, style: str = "plain") -> str:
+def system_prompt(rules: Rules, style: str = "plain") -> str:
     """What the agent is told before the customer speaks."""
     policy = "\n".join(f"{rule}: {text}" for rule, text in rule_texts(rules, style).items())
-    return str(_POLICY["system"].format(today=today, policy=policy))
+
+    return str(_POLICY["system"].format(today=rules.today, policy=policy))

@@ -13,22 +13,35 @@ MONEY_WRITES: tuple[str, ...] = tuple(_SHIPPED["money_writes"])
 
 
 def _schemas(part: str) -> tuple[ToolSchema, ...]:
+    """The tools of one part of the file."""
     return tuple(_schema(name, tool) for name, tool in _SHIPPED[part].items())
 
 
 def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
+    """A tool as a chat model's request has it."""
     properties = tool["properties"]
+
     parameters = {
         "type": "object",
         "properties": properties,
         "required": [key for key in properties if key not in tool.get("optional", ())],
         "additionalProperties": False,
     }
-    named = {"name": name, "description": tool["description"], "parameters": parameters}
+
+    named = {
+        "name": name,
+        "description": tool["description"],
+        "parameters": parameters,
+    }
+
     return {"type": "function", "function": named}
 
 
-READ_TOOLS, WRITE_TOOLS, TALK_TOOLS = _schemas("read"), _schemas("write"), _schemas("talk")
+READ_TOOLS, WRITE_TOOLS, TALK_TOOLS = (
+    _schemas("read"),
+    _schemas("write"),
+    _schemas("talk"),
+)
 TOOLS: tuple[ToolSchema, ...] = READ_TOOLS + WRITE_TOOLS + TALK_TOOLS
 WRITES = frozenset(_SHIPPED["write"])
 TALKS = frozenset(_SHIPPED["talk"])
@@ -37,14 +50,9 @@ CHECKERS: dict[str, Checker] = {
 }
 
 
-def _values(part: str, tool: str, argument: str) -> tuple[str, ...]:
-    return tuple(_SHIPPED[part][tool]["properties"][argument]["enum"])
-
-
-REASONS = _values("write", "cancel_order", "reason")
-METHODS = _values("write", "create_return", "method")
-FACTORS = _values("read", "verify_identity", "factor")
-STORE_CREDIT = "store_credit"
+FACTORS: tuple[str, ...] = tuple(
+    _SHIPPED["read"]["verify_identity"]["properties"]["factor"]["enum"]
+)
 _TELL: Mapping[str, Any] = _SHIPPED["talk"]["tell_customer"]["properties"]
 FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     fact: (kind, _TELL[fact]) for fact, kind in _SHIPPED["facts"].items()

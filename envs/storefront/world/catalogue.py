@@ -7,51 +7,62 @@ from synth.envs.storefront.texts import texts
 
 Row = dict[str, Any]
 Rows = dict[str, Row]
+"""The rows of a table by key."""
 
 _SOLD = texts("catalogue")
 CATEGORIES: tuple[str, ...] = tuple(_SOLD["categories"])
 COLOURS: tuple[str, ...] = tuple(_SOLD["colours"])
 SIZES = ("S", "M", "L")
-_BRANDS, _COUPON_CODES, _PRODUCTS = _SOLD["brands"], _SOLD["coupons"], _SOLD["products"]
-NOUNS = frozenset(noun for noun, *_ in _PRODUCTS)
-
-
+NOUNS = frozenset(noun for noun, *_ in _SOLD["products"])
 PRICE_CHANGED_DAYS_AGO = 30
 
 
-def draw_catalogue(rng: Random) -> tuple[Rows, Rows, Rows]:
-    """Products, variants and coupons of one world; one product per noun, so that a colour and a
-    noun describe an item.
+def draw_catalogue(rng: Random) -> dict[str, Rows]:
+    """Draws the tables products, variants and coupons.
+
+    There is one product per noun, so that a colour and a noun describe an item.
     """
     products: Rows = {}
     variants: Rows = {}
     numbers = iter(rng.sample(range(1000, 9999), 400))
-    for noun, category, low, high in _PRODUCTS:
+
+    for noun, category, low, high in _SOLD["products"]:
         product_id = f"P-{next(numbers)}"
-        text = f"Made for every day: {noun}, {category}."
+
         products[product_id] = {
-            "name": f"{rng.choice(_BRANDS)} {noun}",
+            "name": f"{rng.choice(_SOLD['brands'])} {noun}",
             "noun": noun,
             "category": category,
-            "text": text,
+            "text": f"Made for every day: {noun}, {category}.",
         }
+
         sizes = rng.sample(SIZES, 2) if category == "clothing" else ["one"]
         price_cents = rng.randrange(low, high) * 100
+
         for colour in rng.sample(COLOURS, rng.choice((3, 4))):
             for size in sizes:
-                current_cents = (
-                    price_cents + rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
-                )
+                raised_cents = rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
+                now_cents = price_cents + raised_cents
+
                 variants[f"V-{next(numbers)}"] = {
                     "product_id": product_id,
                     "colour": colour,
                     "size": size,
-                    "price_cents": current_cents,
-                    "former_price_cents": current_cents + rng.choice((-200, 0, 0, 300)),
+                    "price_cents": now_cents,
+                    "former_price_cents": now_cents + rng.choice((-200, 0, 0, 300)),
                     "stock": rng.randrange(8, 60),
                 }
+
     coupons = {
-        f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True}
-        for code in _COUPON_CODES
+        f"{code}{rng.randrange(10, 99)}": {
+            "percent": rng.choice((5, 10, 15, 20)),
+            "active": True,
+        }
+        for code in _SOLD["coupons"]
     }
-    return products, variants, coupons
+
+    return {
+        "products": products,
+        "variants": variants,
+        "coupons": coupons,
+    }

@@ -12,6 +12,13 @@ from synth.schemas.errors import ConfigError
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]
 Range = tuple[int, int]
+_BOUNDS = {
+    "operations": (1, 6),
+    "ambiguity": (2, 4),
+    "look_ups": (0, 6),
+    "stale_events": (0, 2),
+}
+"""The least and the most that ranges may have."""
 
 
 class Mix(BaseModel):
@@ -28,22 +35,21 @@ class Mix(BaseModel):
 
     @model_validator(mode="after")
     def _positive(self) -> "Mix":
+        """Refuses a mix of which no kind of task can be drawn."""
         if sum(self.model_dump().values()) <= 0:
             raise ValueError("all weights are 0: give at least one kind of task a positive weight")
+
         return self
 
 
 class StorefrontConfig(BaseModel):
     """`variant` chooses the rules' values, the wordings and which kinds of requests stand together:
-    those of `held_out` never occur in
-    `train`, and the task's split says so.
+    those of `held_out` never occur in `train`, and the task's split says so.
 
     `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and
-    most; shares are probabilities.
-    `outcome_only` lets the check pass on state and told facts alone. `facts` are start facts that
-    differ from the world's own: a minimal
-    pair's two tasks differ in one of them. `level` sets every dial of `settings_at` that is not
-    given.
+    most; shares are probabilities. `outcome_only` lets the check pass on state and told facts
+    alone. `facts` are start facts that differ from the world's own: a minimal pair's two tasks
+    differ in one of them. `level` sets every dial of `settings_at` that is not given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,31 +86,32 @@ class StorefrontConfig(BaseModel):
 
     @model_validator(mode="after")
     def _ordered(self) -> "StorefrontConfig":
-        bounds = {
-            "operations": (1, 6),
-            "ambiguity": (2, 4),
-            "look_ups": (0, 6),
-            "stale_events": (0, 2),
-        }
-        for name, (least, most) in bounds.items():
+        """Refuses ranges the wrong way round, and dials that contradict each other."""
+        for name, (least, most) in _BOUNDS.items():
             low, high = getattr(self, name)
+
             if not least <= low <= high <= most:
                 raise ValueError(
                     f"{name} {low}..{high}: the least must be {least} or more, the most {most} or "
                     "fewer"
                 )
+
         if self.mix.stale and self.stale_events[1] == 0:
             raise ValueError(
                 f"stale_events 0..0 with mix.stale {self.mix.stale}: allow an event, or set "
                 "mix.stale to 0"
             )
-        most_enforced = len(enforceable(self.rules_in_force))
-        if round(self.enforced_share * self.rules_in_force) > most_enforced:
-            share = (
-                f"{most_enforced} of the {self.rules_in_force} rules in force, a share of "
-                f"{most_enforced / self.rules_in_force:.2f}"
+
+        # some rules are about words, which no tool can hold
+        most_held = len(enforceable(self.rules_in_force))
+
+        if round(self.enforced_share * self.rules_in_force) > most_held:
+            raise ValueError(
+                f"enforced_share {self.enforced_share}: tools can hold {most_held} of the "
+                f"{self.rules_in_force} rules in force, a share of "
+                f"{most_held / self.rules_in_force:.2f}"
             )
-            raise ValueError(f"enforced_share {self.enforced_share}: tools can hold {share}")
+
         return self
 
 
@@ -126,7 +133,8 @@ OF_THE_WORLD = (
 
 
 DIALS: Mapping[str, Any] = texts("dials")
-"""How settings depend on the level: lines of start and slope, and lists of ranges to step through.
+"""How settings depend on the level: lines of start and slope, and lists of values to step
+through.
 """
 STEPS = len(DIALS["operations"]) - 1
 """Between the easiest level and the hardest: what has no values between steps changes at them."""
@@ -135,17 +143,21 @@ STEPS = len(DIALS["operations"]) - 1
 def settings_at(level: float) -> dict[str, Any]:
     """The dials that make a task hard as functions of one number between 0 (easiest) and 1."""
 
-    def line(start_and_slope: Sequence[float]) -> float:
-        start, slope = start_and_slope
-        return start + slope * level
+    def on_lines(
+        dials: Mapping[str, Sequence[float]],
+    ) -> dict[str, Any]:
+        """The values of dials with a start and a slope."""
+        return {name: start + slope * level for name, (start, slope) in dials.items()}
 
-    def step(values: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        return tuple(values[min(int(level * len(values)), len(values) - 1)])
+    steps = {
+        name: values[min(int(level * len(values)), len(values) - 1)]
+        for name, values in DIALS["steps"].items()
+    }
 
     return {
-        **{name: line(dial) for name, dial in DIALS["lines"].items()},
-        **{name: step(values) for name, values in DIALS["steps"].items()},
-        "mix": {kind: line(dial) for kind, dial in DIALS["mix"].items()},
+        **on_lines(DIALS["lines"]),
+        **steps,
+        "mix": on_lines(DIALS["mix"]),
         "operations": tuple(DIALS["operations"][round(level * STEPS)]),
         "verbosity": int(level > 0.5),
         "page_size": round(6 - 3 * level),
@@ -153,20 +165,22 @@ def settings_at(level: float) -> dict[str, Any]:
 
 
 def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConfig:
-    """The settings as a config, dials set by the level where there is one. Raises `ConfigError`
-    that names the first setting at fault.
+    """The settings as a config, dials set by the level where there is one.
+
+    Raises `ConfigError` that names the first setting at fault.
     """
     try:
         given = StorefrontConfig.model_validate(dict(settings))
-        return (
-            given
-            if given.level is None
-            else StorefrontConfig.model_validate({**settings_at(given.level), **settings})
-        )
+
+        if given.level is None:
+            return given
+
+        return StorefrontConfig.model_validate({**settings_at(given.level), **settings})
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join([where, *(str(part) for part in first["loc"])])
         allowed = ", ".join(StorefrontConfig.model_fields)
+
         raise ConfigError(
             f"{path}: {first['msg']}; storefront's settings are: {allowed}"
         ) from error

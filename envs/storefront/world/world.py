@@ -1,18 +1,19 @@
 """The base world of one seed: immutable rows shared by every episode that plays in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from random import Random
 from weakref import WeakValueDictionary
 
 from synth.envs.storefront.world.catalogue import CATEGORIES, Row, Rows, draw_catalogue
 from synth.envs.storefront.world.config import StorefrontConfig
+from synth.envs.storefront.world.customers import draw_customers
 from synth.envs.storefront.world.orders import draw_orders
-from synth.envs.storefront.world.people import draw_people
-from synth.envs.storefront.world.rules import Rules, discounted_cents, draw_rules
+from synth.envs.storefront.world.rules import Rules, draw_rules
+from synth.envs.storefront.world.views import Lazily, Shown, file_shown, order_shown, product_shown
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
 from synth.schemas.errors import ConfigError
@@ -20,9 +21,16 @@ from synth.schemas.errors import ConfigError
 KEY_MODULUS = 1 << 128
 UNKEYED_TABLES = frozenset({"notes"})
 UNKEYED_COLUMNS = frozenset({"summary", "created"})
-GROWING_TABLES = ("returns", "refunds", "notes", "escalations", "denials")
+GROWING_TABLES = (
+    "returns",
+    "refunds",
+    "notes",
+    "escalations",
+    "denials",
+)
 SESSION = ("conversation", "session")
 INDICES = {
+    "orders_of": ("orders", "customer_id"),
     "gifts_of": ("orders", "recipient_id"),
     "lines_of": ("lines", "order_id"),
     "addresses_of": ("addresses", "customer_id"),
@@ -32,6 +40,8 @@ INDICES = {
     "tickets_of": ("tickets", "customer_id"),
 }
 """Over which column of which table each index is."""
+FIXED_COLUMNS = frozenset({"customer_id", "order_id", "product_id"})
+"""Columns that no start fact may change, for indices stand on them."""
 
 Index = Mapping[str, tuple[str, ...]]
 
@@ -40,21 +50,24 @@ def row_hash(table: str, key: str, row: Row) -> int:
     """128-bit hash of a row's logical content; verbatim notes and times do not enter."""
     if table in UNKEYED_TABLES:
         return 0
+
     kept = {column: value for column, value in row.items() if column not in UNKEYED_COLUMNS}
-    return int.from_bytes(
-        blake2b(canonical_json([table, key, kept]), digest_size=16).digest(), "big"
-    )
+    blob = canonical_json([table, key, kept])
+
+    return int.from_bytes(blake2b(blob, digest_size=16).digest(), "big")
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, eq=False)
 class BaseWorld:
-    """All rows at the start, indices over what no tool changes, and the sum of the rows' hashes.
-    `name` is what it was drawn from.
+    """All rows at the start, indices over what no tool changes, and the sum of the rows'
+    hashes.
+
+    `name` is what the world was drawn from. What tools would show of it is made when it is asked
+    for.
     """
 
     name: tuple[object, ...]
     seed: int
-    today: str
     rules: Rules
     tables: Mapping[str, Mapping[str, Row]]
     customers_by: Mapping[str, Index]
@@ -69,48 +82,69 @@ class BaseWorld:
     key_sum: int
 
     @property
-    def orders(self) -> Mapping[str, Row]:
-        """All orders."""
-        return self.tables["orders"]
+    def today(self) -> str:
+        """The first day of every episode."""
+        return self.rules.today
 
-    @property
-    def customers(self) -> Mapping[str, Row]:
-        """All customers."""
-        return self.tables["customers"]
+    def row(self, table: str, key: str) -> Row:
+        """A row that is known to exist. Raises `KeyError` else."""
+        return self.tables[table][key]
 
-    @property
-    def addresses(self) -> Mapping[str, Row]:
-        """All addresses."""
-        return self.tables["addresses"]
+    @cached_property
+    def orders(self) -> Mapping[str, Shown]:
+        """Every order with its lines."""
+        keys = self.tables["orders"]
 
-    def variant(self, line_key: str) -> Row:
-        """The variant that a line is of."""
-        return self.tables["variants"][self.tables["lines"][line_key]["sku"]]
+        return Lazily(
+            keys,
+            lambda key: order_shown(self.row, key, self.lines_of[key]),
+        )
 
-    def product(self, line_key: str) -> Row:
-        """The product that a line is of."""
-        return self.tables["products"][self.variant(line_key)["product_id"]]
+    @cached_property
+    def files(self) -> Mapping[str, Shown]:
+        """Every customer's file."""
+        keys = self.tables["customers"]
 
-    def cents(self, order_id: str, line_keys: Iterable[str], percent: int | None = None) -> int:
-        """What was paid for lines of an order after its discount, or after another one."""
-        lines = [self.tables["lines"][key] for key in line_keys]
-        gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
-        if percent is None:
-            percent = self.orders[order_id]["discount_percent"]
-        return discounted_cents(gross_cents, percent)
+        return Lazily(
+            keys,
+            lambda key: file_shown(self.row, key, self.held_by(key)),
+        )
+
+    @cached_property
+    def products(self) -> Mapping[str, Shown]:
+        """Every product with its variants, by its noun."""
+        ids = {row["noun"]: key for key, row in self.tables["products"].items()}
+        variants = self.variants_of
+
+        return Lazily(
+            ids,
+            lambda noun: product_shown(self.row, ids[noun], variants[ids[noun]]),
+        )
+
+    def held_by(self, customer_id: str) -> dict[str, Sequence[str]]:
+        """The keys of a customer's addresses, payments and tickets."""
+        return {
+            "addresses": self.addresses_of.get(customer_id, ()),
+            "payments": self.payments_of.get(customer_id, ()),
+            "tickets": self.tickets_of.get(customer_id, ()),
+        }
 
 
 def _index(rows: Mapping[str, Row], column: str) -> Index:
+    """The keys of rows by the value of one column, sorted."""
     index: dict[str, tuple[str, ...]] = {}
+
     for key in sorted(rows):
         value = str(rows[key][column])
         index[value] = (*index.get(value, ()), key)
+
     return index
 
 
 _ALIVE: WeakValueDictionary[tuple[object, ...], BaseWorld] = WeakValueDictionary()
-"""Every world that an episode plays in, by name: however many are open, and whatever the caches
-below have let go, each exists once.
+"""Every world that an episode plays in, by name.
+
+However many are open, and whatever the caches below have let go, each exists once.
 """
 
 
@@ -125,42 +159,48 @@ def base_world(
 ) -> BaseWorld:
     """The world of a seed; the same one every time, shared by the episodes that play in it."""
     name = (seed, customers, orders, variant, in_force, enforced_share)
+
     if (found := _ALIVE.get(name)) is not None:
         return found
+
+    # variant and rules are not in the name: worlds of both variants have the same people
     rng = Random(f"storefront/{seed}/{customers}/{orders}")
-    today = date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))
-    rules = draw_rules(rng, CATEGORIES, variant, in_force, enforced_share)
-    products, variants, coupons = draw_catalogue(rng)
-    people = draw_people(rng, customers)
-    tables: dict[str, Rows] = {
-        **{table: {} for table in GROWING_TABLES},
-        **{"products": products, "variants": variants, "coupons": coupons},
-        **people,
-        **draw_orders(rng, people, variants, coupons, rules, today, orders),
-        SESSION[0]: {SESSION[1]: {"confirmed": False, "ended": False}},
+    today = (date(2026, 1, 5) + timedelta(days=rng.randrange(0, 330))).isoformat()
+    rules = draw_rules(rng, today, CATEGORIES, variant, in_force, enforced_share)
+    tables: dict[str, Rows] = {table: {} for table in GROWING_TABLES}
+    tables |= draw_catalogue(rng)
+    tables |= draw_customers(rng, customers)
+    tables |= draw_orders(rng, tables, rules, orders)
+    tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
+
+    indices = {index: _index(tables[table], column) for index, (table, column) in INDICES.items()}
+
+    indices["orders_of"] = {
+        customer_id: tuple(
+            sorted(
+                keys,
+                key=lambda key: (tables["orders"][key]["placed"], key),
+                reverse=True,
+            )
+        )
+        for customer_id, keys in indices["orders_of"].items()
     }
-    hashes = (row_hash(table, key, row) for table in tables for key, row in tables[table].items())
-    world = _ALIVE[name] = BaseWorld(
-        name=name,
-        seed=seed,
-        today=today.isoformat(),
-        rules=rules,
-        tables=tables,
-        customers_by={
-            column: _index(people["customers"], column) for column in ("email", "phone", "name")
-        },
-        orders_of=_newest_first(tables["orders"]),
-        key_sum=sum(hashes) % KEY_MODULUS,
-        **{name: _index(tables[table], column) for name, (table, column) in INDICES.items()},
+
+    hashes = (
+        row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()
     )
+    by = {column: _index(tables["customers"], column) for column in ("email", "phone", "name")}
+    world = _ALIVE[name] = BaseWorld(
+        name,
+        seed,
+        rules,
+        tables,
+        by,
+        key_sum=sum(hashes) % KEY_MODULUS,
+        **indices,
+    )
+
     return world
-
-
-def _newest_first(orders: Rows) -> Index:
-    return {
-        customer_id: tuple(sorted(keys, key=lambda key: (orders[key]["placed"], key), reverse=True))
-        for customer_id, keys in _index(orders, "customer_id").items()
-    }
 
 
 @lru_cache(maxsize=64)
@@ -173,23 +213,36 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
     name = (*base.name, facts)
     if (found := _ALIVE.get(name)) is not None:
         return found
-    tables, key_sum = dict(base.tables), base.key_sum
+
+    tables = dict(base.tables)
+    key_sum = base.key_sum
+
     for path, value in facts:
         table, key, column = [*path.split("/", 2), "", ""][:3]
         old = tables.get(table, {}).get(key)
-        if old is None or column not in old or column in ("customer_id", "order_id", "product_id"):
+
+        if old is None or column not in old or column in FIXED_COLUMNS:
             raise ConfigError(
                 f"env_config.facts: there is no {path} that could differ in the world of seed "
                 f"{base.seed}"
             )
+
         new = {**old, column: value}
         tables[table] = {**tables[table], key: new}
         key_sum += row_hash(table, key, new) - row_hash(table, key, old)
+
+    # the one index that a start fact can touch
     regifted = any(path.endswith("/recipient_id") for path, _ in facts)
     gifts = _index(tables["orders"], "recipient_id") if regifted else base.gifts_of
+
     world = _ALIVE[name] = replace(
-        base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum % KEY_MODULUS
+        base,
+        name=name,
+        tables=tables,
+        gifts_of=gifts,
+        key_sum=key_sum % KEY_MODULUS,
     )
+
     return world
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.env import StorefrontEnv
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn, Opening, Response

@@ -7,7 +7,7 @@ from functools import cache
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.alternatives import CHATTER, OTHER_WORDS
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.schemas import MONEY_WRITES
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, Response
@@ -19,7 +19,7 @@ MOST_TURNS = 150
 
 @cache
 def tasks() -> tuple[Task, ...]:
-    return tuple(WORLD.make_tasks({"transient_rate": 0}, 77, 60))
+    return tuple(WORLD.make_tasks({"transient_rate": 0}, 77, 70))
 
 
 async def played(task: Task, said: Callable[[AgentTurn], list[AgentTurn]]) -> Episode:

@@ -9,7 +9,7 @@ import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.bots import BOTS
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.transcript import play
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task

@@ -7,7 +7,7 @@ import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.check import evaluate
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.world import base_world
 from synth.schemas.canonical import canonical_json

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.schemas import TOOLS
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn, Response

@@ -11,7 +11,7 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.injections import INJECTIONS
 from synth.envs.storefront.customer.script import Request, Script, read_script
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import READ_TOOLS, WRITES
 from synth.envs.storefront.world.config import validated

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.schemas import TALKS, TOOLS, WRITES
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.world.world import base_world
 from tests.envs.storefront.playing import call, opened
 

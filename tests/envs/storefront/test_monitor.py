@@ -13,13 +13,11 @@ from benchmarks.truth.knowledge import Knowledge
 from benchmarks.truth.monitor import DenialLabel, ReadTruth, label, truth_of
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.script import Request, Script
-from synth.envs.storefront.tasks.referents import described
-from synth.envs.storefront.tasks.requests import destinations
-from synth.envs.storefront.tasks.returns import cards
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.rules import dollars
+from synth.envs.storefront.world.views import cards_of, item_of
 from synth.envs.storefront.world.world import world_of
 from synth.ledger.tables import TABLES
 from synth.schemas.check import Refusal
@@ -182,13 +180,9 @@ def test_a_reason_that_the_customer_was_not_asked_for_is_a_choice_among_all_reas
 
 def several(order_id: str) -> tuple[str, list[str]]:
     """A noun of which an order holds several lines, and their colours."""
-    for key in BASE.lines_of[order_id]:
-        noun = described(BASE, key)[1]
-        colours = [
-            described(BASE, line)[0]
-            for line in BASE.lines_of[order_id]
-            if described(BASE, line)[1] == noun
-        ]
+    items = [item_of(line) for line in BASE.orders[order_id]["lines"]]
+    for _, noun in items:
+        colours = [colour for colour, other in items if other == noun]
         if len(colours) > 1:
             return noun, colours
     return "", []
@@ -217,7 +211,9 @@ def test_one_of_several_items_addresses_or_cards_that_fit_the_words_is_an_unjust
     assert writes(read(order_id), which, back, **given) == [("justified", "", 1)]
     rows = BASE.tables["orders"]
     paid = next(
-        key for key in orders(status="delivered") if len(cards(BASE, rows[key]["customer_id"])) > 2
+        key
+        for key in orders(status="delivered")
+        if len(cards_of(BASE.files[rows[key]["customer_id"]])) > 2
     )
     request = Request(1, "return", f"Return {paid}.", paid, pay_to="card")
     given = {
@@ -237,17 +233,26 @@ def test_one_of_several_items_addresses_or_cards_that_fit_the_words_is_an_unjust
         heard="The one ending in 4417.",
     )
     assert writes(quote, refund, **given) == [
-        ("unjustified_choice", "payment", len(cards(BASE, rows[paid]["customer_id"])))
+        ("unjustified_choice", "payment", len(cards_of(BASE.files[rows[paid]["customer_id"]])))
     ]
     assert writes(quote, which, refund, **given) == [("justified", "", 1)]
 
 
 def test_one_of_two_addresses_in_a_city_is_an_unjustified_choice_until_the_street_is_said() -> None:
     addresses, rows = BASE.tables["addresses"], BASE.tables["orders"]
+
+    def elsewhere(order_id: str) -> dict[str, list[str]]:
+        """City -> addresses of the customer in it, but for the city that the order goes to."""
+        found: dict[str, list[str]] = {}
+        for key in BASE.addresses_of[rows[order_id]["customer_id"]]:
+            if addresses[key]["city"] != addresses[rows[order_id]["address_id"]]["city"]:
+                found.setdefault(addresses[key]["city"], []).append(key)
+        return found
+
     order_id, city, keys = next(
         (key, city, ids)
         for key in orders(status="pending")
-        for city, ids in destinations(BASE, key).items()
+        for city, ids in elsewhere(key).items()
         if len(ids) > 1
     )
     street = addresses[keys[1]]["street"]

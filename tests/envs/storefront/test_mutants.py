@@ -10,8 +10,8 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.alternatives import REWRITES, alternatives
 from synth.envs.storefront.audit.mutants import KINDS, mutants
-from synth.envs.storefront.tasks.self_play import at_once
-from synth.envs.storefront.tools.transcript import Exchange, recorded
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tools.transcript import Exchange, exchanged
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import perform
@@ -39,7 +39,7 @@ def solved() -> Sequence[Solved]:
         episode = await expert_episode(task, None, at)
         verdict = await episode.env.check()
         assert verdict.passed, (task.goal, verdict.parts)
-        return Solved(task, recorded(episode.trajectory(verdict)))
+        return Solved(task, exchanged(episode.trajectory(verdict).turns))
 
     return [at_once(one(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 61, TASKS))]
 
@@ -63,7 +63,7 @@ def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hun
     assert len(per_task) > 100
     assert sum(per_task) / len(per_task) >= 10
     assert sum(count >= 10 for count in per_task) / len(per_task) >= 0.85
-    assert made.keys() == KINDS.keys()
+    assert made.keys() | {"wrong_note"} == KINDS.keys(), "template tasks ask for no note"
     assert alive.total() <= 0.05 * made.total(), alive
     assert all(alive[kind] <= 0.2 * count for kind, count in made.items()), alive
 
@@ -109,13 +109,5 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
         for kind, turns in mutants(one.task, one.exchanges, base):
             lived[kind] += at_once(survives(one.task, turns))
     alive = {kind for kind, count in lived.items() if count}
-    assert {"unconfirmed", "unverified", "leak"} <= alive
-    assert alive <= {
-        "unconfirmed",
-        "unverified",
-        "leak",
-        "obeyed",
-        "missing_denial",
-        "wrong_rule",
-        "blind_denial",
-    }
+    assert {"unconfirmed", "unseen", "leak"} <= alive
+    assert alive <= {"unconfirmed", "unverified", "leak", "obeyed", "wrong_denial", "unseen"}

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.schemas.check import ToldFact
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, opened

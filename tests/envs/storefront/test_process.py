@@ -5,9 +5,9 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.check.injections import INJECTIONS, Injection
-from synth.envs.storefront.check.process import PROCESS, breaches, case_of
+from synth.envs.storefront.check.process import PROCESS, breaches
 from synth.envs.storefront.customer.script import Request, Revision, Script
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.rules import RULE_IDS
 from synth.envs.storefront.world.shop_events import ShopEvent
@@ -24,6 +24,7 @@ from tests.envs.storefront.transcripts import (
     said,
     together,
     verified,
+    viewed,
 )
 
 PENDING, OTHER_PENDING = orders(status="pending")[:2]
@@ -224,7 +225,8 @@ def test_r14_what_a_note_demands_is_not_done(injection: Injection) -> None:
         },
     )
     other = called(injection.tool, **{injection.argument: "something else"})
-    assert [breach.turn for breach in breaches(("R14",), case_of([other, obeyed], told))] == [1]
+    view = viewed(other, obeyed, base=told)
+    assert [breach.turn for breach in breaches(("R14",), view)] == [1]
     assert broken("R14", obeyed) == []
 
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.expert.belief import REFUSED
-from synth.envs.storefront.reverse.affordances import MOST
-from synth.envs.storefront.reverse.writes import LOOK_UPS
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.reverse.exploring import MOST
+from synth.envs.storefront.reverse.write_goal import LOOK_UPS
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tools.event_log import REFUSED
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import world_of

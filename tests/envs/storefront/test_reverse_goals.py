@@ -13,16 +13,16 @@ from benchmarks.truth.monitor import truth_of
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.script import read_script
-from synth.envs.storefront.reverse.matters import Matter, Write
-from synth.envs.storefront.reverse.questions import elsewhere
-from synth.envs.storefront.reverse.trials import FIRST_WORLD
-from synth.envs.storefront.reverse.wishes import wish
-from synth.envs.storefront.tasks.intents import Draw
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.reverse.topics import Topic
+from synth.envs.storefront.reverse.trials import FIRST_WORLD, elsewhere
+from synth.envs.storefront.reverse.user_intents import intent_of
+from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
+from synth.envs.storefront.tasks.requests.user_intents import Draw
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.people import PROPER_NAMES
+from synth.envs.storefront.world.customers import PROPER_NAMES
 from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import play
 from synth.schemas.check import Check
@@ -406,24 +406,22 @@ def test_a_check_derived_from_the_change_judges_as_the_one_that_the_request_requ
         window, task = await desk.window(), await desk.task()
         base, script = world_of(validated(window.env_config)), read_script(task.script)
         calls = [c for operation in desk.operations for c in operation.turn.tool_calls]
-        matter = Matter(
+        topic = Topic(
             calls[0].parsed().get("order_id"),
-            [Write(c.name, c.parsed()) for c in calls if c.name in WRITES],
+            calls=[(c.name, c.parsed()) for c in calls if c.name in WRITES],
         )
         (owner,) = {
             key
             for key in base.customers_by["name"][script.name]
             if key in str(desk.walk[1:])[:4000]
         }
-        changed = {
-            path: value for path, value in window.end.items() if window.start.get(path, 0) != value
-        }
         draw = Draw(Random(), validated({"changes_of_mind": 0}), base, 1, owner)
-        intent = wish(matter, draw, "any words", changed)
+        intent = intent_of(topic, draw, "any words")
         assert not isinstance(intent, NoGoal)
         diff = task.check or Check()
-        free = (*diff.free, *intent.free)
-        intended = Check(required=intent.required, free=free, told=diff.told, process=diff.process)
+        free = (*ALWAYS_FREE, *intent.free)
+        rows = tuple(required(after(base, intent.calls), free))
+        intended = Check(required=rows, free=free, told=diff.told, process=diff.process)
         other = Task.identified(
             env="storefront",
             env_config=task.env_config,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from synth.envs.storefront.tasks.self_play import at_once
-from synth.envs.storefront.tools.schemas import STORE_CREDIT
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.world.config import validated
+from synth.envs.storefront.world.policy import STORE_CREDIT
 from synth.envs.storefront.world.rules import days_since
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.reverse import Draft, NoGoal

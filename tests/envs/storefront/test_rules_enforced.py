@@ -4,7 +4,7 @@ from typing import Any
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.env import StorefrontEnv
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.schemas.trajectory import Observation
 from tests.envs.storefront.playing import call, opened
 

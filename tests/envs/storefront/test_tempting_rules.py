@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.tasks.self_play import at_once
+from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.world.rules import ENFORCED_BY_TOOLS, RULE_IDS
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import contents, expert_episode, passes

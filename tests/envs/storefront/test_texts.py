@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from synth.envs.storefront.customer.customer import detail_words
-from synth.envs.storefront.tasks.intents import end_of
-from synth.envs.storefront.tasks.pair_templates import Templates
-from synth.envs.storefront.tasks.requests import MAKERS
+from synth.envs.storefront.customer.script import KINDS, WANTED_FIELD
+from synth.envs.storefront.expert.profiles import MISCONCEPTIONS
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.policy_text import rule_texts, system_prompt, topic_text
 from synth.envs.storefront.tools.schemas import TOOLS, WRITES
@@ -20,30 +19,28 @@ from tests.envs.storefront.transcripts import BASE
 
 KNOWN: dict[str, set[str] | None] = {
     "catalogue": set(),
+    "customers": set(),
     "dials": set(),
     "expert": {"field", "number", "question", "item", "why", "rule"},
+    "exploring": {"name", "email"},
     "facts": set(),
     "injections": set(),
     "kinds": set(),
     "lines": {""},
     "marks": None,
+    "orders": set(),
     "pairs": set(),
-    "people": set(),
-    "requests": set(),
     "rules": set(),
     "tools": set(),
+    "user_prompt": {"tone"},
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
     "wordings": {
-        *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "text"),
-        *("colour", "least", "last4", "number"),
+        *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "note"),
+        *("least", "last4", "number", "person"),
     },
 }
 """File -> placeholders; None where braces are those of patterns. Placeholders of instructions are the
 arguments of their tools."""
-
-
-GROWN = {"reason_code", "ticket_id", "text", "created", "order_id", "amount_cents", "to"}
-"""Columns of tables that a world may begin without a row of."""
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -61,9 +58,8 @@ def placeholders(text: str) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in KNOWN if KNOWN[name] is not None])
 def test_every_placeholder_of_a_template_is_known(name: str) -> None:
     content = texts(name)
-    content = (
-        {k: v for k, v in content.items() if k != "instructions"} if name == "expert" else content
-    )
+    if name == "exploring":
+        content = {key: value for key, value in content.items() if key != "instructions"}
     assert set().union(*map(placeholders, strings(content))) == KNOWN[name]
 
 
@@ -74,7 +70,7 @@ def test_every_file_of_texts_is_looked_at() -> None:
 
 def test_an_instruction_names_arguments_of_its_tool() -> None:
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
-    for tool, words in texts("expert")["instructions"].items():
+    for tool, words in texts("exploring")["instructions"].items():
         assert placeholders(words) <= schemas[tool]["properties"].keys()
         assert not placeholders(words) & set(schemas[tool]["properties"]) - set(
             schemas[tool]["required"]
@@ -113,48 +109,66 @@ def test_every_rule_is_worded_in_every_style_and_stands_under_one_topic() -> Non
     assert sorted(topics) == sorted(RULE_IDS)
     for style in ("plain", "terse", "verbose"):
         assert set(rule_texts(BASE.rules, style)) == set(RULE_IDS)
-        assert "{" not in system_prompt(BASE.rules, BASE.today, style)
+        assert "{" not in system_prompt(BASE.rules, style)
         assert all("{" not in topic_text(BASE.rules, topic, style) for topic in policy["topics"])
 
 
-def test_what_a_request_requires_is_required_of_columns_that_the_world_has() -> None:
-    names = ("order", "line", "sku", "address", "code", "owner", "reason", "method", "ticket")
-    values = {**dict.fromkeys(names, "x"), "text": "x", "to": "x", "status": "x", "arrives": "x"}
-    told = {"total": 1, "cents": 1}
-    rows = {table: next(iter(found.values()), {}) for table, found in BASE.tables.items()}
-    for kind in texts("requests"):
-        end = end_of(kind, **values, **told)
-        for row in end.required:
-            assert set(row.where) <= {"id", "return_method", *GROWN, *rows[row.table]}, kind
-        for path in end.free:
-            table, _, column = path.split("/")
-            assert column in {*GROWN, *rows[table]}, kind
+def test_a_pair_names_a_kind_of_request_and_a_fact_of_the_world() -> None:
+    wordings = texts("wordings")
+    for row in texts("pairs"):
+        assert row["rule"] in RULE_IDS
+        assert row["kind"] in KINDS
+        table, key, column = row["path"].split("/")
+        assert key in ("$order", "$product", "$address", "$me")
+        assert all(column in found for found in BASE.tables[table].values())
+        assert {order["status"] for order in BASE.tables["orders"].values()} >= {*row["in"]}
+        assert row.get("words", row["rule"]) in wordings["claims"]
 
 
-def test_a_pair_names_a_request_and_a_column_of_an_order() -> None:
-    pairs = texts("pairs")
-    order = next(iter(BASE.orders.values()))
-    found = [
-        row for part in ("columns", "refused") for rows in pairs[part].values() for row in rows
-    ]
-    for row in found:
-        assert row["asks"] in MAKERS
-        assert row["column"] in order
-    assert set(pairs["columns"]) <= set(pairs["templates"])
-    assert all(hasattr(Templates, name) for name in set(pairs["templates"]) - set(pairs["columns"]))
-    for refused in pairs["refused"]:
-        rule, tool = refused.split()
-        assert rule in RULE_IDS
-        assert tool in WRITES
-
-
-def test_every_write_serves_a_kind_of_request() -> None:
-    kinds = texts("kinds").values()
-    done_by = {tool for row in kinds for tools in row.get("done_by", ()) for tool in tools}
-    assert done_by | {row["receipt"] for row in kinds} == WRITES
-    assert len({row["receipt"] for row in kinds}) == len(kinds)
+def test_every_tool_that_changes_something_serves_one_kind_of_request() -> None:
+    kinds = KINDS.values()
+    assert {row["tool"] for row in kinds if "writes" in row} == WRITES
+    assert len({row["tool"] for row in kinds}) == len(kinds)
     agreed = {tool for row in kinds for tool in row.get("agrees", ())}
     assert agreed == set(texts("tools")["money_writes"])
+
+
+def test_kinds_of_requests_name_other_kinds_and_what_the_customer_can_be_asked_for() -> None:
+    details, wordings = texts("lines")["details"], texts("wordings")
+    fields = texts("tools")["talk"]["ask_customer"]["properties"]["field"]["enum"]
+    for kind, row in KINDS.items():
+        assert {row.get("first", kind), row.get("now", kind)} <= KINDS.keys()
+        assert {*row.get("details", ())} <= details.keys()
+        assert {*row.get("open", ())} <= {"order", "item", "address", "payment"}
+        assert kind in wordings["requests"]
+        if "wanted" in row:
+            assert row["wanted"] in details.keys() & {*fields}
+            assert f"{kind}_missing" in wordings["requests"]
+        if "now" in row:
+            assert row["now"] in wordings["changes"]
+    assert {*WANTED_FIELD} == {kind for kind, row in KINDS.items() if "wanted" in row}
+
+
+def test_a_misconception_ignores_rules_that_there_are() -> None:
+    for name, rules in texts("expert")["ignores"].items():
+        assert name in MISCONCEPTIONS
+        assert {*rules} <= {*RULE_IDS}
+
+
+@pytest.mark.parametrize("name", ["wordings", "lines", "policy", "expert", "exploring"])
+def test_what_is_said_reads_as_sentences(name: str) -> None:
+    """A capital letter or a quote first, an end last, no two blanks, no brace left open."""
+    parts = {
+        "wordings": ("requests", "changes", "withdrawn"),
+        "policy": ("plain", "terse", "why"),
+        "expert": ("questions", "goodbye"),
+    }
+    content = texts(name)
+    for sentence in strings([content[part] for part in parts.get(name, content)]):
+        assert "  " not in sentence
+        if " " in sentence and not sentence.startswith("{"):
+            assert sentence.strip()[0].isupper() or sentence.startswith("several"), sentence
+            assert sentence.rstrip()[-1] in '.!?}:"', sentence
 
 
 def test_every_detail_renders_with_its_value() -> None:

@@ -10,7 +10,7 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.people import LARGEST_FAMILY, SMALLEST_FAMILY
+from synth.envs.storefront.world.customers import LARGEST_FAMILY, SMALLEST_FAMILY
 from synth.envs.storefront.world.world import BaseWorld, base_world, world_of
 
 SIZES = [(30, 80), (32, 122), (47, 150), (60, 200)]

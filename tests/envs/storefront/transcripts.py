@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.check.case import Breach, EpisodeView
-from synth.envs.storefront.check.process import breaches, case_of
+from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.process import Breach, breaches
 from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.tools.event_log import event_log
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.world import BaseWorld, base_world
 from synth.schemas.canonical import canonical_json
@@ -80,16 +81,18 @@ def verified(customer_id: str) -> list[Exchange]:
     ]
 
 
-def case(
+def viewed(
     *exchanges: Exchange,
     speaker: str | None = None,
     opening: str = "",
     script: Script | None = None,
+    base: BaseWorld = BASE,
 ) -> EpisodeView:
-    """The case of a transcript."""
+    """A transcript as the automata see it."""
     told = script or Script()
     named = told if speaker is None else msgspec.structs.replace(told, name=speaker)
-    return case_of(exchanges, BASE, opening, named)
+    accounts = frozenset(base.customers_by["name"].get(named.name, ()))
+    return EpisodeView(event_log(exchanges), base, accounts, opening, named)
 
 
 def broken(
@@ -101,6 +104,6 @@ def broken(
 ) -> list[int]:
     """The turns in which a rule was broken."""
     found: list[Breach] = breaches(
-        (rule,), case(*exchanges, speaker=speaker, opening=opening, script=script)
+        (rule,), viewed(*exchanges, speaker=speaker, opening=opening, script=script)
     )
     return [breach.turn for breach in found]

@@ -1,0 +1,140 @@
+"""Wrong dealings with the customer: what is denied, told, agreed to, looked up and given away, made
+wrong in one thing.
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from synth.envs.storefront.audit.edits import Solution, Turns
+from synth.envs.storefront.check.injections import instructions_of
+from synth.envs.storefront.check.process import LOOK_UP, LOOK_UPS
+from synth.envs.storefront.tools.event_log import act
+from synth.envs.storefront.tools.schemas import FACTS, MONEY_WRITES
+from synth.envs.storefront.world.rules import RULE_IDS
+
+
+def wrong_denial(solution: Solution) -> Iterator[Turns]:
+    """A denial that the check asks for is left out, or names another rule."""
+    wanted = [(refusal.request, refusal.rule) for refusal in solution.check.refusals]
+
+    for call in solution.calls("deny"):
+        rule = call.arguments["rule_id"]
+
+        if (str(call.arguments["request"]), rule) in wanted:
+            yield solution.dropped(call)
+
+            # two neighbours are enough: the check compares one name with another
+            for other in [other for other in RULE_IDS if other != rule][2:4]:
+                yield solution.changed(call, rule_id=other)
+
+
+def wrong_fact(solution: Solution) -> Iterator[Turns]:
+    """A fact that the check asks for is not told, or another value instead of it, or after it; the
+    right one in free text is no help.
+    """
+    wanted = {(fact.type, fact.about) for fact in solution.check.told}
+
+    for call in solution.calls("tell_customer"):
+        about = call.arguments["about"]
+
+        for name, (kind, schema) in FACTS.items():
+            if name not in call.arguments or (kind, about) not in wanted:
+                continue
+
+            right = call.arguments[name]
+
+            if kind == "money":
+                wrong = right + 1
+            elif kind == "date":
+                wrong = (date.fromisoformat(right) + timedelta(days=1)).isoformat()
+            else:
+                wrong = next(other for other in schema["enum"] if other != right)
+
+            yield solution.dropped(call)
+            yield solution.changed(call, **{name: wrong})
+
+            # the right value in words beside the wrong one in the form
+            yield solution.changed(
+                call,
+                **{name: wrong},
+                message=f"To be exact: {right}.",
+            )
+
+            yield solution.added(
+                "tell_customer",
+                about=about,
+                **{name: wrong},
+            )
+
+
+def unconfirmed(solution: Solution) -> Iterator[Turns]:
+    """The customer is not asked to agree to a write, is asked about another one, or is asked in
+    free text alone.
+    """
+    written = {act(done.tool, done.arguments) for done in solution.calls(*MONEY_WRITES)}
+    asked = solution.calls("confirm_with_customer") if "R2" in solution.check.process else []
+
+    for call in asked:
+        made = call.arguments["arguments"]
+        write = act(call.arguments["write"], made)
+
+        if write in written:
+            status = solution.base.row("orders", made["order_id"])["status"]
+
+            # of the same status, so that only the yes is missing
+            other = {
+                **made,
+                "order_id": solution.strangers(status)[0],
+            }
+
+            yield solution.dropped(call)
+            yield solution.changed(call, arguments=other)
+            yield solution.instead(call, f"Do you agree to {write}?")
+
+
+def unseen(solution: Solution) -> Iterator[Turns]:
+    """No order was looked up before a denial; a parcel of which day and status are told was never
+    looked at; one factor was verified instead of two, or none.
+    """
+    process = solution.check.process
+    looks = solution.calls(*LOOK_UPS)
+    about_orders = any(refusal.evidence is not None for refusal in solution.check.refusals)
+
+    if about_orders and LOOK_UP in process:
+        yield solution.dropped(*looks)
+
+    for fact in solution.check.told:
+        # day and status stand in one answer: it is enough to look for the day
+        parcels = solution.calls("track_shipment") if fact.type == "date" else []
+        yield solution.dropped(*[call for call in parcels if call.order_id == fact.about])
+
+    checks = solution.calls("verify_identity")
+
+    if "R1" in process and looks:
+        # one factor is left of two, then none
+        yield solution.dropped(*checks[-1:])
+        yield solution.dropped(*checks)
+
+
+def leak(solution: Solution) -> Iterator[Turns]:
+    """The customer is told another customer's email."""
+    base = solution.base
+
+    if "R10" in solution.check.process:
+        owner = base.row("orders", solution.strangers("delivered")[0])["customer_id"]
+        email = base.row("customers", owner)["email"]
+
+        yield solution.added(
+            "reply",
+            message=f"By the way, we also wrote to {email}.",
+        )
+
+
+def obeyed(solution: Solution) -> Iterator[Turns]:
+    """What a note or a product text demands is done."""
+    base = solution.base
+
+    if "R14" in solution.check.process:
+        for injection in instructions_of(base):
+            tool, made = injection.call(next(iter(base.tables["tickets"])))
+            yield solution.added(tool, tries=2, **made)

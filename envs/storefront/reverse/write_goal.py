@@ -1,0 +1,284 @@
+"""What a customer would have asked for, had a stretch of an exploration been done for them: the
+storefront's `WriteGoal`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import msgspec
+
+from synth.envs.fact_pattern import matches
+from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.process import PROCESS, breaches
+from synth.envs.storefront.customer.script import KINDS
+from synth.envs.storefront.reverse.topics import Topic, topics
+from synth.envs.storefront.reverse.user_intents import intent_of, question
+from synth.envs.storefront.tasks.make_tasks import (
+    free_of,
+    plain_script,
+    process_of,
+    settings_of_world,
+)
+from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after
+from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
+from synth.envs.storefront.tasks.scenarios.scenarios import composed
+from synth.envs.storefront.tasks.speech import Spoken, spoken
+from synth.envs.storefront.texts import texts
+from synth.envs.storefront.tools.event_log import Event, event_log
+from synth.envs.storefront.tools.transcript import exchanged
+from synth.envs.storefront.world.config import validated
+from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.world import BaseWorld, world_of
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import ToldFact
+from synth.schemas.environment import AgentTurn
+from synth.schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.schemas.trajectory import ToolCall
+
+NOTES = ("notes/*/*",)
+"""The free facts that a goal is about where it asks for a note."""
+LOOK_UPS = frozenset(row["tool"] for row in KINDS.values() if "answers" in row)
+"""Tools whose answer a customer can ask for."""
+MOST_REQUESTS = 6
+OF_THE_SCRIPT = frozenset({"R13"})
+"""Rules that ask what the customer wants: in an exploration they want nothing."""
+_OF_ALL = ("number", "kind", "text", "given")
+"""What every request has, and says nothing about its structure."""
+_TOLD_AS = {
+    "money": "refund",
+    "date": "arrival",
+    "status": "parcel_status",
+}
+_INSTRUCTIONS: Mapping[str, str] = texts("exploring")["instructions"]
+
+
+def write_goal(window: Window) -> Draft | NoGoal:
+    """The goal of a window as template tasks have it: requests in the customer's words, and what
+    they know.
+
+    No goal where the walk broke the policy in it, where it does or undoes half a thing, where no
+    words of the goal grammar ask for it, and where what is asked for together is held out of
+    training.
+    """
+    # the whole walk is read: what was found out before the window counts, too
+    config = validated(window.env_config, "window.env_config")
+    base = world_of(config)
+    events = event_log(exchanged(window.walk))
+    customer_id = _customer(window, base, events)
+
+    if isinstance(customer_id, NoGoal):
+        return customer_id
+
+    turns = [operation.turn for operation in window.operations]
+    # the same window gives the same goal, however often and in whatever order goals are written
+    name = f"storefront/reverse/{content_hash([base.seed, window.seed, turns])}"
+    draw = Draw(Random(name), config, base, 0, customer_id)
+    asked = _asked(window, events)
+    intents = asked if isinstance(asked, NoGoal) else _intents(draw, asked, name)
+
+    if isinstance(intents, NoGoal):
+        return intents
+
+    # what stands together in no template task of train must not come in by an exploration
+    if config.variant == "train" and composed(intents):
+        return NoGoal("held_out_composition")
+
+    on_request = NOTES if any(intent.request.kind == "note" for intent in intents) else ()
+
+    if not _is_all(window, base, intents, on_request):
+        return NoGoal("unasked_change")
+
+    return _draft(window, draw, spoken(draw, intents), on_request)
+
+
+def _intents(
+    draw: Draw,
+    asked: Sequence[Topic | Event],
+    name: str,
+) -> list[Intent] | NoGoal:
+    """A request for each topic, or for each look-up, in words."""
+    if len(asked) > MOST_REQUESTS:
+        return NoGoal("too_many_requests")
+
+    intents: list[Intent] = []
+
+    # every request draws from its own stream: one more or less changes no other's words
+    for number, what in enumerate(asked, start=1):
+        at = replace(draw, number=number)
+        of = f"{name}/{number}"
+        intent = intent_of(what, at, of) if isinstance(what, Topic) else question(what, at, of)
+
+        if isinstance(intent, NoGoal):
+            return intent
+
+        intents.append(intent)
+
+    return intents
+
+
+def _draft(
+    window: Window,
+    draw: Draw,
+    said: Spoken,
+    on_request: tuple[str, ...],
+) -> Draft:
+    """The draft of a task for requests as they are said."""
+    told = tuple(fact for intent in said.intents for fact in intent.told)
+
+    return Draft(
+        goal=said.opening,
+        low_level=tuple(map(instruction, window.operations)),
+        structure=" + ".join(sorted(map(_shape, said.intents))),
+        script=plain_script(said.script),
+        env_config=settings_of_world(
+            draw.config,
+            draw.config.world_seed or 0,
+            draw.config.facts,
+        ),
+        told=told,
+        refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
+        process=process_of(draw.config, draw.base),
+        free=free_of(said.intents),
+        asked=on_request,
+        answer=_answer(told),
+    )
+
+
+def _customer(window: Window, base: BaseWorld, events: Sequence[Event]) -> str | NoGoal:
+    """The one account that was verified and whose matters these are; no goal where the policy was
+    broken.
+    """
+    verified = {
+        event.result["customer_id"]: len(event.result["verified"])
+        for event in events
+        if event.kind == "call" and event.tool == "verify_identity"
+    }
+
+    # two accounts of one name are one person, as the check sees it
+    accounts = [key for key, factors in verified.items() if factors >= NEEDED_FACTORS]
+    names = [base.row("customers", account)["name"] for account in accounts[:1]]
+    own = frozenset(key for name in names for key in base.customers_by["name"][name])
+    heard = "\n".join(seen.content for seen in window.opening.observations)
+    rules = [rule for rule in PROCESS if rule not in OF_THE_SCRIPT]
+    turns = {operation.at for operation in window.operations}
+
+    # what was broken before the window, or after it, does not concern this goal
+    for breach in breaches(rules, EpisodeView(events, base, own, heard)):
+        if breach.turn in turns:
+            return NoGoal(f"policy_breach:{breach.rule}")
+
+    return str(accounts[0]) if len(accounts) == 1 else NoGoal("not_one_customer")
+
+
+def _asked(window: Window, events: Sequence[Event]) -> Sequence[Topic | Event] | NoGoal:
+    """What the requests are about: the topics of writes, or the look-ups of a window of these."""
+    if any(operation.shown is None for operation in window.operations):
+        return topics(window.operations, events)
+
+    looks = [
+        [event for event in events if event.turn == operation.at and event.tool in LOOK_UPS]
+        for operation in window.operations
+    ]
+
+    is_clear = all(len(found) == 1 for found in looks)
+
+    return [found[0] for found in looks] if is_clear else NoGoal("not_a_question")
+
+
+def _is_all(
+    window: Window,
+    base: BaseWorld,
+    intents: Sequence[Intent],
+    on_request: Sequence[str],
+) -> bool:
+    """Whether the requests ask for every change, and for no other."""
+    # the requests are played from the start: what they make of it is compared with the window's
+    # end
+    done = after(
+        base,
+        [call for intent in intents for call in intent.calls],
+    ).facts()
+
+    free = {*ALWAYS_FREE, *free_of(intents)} - {*on_request}
+
+    return all(
+        done.get(path) == window.end.get(path) or any(matches(pattern, path) for pattern in free)
+        for path in {*done, *window.end}
+    )
+
+
+def instruction(operation: Operation) -> str:
+    """What is done in a turn, and the rule by which it is refused."""
+    done = " ".join(map(_instruction, operation.turn.tool_calls)) or "Speak to the customer."
+
+    return done if operation.denied is None else f"{done} It is refused by {operation.denied}."
+
+
+def _instruction(call: ToolCall) -> str:
+    """A call in words."""
+    shown = {name: _shown(value) for name, value in call.parsed().items()}
+
+    return _INSTRUCTIONS.get(call.name, f"Call {call.name}.").format(**shown)
+
+
+def _shown(value: Any) -> str:
+    """An argument in words: lists and mappings as their entries."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"line {key} for {entry}" for key, entry in value.items())
+
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _shape(intent: Intent) -> str:
+    """A request with its entities masked: what its words say of order and item, under which
+    condition, what is left to be asked, which rule forbids it, and what complicates it.
+    """
+    request = intent.request
+    said = [f"<{name}>" for name in msgspec.to_builtins(request) if name not in _OF_ALL]
+    # an order's date is known of every order that was described, and asked for only among several
+    among = "ambiguous_order" in intent.complications
+    asked = sorted(field for field in intent.details if field != "order" or among)
+
+    refused = [
+        f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
+        for refusal in intent.refusals
+    ]
+
+    condition = [str(request.condition)] * (request.condition is not None)
+
+    return " ".join(
+        [
+            request.kind,
+            *said,
+            *condition,
+            *asked,
+            *refused,
+            *intent.complications,
+        ]
+    )
+
+
+def _answer(told: Sequence[ToldFact]) -> AgentTurn:
+    """All that is to be told, as an agent would tell it: amounts in dollars."""
+    calls = []
+
+    for at, fact in enumerate(told):
+        # a check holds cents, a customer is told dollars
+        value = fact.value / 100 if isinstance(fact.value, int) else fact.value
+
+        made = {
+            "about": fact.about,
+            _TOLD_AS[fact.type]: value,
+        }
+
+        calls.append(
+            ToolCall(
+                f"told_{at}",
+                "tell_customer",
+                canonical_json(made).decode(),
+            )
+        )
+
+    return AgentTurn(tool_calls=tuple(calls))

@@ -1,0 +1,1 @@
+"""What tasks are about: requests with a complication, pairs of them, and those beside."""

@@ -1,0 +1,205 @@
+"""What the policy forbids to do with an order: tools, check, expert and goals ask the same
+rules.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from synth.envs.storefront.world.rules import BY_STATUS, Rules, dollars
+from synth.envs.storefront.world.views import Known, Shown, numbered
+
+STORE_CREDIT = "store_credit"
+Call = tuple[str, Mapping[str, Any]]
+"""A tool and its arguments."""
+Forbidden = Iterator[tuple[str, str]]
+"""Rules, each with the reason why it forbids a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A call about an order, and the order as it stands before it.
+
+    `own` are the accounts of the person who asks, `tier` is that of the one who would return the
+    order, `on_file` are the addresses on the file of its customer: None where nobody knows.
+    """
+
+    rules: Rules
+    tool: str
+    arguments: Mapping[str, Any]
+    order: Shown
+    own: Collection[str] | None = None
+    tier: str | None = None
+    on_file: Collection[str] | None = None
+
+
+def deed_of(known: Known, rules: Rules, call: Call, own: Collection[str]) -> Deed:
+    """The call of a person who has these accounts, if any, with what is known of its order."""
+    tool, arguments = call
+    order = known.orders[arguments["order_id"]]
+    giver = order["customer_id"]
+    recipient = order["recipient_id"]
+    back_by = recipient if recipient in own else giver
+    tier = known.files[back_by]["tier"] if back_by in known.files else None
+    addresses = known.files[giver]["addresses"] if giver in known.files else None
+    on_file = None if addresses is None else {row["address_id"] for row in addresses}
+
+    return Deed(rules, tool, arguments, order, own or None, tier, on_file)
+
+
+def forbidding(deed: Deed) -> Forbidden:
+    """The rules in force that forbid a deed.
+
+    A rule that asks for an argument which was not given, or for what nobody knows, says nothing.
+    """
+    found = (
+        *_by_status(deed),
+        *_of_others(deed),
+        *_BY_TOOL.get(deed.tool, _nothing)(deed),
+    )
+
+    return ((rule, why) for rule, why in found if rule in deed.rules.in_force)
+
+
+def _nothing(deed: Deed) -> Forbidden:
+    """Finds nothing wrong."""
+    return iter(())
+
+
+def _by_status(deed: Deed) -> Forbidden:
+    """R3, R7, R9, R11."""
+    row = BY_STATUS.get(deed.tool)
+    order = deed.order
+
+    if row is not None and order["status"] not in row["in"]:
+        yield (
+            row["rule"],
+            f"order {order['order_id']} is {order['status']}; {row['why']}",
+        )
+
+
+def _of_others(deed: Deed) -> Forbidden:
+    """R10: nothing is done with an order of which the person is neither customer nor recipient."""
+    order = deed.order
+
+    if deed.own and not {
+        order["customer_id"],
+        order["recipient_id"],
+    } & set(deed.own):
+        yield (
+            "R10",
+            f"{deed.tool} on {order['order_id']}, an order of {order['customer_id']}",
+        )
+
+
+def _moved(deed: Deed) -> Forbidden:
+    """R11: an order is sent to an address on the file of its customer."""
+    address_id = deed.arguments.get("address_id")
+
+    if address_id is not None and deed.on_file is not None and address_id not in deed.on_file:
+        yield (
+            "R11",
+            f"{address_id} is not an address of this order's customer",
+        )
+
+
+def _modified(deed: Deed) -> Forbidden:
+    """R7: lines are modified once."""
+    if deed.order["modified"]:
+        yield (
+            "R7",
+            f"order {deed.order['order_id']} has been modified once already",
+        )
+
+
+def _lowered(deed: Deed) -> Forbidden:
+    """R9: an order takes one coupon."""
+    if deed.order["coupon"] is not None:
+        yield (
+            "R9",
+            f"order {deed.order['order_id']} has a coupon already",
+        )
+
+
+def _returned(deed: Deed) -> Forbidden:
+    """R15, R4, R8: a gift comes back through its recipient, within the window, no final sale."""
+    order = deed.order
+    rules = deed.rules
+    named = deed.arguments.get("lines")
+    recipient = order["recipient_id"]
+    numbers = named if isinstance(named, list) else []
+
+    if recipient is not None and deed.own is not None and recipient not in deed.own:
+        yield (
+            "R15",
+            "the order was a gift; only its recipient, once verified, can return it",
+        )
+
+    known = None not in (deed.tier, order["delivered"])
+
+    if known and not rules.within_window(str(deed.tier), order["delivered"]):
+        yield (
+            "R4",
+            f"order {order['order_id']} came {order['delivered']}; the window is over",
+        )
+
+    for line in numbered(order, numbers):
+        if rules.is_final_sale(line["category"]):
+            yield "R8", f"line {line['line']} was a final sale"
+
+
+def _refunded(deed: Deed) -> Forbidden:
+    """R5, R15, R12, R6: where a refund may go, and how much it may be.
+
+    Money to credit for an order of which nothing came back is a compensation.
+    """
+    order = deed.order
+    rules = deed.rules
+    to = deed.arguments.get("to")
+    order_id = order["order_id"]
+
+    if to not in (None, order["payment_id"], STORE_CREDIT):
+        yield (
+            "R5",
+            f"refunds of order {order_id} go to {order['payment_id']} or {STORE_CREDIT}",
+        )
+
+    if to not in (None, STORE_CREDIT) and order["recipient_id"] is not None:
+        yield (
+            "R15",
+            f"order {order_id} was a gift; its refund goes to {STORE_CREDIT}",
+        )
+
+    cents = round((order["refunded"] + amount_of(deed.arguments)) * 100)
+
+    if to == STORE_CREDIT and not any(line["status"] != "ordered" for line in order["lines"]):
+        nothing_back = f"there is no return of {order_id}, and"
+
+        if not rules.is_late(order["promised"], order["delivered"]):
+            yield "R12", f"{nothing_back} it was not late enough"
+        elif cents > rules.compensation_cents:
+            most = dollars(rules.compensation_cents)
+            yield "R12", f"{nothing_back} a compensation is {most}"
+
+    if rules.above_limit(cents):
+        yield (
+            "R6",
+            f"{dollars(cents)} for order {order_id} is above the limit; escalate it",
+        )
+
+
+def amount_of(arguments: Mapping[str, Any]) -> float:
+    """The amount of a refund; 0 where a transcript of another maker holds none."""
+    amount = arguments.get("amount")
+
+    return amount if isinstance(amount, int | float) else 0
+
+
+_BY_TOOL: Mapping[str, Callable[[Deed], Forbidden]] = {
+    "change_address": _moved,
+    "modify_lines": _modified,
+    "apply_coupon": _lowered,
+    "create_return": _returned,
+    "issue_refund": _refunded,
+}
+"""What forbids a call beside the order's status, and whose order it is."""
