@@ -3,20 +3,20 @@ of the policy that is to be trained.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.engine.context import Role, Run
+from synth.engine.context import Role
+from synth.engine.study.alternatives import EXPERT, Ask, Proposal
 from synth.engine.study.arms import CONTROL, Arm, Episodes
-from synth.engine.study.bench import OF_ALL, Bench
 from synth.engine.study.method import synthesizer
-from synth.engine.study.player import Proposal
-from synth.engine.study.study import EXPERT, Ask, Study, Unit
-from synth.engine.study.trials import decisive_drops
+from synth.engine.study.shard import OF_ALL, ShardContext, StageContext, UnitResult
+from synth.engine.study.study import Study, Unit
+from synth.engine.study.trials import Trial
+from synth.ledger.role_reply import RoleReply
 from synth.policies.expert import expert_policy
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
@@ -26,13 +26,12 @@ from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
-from synth.synthesizers.steps.judged import JUDGE, JudgeProposal, suspected
-from synth.synthesizers.steps.proposals import proposed
+from synth.synthesizers.steps.judged import JUDGE, suspected
+from synth.synthesizers.steps.proposals import decisive_drops, proposed
 
-SYNTHESIZER_NAME = "critical_step"
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
-"""The source of alternatives that is the world's own planner, without a misconception; a role of
-that name takes its place.
+"""The source of alternatives that is the environment's own planner, without a misconception; a role
+of that name takes its place.
 """
 
 
@@ -52,29 +51,15 @@ class Proposals(BaseModel):
     source: Literal["failed", "all"] = Field(default="failed", alias="from")
 
 
-class PlannedTrial(msgspec.Struct, frozen=True):
-    """A base trial whose steps are to be tested, and at how many of them the own act is compared
-    with itself too.
-
-    `solved` are the task's trials that succeeded, `done` the turns that have their tests (None: it
-    was found that none can be tested).
-    """
-
-    trajectory_id: str
-    controls: int
-    solved: Collection[str]
-    done: Collection[int | None]
-
-
-@synthesizer(SYNTHESIZER_NAME)
+@synthesizer("critical_step")
 class CriticalStep(Study):
     """Which steps are tested, against what, by whose continuations.
 
     `role`: whose trials they are, and who continues them. `alternatives_from`: roles, or `expert`
-    for the world's own planner; left out, the role itself and, where the world has one, its expert.
-    `control_share` of the tests compare the own act with itself (A/A), at least one where ten are
-    planned. `limits`: left out, those of the flow's rollout. `shard` trajectories are committed
-    together.
+    for the environment's own planner; left out, the role itself and, where the environment has one,
+    its expert. `control_share` of the tests compare the own act with itself (A/A), at least one
+    where ten are planned. `limits`: left out, those of the flow's rollout. `shard` trajectories are
+    committed together.
     """
 
     role: str = "explorer"
@@ -91,10 +76,9 @@ class CriticalStep(Study):
 
     def bind(self) -> None:
         """The sources of alternatives, and the judge, where the flow has one."""
-        roles, able = self.bound.roles, self.bound.world.spec.capabilities
-        if EXPERT in self.alternatives_from and EXPERT not in roles and EXPERT not in able:
-            name = self.bound.world.spec.name
-            raise ConfigError(f"world {name} has no expert; name a role in alternatives_from")
+        roles, spec = self.bound.roles, self.bound.world.spec
+        if EXPERT in self.alternatives_from and not {EXPERT} & {*roles, *spec.capabilities}:
+            raise ConfigError(f"world {spec.name} has no expert; name a role in alternatives_from")
         names = self.alternatives_from or tuple(dict.fromkeys((self.role, EXPERT)))
         self.sources = [
             replace(self.player, name=name, role=roles.get(name, _EXPERT_ROLE)) for name in names
@@ -108,108 +92,110 @@ class CriticalStep(Study):
         sources = {source.name: _identity(source.role) for source in self.sources}
         return {"sources": sources, **judge}
 
-    def inputs(self, run: Run) -> str:
-        """The base trials, what came of them, and the versions of their worlds."""
-        drops = decisive_drops(run, self.bound.name)
-        return self.digest(run, *([drops] if drops else []))
+    def inputs(self, stage: StageContext) -> Any:
+        """The base trials, what came of them, and the versions of their environments."""
+        drops = decisive_drops(stage)
+        return [*super().inputs(stage), *([drops] if drops else [])]
 
-    def units_of_an_item(self) -> int:
+    def _looked_at(self, stage: StageContext) -> list[Trial]:
+        also = [Outcome.SUCCESS] if self.proposals.source == "all" else []
+        return self.base(stage).rows_of(Outcome.FAILURE, *also)
+
+    def units(self, stage: StageContext) -> Sequence[str]:
+        """Trials: which of their steps are tested is known once a judge was asked."""
+        return [trial.trajectory_id for trial in self._looked_at(stage)]
+
+    def key_of(self, unit: str) -> str:
+        """The trial."""
+        return unit
+
+    def trial_of(self, unit: str) -> str:
+        """The trial."""
+        return unit
+
+    def left(self, stage: StageContext, units: Sequence[str]) -> Sequence[str]:
+        """Without the trials of which it was found that none of their steps can be tested."""
+        done = self.tested_turns(stage)
+        return [unit for unit in units if (unit, None) not in done]
+
+    def progress_of(self, unit: str) -> int:
         """Steps of a trial."""
         return self.proposals.per_trajectory
 
-    def key_of(self, item: PlannedTrial) -> str:
-        """The trial."""
-        return item.trajectory_id
-
-    def left(self, run: Run, stage_key: str) -> Sequence[PlannedTrial]:
-        """Trials with steps to test. A/A tests go to trials in an order of their own, a second one
-        where all have one.
-        """
-        asked, base = self.proposals, self.base(run)
-        trials = base.rows_of(Outcome.FAILURE, *([Outcome.SUCCESS] * (asked.source == "all")))
-        order = sorted(trial.trajectory_id for trial in trials)
-        order.sort(key=lambda identity: content_hash(["control", self.player.seed, identity]))
-        tests = len(trials) * asked.per_trajectory * asked.alternatives
-        count = control_count(tests, self.control_share)
-        controls = Counter(order[number % len(order)] for number in range(count))
-        solved, done = defaultdict[str, list[str]](list), defaultdict[str, set[int | None]](set)
-        for trial in base.rows_of(Outcome.SUCCESS):
-            solved[trial.task_id].append(trial.trajectory_id)
-        for identity, turn in self.done(run, stage_key):
-            done[identity].add(turn)
-        return [
-            PlannedTrial(
-                trial.trajectory_id,
-                controls[trial.trajectory_id],
-                solved.get(trial.task_id, ()),
-                done.get(trial.trajectory_id, ()),
-            )
-            for trial in trials
-        ]
-
-    async def play(self, bench: Bench, items: Sequence[PlannedTrial]) -> None:
-        """Without the trials of which none can be tested, as was found before."""
-        known = [item for item in items if None not in item.done]
-        bench.run.progress.step((len(items) - len(known)) * self.units_of_an_item())
-        await super().play(bench, known)
-
-    async def units(self, bench: Bench, items: Sequence[PlannedTrial]) -> Sequence[Unit]:
+    async def states(self, shard: ShardContext, units: Sequence[str]) -> Sequence[Unit]:
         """The steps of some trials that are still to be tested."""
-        trials = bench.trials({one for item in items for one in (item.trajectory_id, *item.solved)})
-        suspicions = await self._suspicions(bench, [trials[item.trajectory_id] for item in items])
-        drops, tasks = decisive_drops(bench.run, self.bound.name), bench.tasks(trials.values())
-        found: list[Unit] = []
-        for item in items:
-            trial = trials[item.trajectory_id]
-            suspicion = suspicions.get(item.trajectory_id, JudgeProposal())
-            if not suspicion.asked:
+        solved: defaultdict[str, list[str]] = defaultdict(list)
+        for row in self.base(shard).rows_of(Outcome.SUCCESS):
+            solved[row.task_id].append(row.trajectory_id)
+        trials = shard.trials(units)
+        others = {trial.task_id: solved[trial.task_id] for trial in trials.values()}
+        read = shard.trials({*units, *(one for ids in others.values() for one in ids)})
+
+        suspicions = await self._suspicions(shard, [trials[unit] for unit in units])
+        tasks = shard.tasks({trial.task_id for trial in trials.values()})
+        drops, controls = decisive_drops(shard), self._controls(shard)
+        done, found = self.tested_turns(shard), list[Unit]()
+        for unit in units:
+            if unit not in suspicions:
                 continue
+            trial = trials[unit]
             steps = proposed(
                 trial,
-                [trials[identity] for identity in item.solved if identity != item.trajectory_id],
+                [read[other] for other in others[trial.task_id] if other != unit],
                 self.proposals.per_trajectory,
-                suspicion.turns,
-                drops.get(item.trajectory_id, ()),
+                suspicions[unit],
+                drops.get(unit, ()),
             )
-            key = ["control", self.player.seed, item.trajectory_id]
+            key = ["control", self.player.seed, unit]
             drawn = sorted(steps, key=lambda step: content_hash([*key, step.turn]))
-            controls = {step.turn for step in drawn[: item.controls]}
+            controlled = {step.turn for step in drawn[: controls[unit]]}
             found += [
                 Unit(
                     BranchPoint(trial, step.turn),
                     step.rule,
-                    step.turn in controls,
+                    step.turn in controlled,
                     tasks[trial.task_id],
                 )
                 for step in steps
-                if step.turn not in item.done
+                if (unit, step.turn) not in done
             ]
         return found
 
-    async def _suspicions(
-        self, bench: Bench, trials: Sequence[Trajectory]
-    ) -> Mapping[str, JudgeProposal]:
-        """What a judge suspects of failed trials, by trial, in their order; nothing where the flow
-        has no judge.
+    def _controls(self, stage: StageContext) -> Counter[str]:
+        """At how many steps of each trial the own act is compared with itself too: trials get one
+        each in a drawn order, and a second one where all have one.
         """
-        if self.judging is None or not trials:
-            return {}
-        client = bench.client(JUDGE, self.judging)
-        found = {trial.trajectory_id: JudgeProposal(asked=False) for trial in trials}
+        order = sorted(self.units(stage))
+        order.sort(key=lambda one: content_hash(["control", self.player.seed, one]))
+        tests = len(order) * self.proposals.per_trajectory * self.proposals.alternatives
+        count = control_count(tests, self.control_share)
+        return Counter(order[number % len(order)] for number in range(count))
 
-        async def ask(trial: Trajectory) -> None:
-            if bench.run.may_start():
+    async def _suspicions(
+        self, shard: ShardContext, trials: Sequence[Trajectory]
+    ) -> Mapping[str, Sequence[int]]:
+        """The turns that a judge suspects of failed trials, by trial; nothing about trials that it
+        was not asked about, which stay open.
+        """
+        if self.judging is None:
+            return {trial.trajectory_id: () for trial in trials}
+        client, most = shard.client(JUDGE, self.judging), self.proposals.per_trajectory
+        found: dict[str, Sequence[int] | None] = {}
+        replies: dict[str, Sequence[RoleReply]] = {}
+
+        async def ask(trial: Trajectory, result: UnitResult) -> None:
+            identity, turns = trial.trajectory_id, None
+            if shard.run.may_start():
                 failed = trial.outcome is Outcome.FAILURE
-                most = self.proposals.per_trajectory
-                found[trial.trajectory_id] = (
-                    await suspected(client, trial, most) if failed else JudgeProposal()
+                replies[identity], turns = (
+                    await suspected(client, trial, most) if failed else ((), ())
                 )
+            found[identity] = turns
+            result.open |= turns is None
 
-        await bench.each(trials, ask)
-        for identity, one in found.items():
-            bench.replies += [(OF_ALL, reply) for reply in one.replies]
-            bench.left |= set() if one.asked else {identity}
-        return found
+        await shard.each({trial.trajectory_id: trial for trial in trials}, ask)
+        shard.of(OF_ALL).replies += [one for asked in sorted(replies) for one in replies[asked]]
+        return {identity: turns for identity, turns in found.items() if turns is not None}
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
         """Of all sources in turn."""

@@ -1,40 +1,42 @@
 """Reflect-then-retry: failed trials are diagnosed, and played again from the diagnosed turn with
-the lesson whispered (R3L).
+the lesson as hidden guidance (R3L).
 
-Data sets are made of the retry without the whisper: no message holds the guidance, and the turns
-before the pivot carry no loss.
+Data sets are made of the retry without it: no message holds the guidance, and the turns before the
+pivot carry no loss.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from synth.engine.asking import RoleClient
-from synth.engine.context import Role, Run, Synthesizer
 from synth.engine.numbers import counted_noun, short_count
-from synth.engine.study.method import method_report
-from synth.engine.study.player import Player, places_for, trial_limits
+from synth.engine.study.method import Method, method_report, synthesizer
 from synth.engine.study.rebuilding import world_versions
-from synth.ledger.conclude import finalize_labels
-from synth.ledger.ledger import Ledger, Score, StageRef
-from synth.ledger.state import evidence_key
-from synth.ledger.storable import ended_line
-from synth.ledger.typed import read
-from synth.ledger.views import connect
+from synth.engine.study.shard import OF_ALL, ShardContext, StageContext
+from synth.ledger.ledger import Decision
+from synth.ledger.state import IMPORT
 from synth.rollout.limits import Limits
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
-from synth.schemas.stage import Plan, Shard
-from synth.schemas.trajectory import Trajectory
 from synth.schemas.user import USER
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflection.chain import Chain
-from synth.synthesizers.reflection.equal_budget import played_at_equal_cost
+from synth.synthesizers.reflection.chain import (
+    CHAIN,
+    REFLECTION,
+    VERIFIED,
+    Chain,
+    ChainEnd,
+)
+from synth.synthesizers.reflection.equal_budget import (
+    RetryUnit,
+    compared,
+    equal_budget_in_words,
+    played_at_equal_cost,
+)
 from synth.synthesizers.reflection.guidance import EVIDENCE, PDI
 from synth.synthesizers.reflection.measuring import (
     GAIN,
@@ -42,68 +44,75 @@ from synth.synthesizers.reflection.measuring import (
     SAMPLES,
     Gain,
     Measures,
-    Measuring,
     OffPolicy,
-)
-from synth.synthesizers.reflection.playing import SYNTHESIZER_NAME, Playing, ShardPlayer
-from synth.synthesizers.reflection.recorded import (
-    CHAIN,
-    REFLECTION,
-    VERIFIED,
-    ChainEnd,
-    base_trials,
-    chains_of,
-    finished,
-    recorded,
-)
-from synth.synthesizers.reflection.reflectors import ReflectorName, by_model, by_rules
-from synth.synthesizers.reflection.reporting import (
-    RetryUnit,
-    compared,
-    equal_budget_in_words,
     judged,
     likelihood_in_words,
     off_policy_in_words,
 )
+from synth.synthesizers.reflection.playing import finished, play_through, recorded, rows_of
+from synth.synthesizers.reflection.reflection import Reflect, Reflector, ReflectorName
+from synth.synthesizers.reflection.rules import by_rules
 from synth.synthesizers.reflection.token_cost import CHARACTERS_PER_TOKEN, Prices
 
-AGAIN = "again"
-"""Shards of chains that another key of the stage has settled: their rows are taken over."""
 OF_A_CHAIN = (CHAIN, REFLECTION, PDI, EVIDENCE, GAIN, OFF_POLICY)
+"""Metrics of the rows that tell of a chain."""
 
 
-class ReflectRetrySettings(BaseModel):
-    """Who diagnoses, what is retried, how often, within which limits.
-
-    `reflector`: `model` asks the role `reflector_role`; `rules` reads what the check found wrong
-    (its rows are `gold_informed`);
-    `rules_blind` guesses from what the agent saw; `auto` is `model` where the flow has the role,
-    else `rules`. `evidence`: a model is shown
-    the check's findings too, which makes its rows gold-informed.
-    `attempts`: so many retries in a chain, each from a turn of the one before and with the lessons
-    of all before. Failures are retried,
-    with `truncated` also what ran into a limit (it counts as not solved), with `inefficient` also
-    successes that the reflector calls so.
-    `limits`: left out, those under which the role's trials were played, so that both are judged
-    alike.
-    `likelihood`: kept retries are scored with and without guidance by the role `scorer`, where the
-    flow has it; it needs an engine that
-    gives probabilities. `off_policy_samples`: of the unguided policy at each kept retry's pivot, 0
-    for none; left out, 8 of a model and
-    none of a script.
-    `attempts: {n: 4, memo: true}`: a memo of all attempts is whispered, not the lessons alone, and
-    the online proxy of PDI measured.
-    `equal_budget`: what each retry has cost is spent on four other arms too, whose episodes go into
-    no data set.
+class Attempts(BaseModel):
+    """So many retries in a chain; with a `memo` of all attempts for hidden guidance, not the
+    lessons alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int = Field(default=1, ge=1, le=20)
+    memo: CarriedMemo | None = None
+
+
+def _attempts(given: Any) -> Any:
+    """`attempts: 4`, or `{n: 4, memo: true}` with the memo's settings in place of true."""
+    if isinstance(given, Attempts):
+        return given
+    if not isinstance(given, Mapping):
+        return {"n": given}
+    unknown = sorted(map(str, given.keys() - {"n", "memo"}))
+    if unknown or "n" not in given:
+        raise ValueError(
+            f"{f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; give "
+            "{n: 4, memo: true}"
+        )
+    memo = given.get("memo") or None
+    return {"n": given["n"], "memo": {} if memo is True else memo}
+
+
+@synthesizer("reflect_retry")
+class ReflectRetry(Method):
+    """Who diagnoses, what is retried, how often, within which limits.
+
+    `reflector`: `model` asks the role `reflector_role`; `rules` reads what the check found wrong
+    (its rows are `gold_informed`); `rules_blind` guesses from what the agent saw; `auto` is `model`
+    where the flow has the role, else `rules`. `evidence`: a model is shown the check's findings
+    too, which makes its rows gold-informed. `attempts`: so many retries in a chain, each from a
+    turn of the one before and with the lessons of all before; `{n: 4, memo: true}` carries a memo
+    of all attempts instead, and measures the online proxy of PDI. Failures are retried, with
+    `truncated` also what ran into a limit (it counts as not solved), with `inefficient` also
+    successes that the reflector calls so. `limits`: left out, those under which the role's trials
+    were played, so that both are judged alike. `likelihood`: kept retries are scored with and
+    without guidance by the role `scorer`, where the flow has it; it needs an engine that gives
+    probabilities. `off_policy_samples`: of the unguided policy at each kept retry's pivot, 0 for
+    none; left out, 8 of a model and none of a script. `equal_budget`: what each retry has cost is
+    spent on four other arms too, whose episodes go into no data set.
+    """
+
+    unit = "retries"
+    at_once = None
+    concludes_early = True
 
     reflector: Literal["auto", "model", "rules", "rules_blind"] = "auto"
     reflector_role: str = "reflector"
     evidence: bool = False
     role: str = "explorer"
-    attempts: int = Field(default=1, ge=1, le=20)
+    attempts: Annotated[Attempts, BeforeValidator(_attempts)] = Attempts()
     memo: CarriedMemo | None = None
     per_task: int | None = Field(default=None, ge=1)
     truncated: bool = True
@@ -117,332 +126,247 @@ class ReflectRetrySettings(BaseModel):
     shard: int = Field(default=200, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _attempts_with_a_memo(cls, value: Any) -> Any:
-        """`attempts: {n: 4, memo: true}`, or the memo's settings in place of true."""
-        if not isinstance(value, Mapping) or not isinstance(value.get("attempts"), Mapping):
-            return value
-        given = dict(value["attempts"])
-        unknown = sorted(map(str, given.keys() - {"n", "memo"}))
-        if unknown or "n" not in given:
-            raise ValueError(
-                f"attempts: {f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; "
-                "give {n: 4, memo: true}"
+    def agents(self) -> Sequence[str]:
+        """Who retries. Raises `ConfigError` for a role that plays no agent."""
+        if self.role == USER or self.role not in self.bound.roles:
+            raise ConfigError(
+                f"{self.bound.name}: role {self.role!r} plays no agent in this flow; add `models: "
+                f"{{{self.role}: ...}}`, or name another"
             )
-        memo = given.get("memo")
-        also = {} if memo in (None, False) else {"memo": {} if memo is True else memo}
-        return {**value, "attempts": given["n"], **also}
+        return (self.role,)
 
-    @model_validator(mode="after")
-    def _one_retry_to_compare(self) -> "ReflectRetrySettings":
-        if self.equal_budget and self.attempts > 1:
-            raise ValueError(
+    def bind(self) -> None:
+        """Who reflects, and what is measured."""
+        if self.equal_budget and self.attempts.n > 1:
+            raise ConfigError(
                 "equal_budget compares one retry with what else its cost would buy; leave "
                 "attempts at 1"
             )
-        return self
+        self.carry = self.attempts.memo or self.memo
+        roles = self.bound.roles
+        asked, scoring = roles.get(self.reflector_role), roles.get(self.scorer)
+        auto: ReflectorName = "rules" if asked is None else "model"
+        self.chosen: ReflectorName = auto if self.reflector == "auto" else self.reflector
+        self.reflecting = asked if self.chosen == "model" else None
+        if self.chosen == "model" and (asked is None or asked.model is None):
+            no_role = (
+                f"reflector: model asks the role {self.reflector_role!r}; add `models: "
+                f"{{{self.reflector_role}: ...}}`"
+            )
+            no_model = (
+                f"the role {self.reflector_role!r} has no model to ask; name one as `model`, or "
+                "set reflector: rules_blind"
+            )
+            why = no_role if asked is None else no_model
+            raise ConfigError(f"{self.bound.name}: {why}")
+        able = self.likelihood and scoring is not None and scoring.model is not None
+        samples = self.off_policy_samples
+        if samples is None:
+            samples = 0 if self.player.role.model is None else SAMPLES
+        self.measures = Measures(
+            (self.scorer, scoring) if able and scoring is not None else None, samples
+        )
+        intervenes = self.carry is not None and self.carry.intervene
+        looks = {"rules": True, "model": self.evidence, "rules_blind": False}[self.chosen]
+        self.gold_informed = intervenes or looks
+        """Whether the reflector looks at what the check found wrong, or a memo intervenes, which
+        depends on which parts failed again.
+        """
 
+    def _of_a_chain(self) -> Mapping[str, Any]:
+        """What determines a chain."""
+        found: dict[str, Any] = {"reflector": self.chosen, **self.player.identity()}
+        if self.reflecting is not None:
+            policy = self.reflecting.policy
+            asked = {"model": policy.model, "sampling": policy.sampling}
+            found["asked"] = {**asked, "evidence": self.evidence}
+        if self.equal_budget:
+            found["equal_budget"] = self.prices.model_dump()
+        if self.carry is not None:
+            found["memo"] = self.carry.model_dump()
+        return found
 
-@dataclass(frozen=True, slots=True)
-class ReflectRetry:
-    """The stage `reflect_retry`."""
-
-    name: str
-    config: ReflectRetrySettings
-    reflector: ReflectorName
-    reflecting: Role | None
-    player: Player
-    measures: Measures
-    loud: str | None = None
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def key_settings(self) -> Mapping[str, Any]:
         """What determines the retries; how they are cut into shards does not."""
         return {
             **self._of_a_chain(),
-            "attempts": self.config.attempts,
-            "per_task": self.config.per_task,
+            "attempts": self.attempts.n,
+            "per_task": self.per_task,
             "outcomes": self._outcomes(),
             "measured": self.measures.how,
         }
 
-    def _of_a_chain(self) -> Mapping[str, Any]:
-        config, found = self.config, dict[str, Any]()
-        if self.reflecting is not None:
-            policy = self.reflecting.policy
-            found["asked"] = {
-                "model": policy.model,
-                "sampling": policy.sampling,
-                "evidence": config.evidence,
-            }
-        if config.equal_budget:
-            found["equal_budget"] = config.prices.model_dump()
-        if config.memo is not None:
-            found["memo"] = config.memo.model_dump()
-        return {"reflector": self.reflector, **self.player.identity(), **found}
-
     def _outcomes(self) -> list[str]:
         chosen = {
             Outcome.FAILURE: True,
-            Outcome.TRUNCATED: self.config.truncated,
-            Outcome.SUCCESS: self.config.inefficient,
+            Outcome.TRUNCATED: self.truncated,
+            Outcome.SUCCESS: self.inefficient,
         }
         return [outcome.value for outcome, taken in chosen.items() if taken]
 
-    @property
-    def gold_informed(self) -> bool:
-        """Whether the reflector looks at what the check found wrong, or a memo intervenes, which
-        depends on which parts failed again.
+    def inputs(self, stage: StageContext) -> Any:
+        """The base trials, and the versions of the environments of imported ones."""
+        bases = self._bases(stage)
+        return [list(bases), world_versions(stage.run, set(bases.values()))]
+
+    def _bases(self, stage: StageContext) -> dict[str, str]:
+        """The tasks of a role's trials, and of imported ones; by trial, those of a task in the
+        order of their numbers.
         """
-        config = self.config
-        intervenes = config.memo is not None and config.memo.intervene
-        return (
-            intervenes
-            or self.reflector == "rules"
-            or (self.reflector == "model" and config.evidence)
+        sql = """SELECT trajectory_id, task_id FROM trajectories
+            WHERE ((synthesizer = 'rollout' AND role = ?) OR synthesizer = ?)
+            AND outcome IN (SELECT unnest(?))
+            QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY trial, trajectory_id) <= ?
+            ORDER BY task_id, trial, trajectory_id"""
+        most = 2**62 if self.per_task is None else self.per_task
+        return dict(stage.select(sql, self.role, IMPORT, self._outcomes(), most))
+
+    def units(self, stage: StageContext) -> Sequence[str]:
+        """Base trials."""
+        return list(self._bases(stage))
+
+    def left(self, stage: StageContext, units: Sequence[str]) -> Sequence[str]:
+        """Those whose chains are not settled under this key; what another key of the stage has
+        settled is noted on the way, and taken over.
+        """
+        about, ledger = self._of_a_chain(), stage.run.ledger
+        self._keys = {base: content_hash([about, base]) for base in units}
+        settled = finished(
+            ledger, self._keys.values(), stage.stage_key, self.attempts.n, self.measures.how
         )
-
-    def inputs(self, run: Run) -> str:
-        """The base trials, and the versions of the worlds of imported ones."""
-        bases = self._bases(run)
-        return content_hash([list(bases), world_versions(run, set(bases.values()))])
-
-    def _bases(self, run: Run) -> dict[str, str]:
-        """Base trials with their tasks."""
-        config = self.config
-        return base_trials(run.ledger, config.role, self._outcomes(), config.per_task)
-
-    def _keys(self, bases: Sequence[str]) -> dict[str, str]:
-        """Base trials by the keys of their chains."""
-        about = self._of_a_chain()
-        return {content_hash([about, base]): base for base in bases}
-
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """Chains that are not settled, and rows of those that another key of the stage has
-        settled.
-        """
-        ledger, config = run.ledger, self.config
-        bases = self._keys(list(self._bases(run)))
-        settled = finished(ledger, bases, stage_key, config.attempts, self.measures.how)
-        going = recorded(ledger, bases.keys() - settled.keys())
-        own = ledger.state.trajectories_of(stage_key)
-        retries = [identity for found in settled.values() for identity in found.about.retries]
-        retries += [
+        self._settled = {row.about.chain: row for row in settled.values()}
+        going = recorded(ledger, {*self._keys.values()} - settled.keys())
+        self._retries = [one for row in settled.values() for one in row.about.retries]
+        self._retries += [
             known.retry
             for (_, number), known in going.items()
-            if number <= config.attempts and known.retry is not None
+            if number <= self.attempts.n and known.retry is not None
         ]
-        adopted = sorted(identity for identity in retries if identity not in own)
-        # all of them, cut alike in every run: a shard finds the replies in its journal by its name
-        every, size = list(bases.items()), config.shard
-        cut = [every[at : at + size] for at in range(0, len(every), size)]
-        shards = [
-            Shard(content_hash([base for _, base in part]), [base for _, base in part])
-            for part in cut
-            if any(key not in settled for key, _ in part)
+        left = [
+            unit
+            for unit in units
+            if unit not in self._settled or self._settled[unit].stage_key != stage.stage_key
         ]
-        if self.loud is not None and shards:
-            run.progress.say(f"{self.name}: {self.loud}")
-        again = sorted(
-            (key, found.stage_key) for key, found in settled.items() if found.stage_key != stage_key
-        )
-        if again:
-            shards.append(Shard(f"{AGAIN}-{content_hash(again)}", again))
-        # how many episodes a budget buys is not known before
-        left = 0 if config.equal_budget else len(bases) - len(settled)
-        at_once = self.player.places.limit // size + 4
-        return Plan(shards, tuple(adopted), left * config.attempts, "retries", at_once=at_once)
-
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Makes a shard's chains and commits those that came to an end."""
-        ledger, ref = run.ledger, StageRef(self.name, stage_key)
-        named = ledger.refresh().named
-        if shard.name.startswith(AGAIN):
-            if (stage_key, shard.name) not in named:
-                rows = _rows_of(ledger, dict(shard.items))
-                ledger.commit(ref, scores=rows, name=shard.name)
-            return
-        player = ShardPlayer(run, shard.name, self.player)
-        reflect = by_rules(self.reflector)
-        if self.reflecting is not None:
-            asking = RoleClient(run, shard.name, self.config.reflector_role, self.reflecting)
-            reflect = by_model(asking, self.reflecting, evidence=self.config.evidence)
-        chains = self._chains(run, stage_key, shard.items)
-        await Playing(player, reflect, self.config.attempts).through(chains)
-        await Measuring(player, self.measures).measure([chain for chain in chains if chain.reason])
-        ended = [chain for chain in chains if chain.reason and chain.measured]
-        if self.config.equal_budget:
-            prices = self.config.prices
-            apart = None if run.stopped else await played_at_equal_cost(ended, player, prices)
-            if apart is None:
-                return
-            if apart:
-                ledger.commit(StageRef(self.name, evidence_key(stage_key)), trajectories=apart)
-        for attempt in self._commit(ledger, ref, ended) if ended else ():
-            run.progress.say(ended_line(attempt))
-
-    def _commit(self, ledger: Ledger, ref: StageRef, ended: Sequence[Chain]) -> list[Trajectory]:
-        retries = [retry for chain in ended for retry in chain.retries]
-        asked = [reply for retry in retries for reply in retry.reflected.replies]
-        return ledger.commit(
-            ref,
-            trajectories=[
-                attempt for retry in retries if not retry.known for attempt in retry.attempts
-            ],
-            decisions=[decision for retry in retries for decision in retry.decisions()],
-            scores=[score for chain in ended for score in chain.scores(self.config.prices)],
-            replies=[*asked, *(reply for chain in ended for reply in chain.replies)],
-        )
-
-    def _chains(self, run: Run, stage_key: str, bases: Sequence[str]) -> list[Chain]:
-        """The chains of these base trials that nobody has settled meanwhile."""
-        config, keys = self.config, self._keys(bases)
-        settled = finished(run.ledger, keys, stage_key, config.attempts, self.measures.how)
-        left = {key: base for key, base in keys.items() if key not in settled}
-        trials = run.ledger.trajectories(set(left.values())) if left else ()
-        found = {trial.trajectory_id: trial for trial in trials}
-        tasks = run.ledger.tasks({trial.task_id for trial in found.values()})
-        return [
-            Chain(
-                key,
-                found[base],
-                tasks.get(found[base].task_id),
-                self.gold_informed or found[base].gold_informed,
-                config.memo,
+        if left and self.reflector == "auto" and self.chosen == "rules":
+            stage.run.say_once(
+                f"{stage.name}: no role {self.reflector_role!r} among the flow's models, so rules "
+                "reflect, by what the check found wrong: the retries are gold_informed, and show "
+                "nothing about whether reflection works"
             )
-            for key, base in left.items()
-            if base in found
-        ]
+        return left
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def progress_of(self, unit: str) -> int:
+        """Retries; how many episodes a budget buys is not known before."""
+        return 0 if self.equal_budget or unit in self._settled else self.attempts.n
+
+    def shown(self, stage: StageContext) -> Iterable[str]:
+        """The retries of chains that are there."""
+        return sorted(self._retries)
+
+    async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
+        """Makes the chains of some trials; those that came to an end are written down."""
+        for unit in units:
+            if unit in self._settled:
+                rows = rows_of(shard.run.ledger, self._settled[unit], OF_A_CHAIN)
+                shard.of(unit).scores += rows
+        chains = await self._chains(shard, [unit for unit in units if unit not in self._settled])
+        reflect: Reflect = by_rules(self.chosen)
+        if self.reflecting is not None:
+            reflect = Reflector(self.reflector_role, self.reflecting, self.evidence)
+        await play_through(shard, chains, reflect, self.attempts.n)
+        await self.measures.measure(shard, [chain for chain in chains if chain.reason])
+        ended = [chain for chain in chains if chain.reason and chain.measured]
+        if self.equal_budget:
+            stopped = shard.run.stopped is not None
+            apart = None if stopped else await played_at_equal_cost(shard, ended, self.prices)
+            ended = [] if apart is None else ended
+            shard.of(OF_ALL).apart += apart or ()
+        for chain in chains:
+            result = shard.of(chain.base.trajectory_id)
+            result.open = chain not in ended or not chain.settled
+            if chain in ended:
+                chain.record(result, self.prices)
+
+    async def _chains(self, shard: ShardContext, bases: Sequence[str]) -> list[Chain]:
+        """The chains of base trials; those that cannot be built on have ended."""
+        trials = shard.trials(bases)
+        tasks = shard.tasks({trial.task_id for trial in trials.values()})
+        misfits = await shard.misfits(list(trials.values()), self.unfit)
+        shard.run.progress.step(len(misfits))
+        chains = []
+        for base in bases:
+            trial = trials[base]
+            informed = self.gold_informed or trial.gold_informed
+            task = tasks.get(trial.task_id)
+            chain = Chain(self._keys[base], trial, task, informed, self.carry)
+            chain.reason = misfits.get(base, "")
+            may_pass = (one for one in RETRIED_BY_A_RERUN if chain.reason == f"fault:{one}")
+            chain.fault = next(may_pass, None)
+            chains.append(chain)
+        return chains
+
+    def finalize(self, stage: StageContext) -> Sequence[Decision]:
+        """Which kept retries are likelier under their guidance than under that of other tasks: the
+        limit is of all of them.
+        """
+        return judged(stage.rows(Gain, GAIN))
+
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """How many trials were attempted, how many retries stood up, and why the others did not;
         what it has cost, and the comparison at equal cost.
-
-        Concludes first which kept retries are likelier under their guidance than under that of
-        other tasks: the limit is of all of them.
         """
-        ledger, chains = run.ledger, chains_of(run.ledger, stage_key)
-        gains = list(read(ledger, Gain, (GAIN,), stage_key=stage_key))
-        tags = list(read(ledger, OffPolicy, (OFF_POLICY,), stage_key=stage_key))
+        ends: dict[str, ChainEnd] = {}
+        for row in stage.rows(ChainEnd, CHAIN):  # a chain that was tried again counts once
+            if row.about.settled or row.about.key not in ends:
+                ends[row.about.key] = row.about
+        chains = [ends[key] for key in sorted(ends)]
+        gains, tags = stage.rows(Gain, GAIN), stage.rows(OffPolicy, OFF_POLICY)
         decisions = judged(gains)
-        finalize_labels(ledger, StageRef(self.name, stage_key), decisions=decisions)
         likelier = sum(decision.keep is False for decision in decisions)
         reasons = Counter(chain.reason for chain in chains)
         verified = reasons.pop(VERIFIED, 0) - likelier
-        asked, gold = self.reflecting, self.gold_informed
-        reflector = self.reflector if asked is None else f"model {asked.policy.model}"
+        reasons["leak:likelihood"] += likelier
+
+        gold, asked = self.gold_informed, self.reflecting
+        reflector = self.chosen if asked is None else f"model {asked.policy.model}"
         tagged = " (gold_informed: it looks at what the check found wrong)" if gold else ""
-        also = [f"reflector {reflector}{tagged}", _spent(ledger, self.name, chains)]
-        also += [likelihood_in_words(decisions, gains)] if gains and self.config.likelihood else []
+        priced = sum(chain.price for chain in chains)
+        also = [f"reflector {reflector}{tagged}", _spent(stage, priced)]
+        also += [likelihood_in_words(decisions, gains)] if gains and self.likelihood else []
         also += [off_policy_in_words(tags)] if tags else []
         more: dict[str, Any] = {"reflector": reflector, "gold_informed": gold}
-        if units := _units(ledger, chains):
-            found = compared(units, gold_informed=gold, reflector=reflector, seed=self.player.seed)
+        if units := _compared_units(stage, chains):
+            seed = self.player.seed
+            found = compared(units, gold_informed=gold, reflector=reflector, seed=seed)
             more["equal_budget"] = found
             also += equal_budget_in_words(found)
-        rejected = reasons + Counter({"leak:likelihood": likelier})
-        priced = sum(chain.price for chain in chains)
         return method_report(
-            "trials", len(chains), verified, rejected, also=also, priced_tokens=priced, **more
+            "trials", len(chains), verified, reasons, also=also, priced_tokens=priced, **more
         )
 
 
-def _rows_of(ledger: Ledger, keys: Mapping[str, str]) -> list[Score]:
-    """The score rows of chains, given as key -> stage key, as they stand there."""
-    return [
-        Score(row.subject_id, row.metric, row.value, row.turn, row.about)
-        for under in sorted(set(keys.values()))
-        for row in read(
-            ledger,
-            dict[str, Any],
-            OF_A_CHAIN,
-            stage_key=under,
-            having=("key", [key for key, one in keys.items() if one == under]),
-        )
-    ]
-
-
-def _units(ledger: Ledger, chains: Sequence[ChainEnd]) -> list[RetryUnit]:
+def _compared_units(stage: StageContext, chains: Sequence[ChainEnd]) -> list[RetryUnit]:
     """The failed trials whose arms were played."""
     sql = (
         "SELECT DISTINCT task_id FROM trajectories WHERE synthesizer = 'rollout' AND "
         "outcome = 'success'"
     )
-    with connect(ledger) as connection:
-        solved = {task_id for (task_id,) in connection.execute(sql).fetchall()}
-    return [
-        RetryUnit(chain.task, chain.task in solved, chain.arms)
-        for chain in sorted(chains, key=lambda chain: chain.chain)
-        if chain.arms
-    ]
+    solved = {task_id for (task_id,) in stage.select(sql)}
+    ordered = sorted(chains, key=lambda chain: chain.chain)
+    return [RetryUnit(one.task, one.task in solved, one.arms) for one in ordered if one.arms]
 
 
-def _spent(ledger: Ledger, stage: str, chains: Sequence[ChainEnd]) -> str:
+def _spent(stage: StageContext, priced: float) -> str:
     """What was paid for, or an estimate where nothing was: scripts and rules use no tokens."""
     sql = (
         "SELECT sum(model_calls), sum(prompt_tokens + completion_tokens), sum(cost_usd) "
         "FROM spending WHERE stage = ?"
     )
-    with connect(ledger) as connection:
-        ((calls, tokens, dollars),) = connection.execute(sql, [stage]).fetchall()
+    ((calls, tokens, dollars),) = stage.select(sql, stage.name)
     if calls:
         money = "" if dollars is None else f", ${dollars:,.4g}"
         return f"cost {short_count(tokens)} tokens in {counted_noun(calls, 'call')}{money}"
-    estimate = short_count(round(sum(chain.price for chain in chains)))
     return (
-        f"cost nothing: no model was asked (with one about {estimate} priced tokens, at "
-        f"{CHARACTERS_PER_TOKEN} characters a token)"
+        f"cost nothing: no model was asked (with one about {short_count(round(priced))} priced "
+        f"tokens, at {CHARACTERS_PER_TOKEN} characters a token)"
     )
-
-
-def bind(
-    name: str, config: ReflectRetrySettings, flow: Flow, roles: Mapping[str, Role]
-) -> ReflectRetry:
-    """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
-    if config.role == USER or config.role not in roles:
-        raise ConfigError(
-            f"{name}: role {config.role!r} plays no agent in this flow; add `models: "
-            f"{{{config.role}: ...}}`, or name another"
-        )
-    asked = roles.get(config.reflector_role)
-    if config.reflector == "model" and asked is None:
-        raise ConfigError(
-            f"{name}: reflector: model asks the role {config.reflector_role!r}; add `models: "
-            f"{{{config.reflector_role}: ...}}`"
-        )
-    chosen: ReflectorName = (
-        ("rules" if asked is None else "model") if config.reflector == "auto" else config.reflector
-    )
-    if chosen == "model" and (asked is None or asked.model is None):
-        raise ConfigError(
-            f"{name}: the role {config.reflector_role!r} has no model to ask; name one as "
-            "`model`, or set reflector: rules_blind"
-        )
-    loud = None
-    if config.reflector == "auto" and chosen == "rules":
-        loud = (
-            f"no role {config.reflector_role!r} among the flow's models, so rules reflect, by "
-            "what the check found wrong: the retries are "
-            "gold_informed, and show nothing about whether reflection works"
-        )
-    role = roles[config.role]
-    limits = config.limits or trial_limits(flow, config.role)
-    places = places_for(config.live, role)
-    scoring = roles.get(config.scorer) if config.likelihood else None
-    scorer = None if scoring is None or scoring.model is None else (config.scorer, scoring)
-    samples = config.off_policy_samples
-    if samples is None:
-        samples = SAMPLES if role.model is not None else 0
-    return ReflectRetry(
-        name,
-        config,
-        chosen,
-        asked if chosen == "model" else None,
-        Player(config.role, role, limits, places, flow.seed, SYNTHESIZER_NAME),
-        Measures(scorer, samples),
-        loud,
-    )
-
-
-SYNTHESIZER = Synthesizer(ReflectRetrySettings, bind)

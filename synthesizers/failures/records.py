@@ -1,18 +1,18 @@
-"""What the stage writes down of its attempts: tests and labels, what the A/A control says of them,
-and a note of every attempt, labelled or not, which rounds, reruns and the report go by.
+"""What the stage writes down of its attempts: tests, the labels that stand on them once the A/A
+control of the whole stage is counted, and a note of every attempt, labelled or not, which rounds,
+reruns and the report go by.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
-from synth.ledger.ledger import Ledger, Score
-from synth.ledger.typed import Read, committed
-from synth.schemas.labels import UNSET, AttributionLabel, Changed, Status, given
-from synth.schemas.trajectory import Turn
-from synth.stats.sequential import MOST_FALSE, expected_false_share
+from synth.engine.study.step_tests import SEQUENTIAL, EndedTest, ErrorControl
+from synth.ledger.ledger import Score
+from synth.ledger.typed import Read
+from synth.schemas.labels import UNSET, AttributionLabel, Status, given
 from synth.synthesizers.failures.planning import InjectionPlan, yields
 
 INJECTION = "injection"
@@ -20,8 +20,8 @@ INJECTION = "injection"
 that the recorded rest works).
 """
 OBSERVATION_FAULT = "observation_fault"
-"""The same for faults of the world, apart: they are no mistake of the agent, and no label on its
-turn.
+"""The same for faults of the environment, apart: they are no mistake of the agent, and no label on
+its turn.
 """
 RECOVERY = "recovery"
 REPAIR = "repair"
@@ -30,77 +30,11 @@ TEST, REPAIR_TEST = "injection_test", "repair_test"
 """Metrics of tests as they ended, 1 accepted, 0 not: what a label is worth is known once the
 control of the whole stage is.
 """
-OF_INJECTED_RUNS = frozenset({TEST, INJECTION, RECOVERY})
+TESTS = (TEST, REPAIR_TEST, CONTROL)
+OF_INJECTED_RUNS = (TEST, INJECTION, RECOVERY)
 """Whose subject is a run of the stage's own, which the flow is to see."""
-
 UNTESTED: Mapping[str, Status] = {"replay_flip": "replay_flip", "recovered": "recovered"}
 """Reasons of labels that stand on no test."""
-
-
-def executed(twin: Turn, injected: Turn) -> Changed:
-    """State key and what the agent was shown, beside the twin's; a user's wording and call ids
-    aside.
-    """
-    state = (
-        twin.state_key is not None
-        and injected.state_key is not None
-        and twin.state_key != injected.state_key
-    )
-    return Changed(state, _shown(twin) != _shown(injected))
-
-
-def _shown(turn: Turn) -> object:
-    return [
-        (o.content if o.planted is not None else o.as_given().content, o.source, o.error)
-        for o in turn.observations
-    ]
-
-
-Judged = Read[AttributionLabel]
-"""A test or a control, as it ended: value 1 accepted, 0 not."""
-
-
-def judged_in(ledger: Ledger, stage_key: str) -> list[Judged]:
-    """Those that a stage has committed."""
-    return list(committed(ledger, stage_key, AttributionLabel, (TEST, REPAIR_TEST, CONTROL)))
-
-
-def accepted(tested: Sequence[Judged], *, control: bool = False) -> list[Judged]:
-    """The tests that were accepted, or the controls."""
-    return [one for one in tested if one.value == 1 and (one.metric == CONTROL) == control]
-
-
-def false_share(tested: Sequence[Judged]) -> float | None:
-    """The share of the accepted sequential tests that is expected to be false; None where no
-    control was played.
-    """
-    sequential = [found for found in tested if found.about.method == "sequential"]
-    controls = sum(found.metric == CONTROL for found in sequential)
-    return expected_false_share(
-        len(accepted(sequential, control=True)),
-        controls,
-        len(sequential) - controls,
-        len(accepted(sequential)),
-    )
-
-
-def status(test: Judged, share: float | None) -> Status:
-    """What a label made of a test is worth, under that share of false ones."""
-    false = share is not None and share > MOST_FALSE and test.about.method == "sequential"
-    return "weak" if test.value != 1 or false else "confirmed"
-
-
-def labels(tested: Sequence[Judged]) -> list[Score]:
-    """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
-    share, found = false_share(tested), []
-    for test in (test for test in tested if test.metric != CONTROL):
-        worth = status(test, share)
-        label = msgspec.structs.replace(test.about, status=worth, fdr=share, label=UNSET)
-        metric = str(given(test.about.label))
-        found.append(Score(test.subject_id, metric, float(worth == "confirmed"), test.turn, label))
-    return found
-
-
 ATTEMPT = "injection_attempt"
 """Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a
 rerun may still tell.
@@ -109,7 +43,8 @@ ACCEPTED = "accepted"
 """The reason of an attempt that its test accepted; whether its label is confirmed, the control of
 the whole stage says.
 """
-Kind = Literal["injection", "repair", "twin", "declined"]
+Judged = Read[AttributionLabel]
+"""A test or a control, as it ended: value 1 accepted, 0 not."""
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,7 +55,7 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `open`: a rerun may still tell.
     """
 
-    kind: Kind
+    kind: Literal["injection", "repair", "twin", "declined"]
     task_id: str
     key: str
     reason: str
@@ -128,20 +63,6 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strategy: str | None = None
     mode: str | None = None
     open: bool = False
-
-    @classmethod
-    def of_attempt(cls, planned: InjectionPlan, reason: str, round: int, *, again: bool) -> "Note":
-        """Of an injection."""
-        return cls(
-            "injection",
-            planned.task_id,
-            str(planned.ordinal),
-            reason,
-            round,
-            planned.strategy,
-            planned.mode,
-            again,
-        )
 
     @property
     def tried(self) -> bool:
@@ -153,18 +74,10 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Score(subject_id, ATTEMPT, value, None, self)
 
 
-def noted(ledger: Ledger, stage_key: str) -> list[Note]:
-    """All notes under a stage's key, in the order of their commits."""
-    return [row.about for row in committed(ledger, stage_key, Note, (ATTEMPT,))]
-
-
-def made_elsewhere(ledger: Ledger, stage_key: str, metrics: Collection[str]) -> tuple[str, ...]:
-    """Injected runs that the stage has labelled, and that were played under other settings of
-    it.
-    """
-    labelled = committed(ledger, stage_key, AttributionLabel, metrics)
-    subjects = {row.subject_id for row in labelled}
-    return tuple(sorted(subjects - ledger.state.trajectories_of(stage_key)))
+def note_of(plan: InjectionPlan, reason: str, round: int, *, still_open: bool) -> Note:
+    """The note of an injection."""
+    key, strategy, mode = str(plan.ordinal), plan.strategy, plan.mode
+    return Note("injection", plan.task_id, key, reason, round, strategy, mode, still_open)
 
 
 def settled(notes: Iterable[Note]) -> list[Note]:
@@ -179,10 +92,29 @@ def settled(notes: Iterable[Note]) -> list[Note]:
 
 def yields_of(notes: Iterable[Note]) -> dict[str, float]:
     """Share of the attempts of each mode that were accepted."""
-    attempted: Counter[str] = Counter()
-    verified: Counter[str] = Counter()
-    for note in notes:
-        if note.kind == "injection" and not note.open and note.mode is not None:
-            attempted[note.mode] += 1
-            verified[note.mode] += note.reason == ACCEPTED
-    return yields(attempted, verified)
+    ended = [note for note in notes if note.kind == "injection" and not note.open and note.mode]
+    attempted = Counter(str(note.mode) for note in ended)
+    return yields(attempted, Counter(str(one.mode) for one in ended if one.reason == ACCEPTED))
+
+
+def ended(test: Judged) -> EndedTest:
+    """A test or a control, as the control of the stage counts it."""
+    sequential = given(test.about.method) == SEQUENTIAL
+    return EndedTest(test.value == 1, test.metric == CONTROL, sequential)
+
+
+def labels(tests: Sequence[Judged]) -> list[Score]:
+    """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
+    control, found = ErrorControl(map(ended, tests)), []
+    for test in tests:
+        if test.metric != CONTROL:
+            confirmed = control.status(ended(test)) == "confirmed"
+            label = msgspec.structs.replace(
+                test.about,
+                status="confirmed" if confirmed else "weak",
+                fdr=control.false_share,
+                label=UNSET,
+            )
+            metric = str(given(test.about.label))
+            found.append(Score(test.subject_id, metric, float(confirmed), test.turn, label))
+    return found

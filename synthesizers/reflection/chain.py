@@ -1,5 +1,5 @@
 """A chain: a base trial and the retries that follow from it, each from a turn of the one before,
-with all lessons so far.
+with all lessons so far; and what the ledger holds of chains, whatever flow made them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from synth.engine.study.shard import UnitResult
 from synth.ledger.ledger import Decision, Score
-from synth.ledger.role_reply import RoleReply
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.labels import Memo, RetryLabel
 from synth.schemas.outcome import Fault, Outcome
@@ -22,20 +22,50 @@ from synth.synthesizers.reflection.guidance import (
     guidance_text,
     memo_of,
 )
-from synth.synthesizers.reflection.recorded import (
-    CHAIN,
-    REFLECTION,
-    VERIFIED,
-    ArmResult,
-    ChainEnd,
-)
-from synth.synthesizers.reflection.reflectors import Reflected
+from synth.synthesizers.reflection.reflection import Reflected
 from synth.synthesizers.reflection.token_cost import Prices, Tokens, tokens_of_attempts
 from synth.text.leaks import Leak, leaks
 from synth.text.transcript.log import first_own_turn
 
+CHAIN, REFLECTION = "reflect_retry", "reflection"
+"""Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""
 LEAK, KEPT = "leak", "reflect_retry"
 """Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
+VERIFIED = "verified"
+
+
+class ArmResult(msgspec.Struct, frozen=True):
+    """What an arm of the comparison at equal cost came to on one failed trial; `kept` are rows that
+    are verified and leak-clean.
+    """
+
+    price: float
+    kept: int
+    episodes: int
+    overrun: float
+    estimated: int
+
+
+class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A chain as it is committed, under its key.
+
+    `exhausted`: it ended only because no more retries were allowed; `made` of them were. `measured`:
+    how its kept retry was measured; `arms`: what the arms of the comparison came to.
+    """
+
+    chain: str
+    key: str
+    reason: str
+    settled: bool
+    retries: tuple[str, ...]
+    made: int
+    exhausted: bool
+    measured: Mapping[str, Any]
+    gold_informed: bool
+    task: str
+    price: float
+    estimated: int
+    arms: Mapping[str, ArmResult] | None = None
 
 
 @dataclass(slots=True)
@@ -50,8 +80,8 @@ class Retry:
     pivot: int | None = None
     guidance: str | None = None
     memo: Memo | None = None
-    attempts: list[Trajectory] = field(default_factory=list)
-    found: tuple[Leak, ...] = ()
+    attempts: Sequence[Trajectory] = ()
+    found: Sequence[Leak] = ()
     keep: bool = False
     reason: str = ""
     known: bool = False
@@ -71,21 +101,14 @@ class Retry:
         """Where there is a new verdict: whether the retry shows traces of guidance, and whether it
         meets the keep condition.
         """
-        result = self.outcome
-        if result is None or self.known:
+        if self.outcome is None or self.known:
             return []
-        first = self.found[0] if self.found else None
-        shown = (
-            None
-            if first is None
-            else {
-                "turn": first.turn,
-                "what": first.what[:200],
-                "findings": len(self.found),
-            }
-        )
-        identity, kind = result.trajectory_id, first.kind if first else "clean"
-        leak = Decision(identity, LEAK, first is None, kind, detail=shown)
+        identity, kind, shown = self.outcome.trajectory_id, "clean", None
+        if self.found:
+            first, count = self.found[0], len(self.found)
+            kind, shown = first.kind, {"turn": first.turn, "what": first.what[:200]}
+            shown["findings"] = count
+        leak = Decision(identity, LEAK, not self.found, kind, detail=shown)
         return [leak, Decision(identity, KEPT, self.keep, self.reason)]
 
 
@@ -109,8 +132,7 @@ class Chain:
     fault: Fault | None = None
     exhausted: bool = False
     measured: Mapping[str, Any] = field(default_factory=dict)
-    measures: list[Score] = field(default_factory=list)
-    replies: list[RoleReply] = field(default_factory=list)
+    measures: Sequence[Score] = ()
     arms: dict[str, ArmResult] | None = None
 
     @property
@@ -130,7 +152,7 @@ class Chain:
 
     @property
     def lessons(self) -> list[str]:
-        """All so far, the oldest first: the part of the memo that is whispered."""
+        """All so far, the oldest first: the part of the memo that becomes hidden guidance."""
         said = [retry.reflected.reflection for retry in self.retries]
         return [one.improvement_suggestion for one in said if one and one.improvement_suggestion]
 
@@ -139,35 +161,36 @@ class Chain:
         """The memos so far, each with the attempt after which it was written."""
         return [(retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo]
 
+    @property
+    def guidance(self) -> str:
+        """What the next retry is told in secret."""
+        if self.carry is None:
+            return guidance_text(self.lessons)
+        return carried_text([memo for _, memo in self.memos], self.carry)
+
     def reflected(self, told: Reflected) -> Retry | None:
         """Takes in a reflection on the last attempt; None where no retry follows from it."""
         last, said = self.last, told.reflection
         if told.reason is None and said is None:
             return None
+        before = self.retries[-1].found if self.retries else ()
         retry = Retry(last, told, tuple(self.lessons))
-        step = None if said is None else said.retry_from_step
-        if told.reason is not None or said is None or step is None:
+        self.retries.append(retry)
+        if said is None or said.retry_from_step is None:
             solved = last.outcome is Outcome.SUCCESS
             self.fault = told.fault
             self.reason = told.reason or ("efficient" if solved else "says_success")
-            self.retries.append(retry)
             return None
-        found = self.retries[-1].found if self.retries else ()
-        leaked = found[0].turn if found else len(last.turns)
-        retry.pivot = max(first_own_turn(last) or 0, min(step, leaked))
+        leaked = before[0].turn if before else len(last.turns)
+        retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, leaked))
         retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
-        self.retries.append(retry)
-        retry.guidance = (
-            guidance_text(self.lessons)
-            if self.carry is None
-            else carried_text([memo for _, memo in self.memos], self.carry)
-        )
+        retry.guidance = self.guidance
         return retry
 
     def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
         """Takes in the attempts at the last retry's slot; `more`: a further retry may follow."""
         retry = self.retries[-1]
-        retry.attempts = list(attempts)
+        retry.attempts = attempts
         result = retry.outcome
         if result is None:
             self.fault = attempts[-1].fault
@@ -199,12 +222,18 @@ class Chain:
         used = (r.reflection_tokens + tokens_of_attempts(r.attempts) for r in self.retries)
         return sum(used, Tokens())
 
-    def scores(self, prices: Prices) -> list[Score]:
-        """A row per reflection, what was measured, and a row for the chain."""
-        tokens, rows = self.tokens(), list(map(self._reflection_score, range(len(self.retries))))
+    def record(self, result: UnitResult, prices: Prices) -> None:
+        """Writes down what it came to: its attempts and the verdicts on them, a row per reflection,
+        what was measured, and a row for the chain.
+        """
+        for at, retry in enumerate(self.retries):
+            result.trajectories += () if retry.known else retry.attempts
+            result.decisions += retry.decisions()
+            result.replies += retry.reflected.replies
+            result.scores.append(self._reflection_score(at + 1, retry))
         if self.carry is not None:
-            rows += carried_scores(self.key, self.memos, self.outcomes, self.carry)
-        made = [retry.attempts for retry in self.retries if retry.attempts]
+            result.scores += carried_scores(self.key, self.memos, self.outcomes, self.carry)
+        tokens, made = self.tokens(), [retry.attempts for retry in self.retries if retry.attempts]
         end = ChainEnd(
             chain=self.base.trajectory_id,
             key=self.key,
@@ -221,31 +250,30 @@ class Chain:
             arms=self.arms,
         )
         value = float(self.reason == VERIFIED)
-        return [*rows, *self.measures, Score(end.chain, CHAIN, value, detail=end)]
+        result.scores += [*self.measures, Score(end.chain, CHAIN, value, detail=end)]
 
-    def _reflection_score(self, at: int) -> Score:
-        retry = self.retries[at]
-        result, said = retry.outcome, retry.reflected.reflection
+    def _reflection_score(self, number: int, retry: Retry) -> Score:
+        result, before = retry.outcome, retry.of
         label = RetryLabel(
             chain=self.base.trajectory_id,
             key=self.key,
-            attempt=at + 1,
+            attempt=number,
             retry=None if result is None else result.trajectory_id,
-            reflection=msgspec.to_builtins(said),
+            reflection=msgspec.to_builtins(retry.reflected.reflection),
             memo=retry.memo,
             why_none=retry.reflected.reason,
             what_was_wrong=retry.reflected.detail,
             gold_informed=self.gold_informed,
             pivot=retry.pivot,
-            r1=solved(retry.of),
+            r1=solved(before),
             r2=None if result is None else solved(result),
-            steps1=len(retry.of.turns),
+            steps1=len(before.turns),
             steps2=None if result is None else len(result.turns),
             tokens=msgspec.to_builtins(retry.reflection_tokens),
             leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
         )
         value = None if result is None else float(retry.keep and not retry.found)
-        return Score(retry.of.trajectory_id, REFLECTION, value, retry.pivot, label)
+        return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)
 
 
 def solved(trajectory: Trajectory) -> float:
@@ -257,9 +285,9 @@ def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
     """The keep condition: (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps); and its reason in a
     word.
     """
-    if solved(retry) < 1:
+    if not solved(retry):
         return False, f"still_{retry.outcome.value}"
-    if solved(retry) > solved(base):
+    if not solved(base):
         return True, "solved"
     fewer = len(retry.turns) < len(base.turns)
     return fewer, "fewer_steps" if fewer else "no_improvement"

@@ -1,19 +1,28 @@
 """The five arms of the comparison at equal cost: what each retry has cost is spent on four other
-arms too, whose episodes go into no data set.
+arms too, whose episodes go into no data set; and what guidance, pivot and branching are worth then.
+
+Base trials are selected for failing, so that any further try improves on them: only the arms beside
+one another say anything.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from synth.engine.study.shard import ShardContext
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.reflection.chain import Chain, improved
-from synth.synthesizers.reflection.playing import ShardPlayer
-from synth.synthesizers.reflection.recorded import VERIFIED, ArmResult
+from synth.synthesizers.reflection.chain import VERIFIED, ArmResult, Chain, improved
+from synth.synthesizers.reflection.playing import retry_spec
 from synth.synthesizers.reflection.token_cost import Prices, Tokens, tokens_of_attempts
 from synth.text.leaks import leaks
 
@@ -31,24 +40,37 @@ ARMS: Mapping[str, str] = {
     GUIDED: "(d) guided, from the pivot",
     FROM_START: "(e) guided, from step 0",
 }
+EFFECTS: Mapping[str, tuple[str, str]] = {
+    "guidance (d - b)": (GUIDED, UNGUIDED),
+    "pivot (d - c)": (GUIDED, ELSEWHERE),
+    "branching (b - a)": (UNGUIDED, FRESH),
+    "net (d - a)": (GUIDED, FRESH),
+}
+ROWS, TASKS = "kept rows per 1M priced tokens", "tasks newly solved"
+MILLION = 1_000_000
+RESAMPLES = 2000
 MOST_EPISODES = 20
 """Of one arm of one trial; reached, it is counted, not hidden."""
 NEW_TRIALS = 1_000_000
 """Trials of episodes from step 0 begin here: an attempt from the start is a new draw of the whole
 policy, its misconceptions too.
 """
+Sums = npt.NDArray[np.float64]
+"""On the last axis: kept rows, price, tasks that are newly solved."""
 
 
 @dataclass(slots=True)
 class BudgetArm:
-    """Episodes of one arm on one failed trial, until as much is spent as its retry has cost."""
+    """Episodes of one arm on one failed trial, until as much is `spent` as its retry has cost; one
+    that uses the guidance has paid for the reflection before it begins.
+    """
 
     chain: Chain
     name: str
     budget: float
-    start: BranchPoint | None
-    guidance: str | None
-    spent: Tokens
+    start: BranchPoint | None = None
+    guidance: str | None = None
+    spent: Tokens = field(default_factory=Tokens)
     kept: int = 0
     episodes: int = 0
 
@@ -58,10 +80,11 @@ class BudgetArm:
         over = max(0.0, price - self.budget)
         return ArmResult(price, self.kept, self.episodes, over, self.spent.estimated)
 
-    def spec(self, player: ShardPlayer) -> EpisodeSpec:
+    def spec(self, shard: ShardContext) -> EpisodeSpec:
         """The next episode."""
         draw, trial = self.episodes + 1, self.chain.base.trial
-        return player.spec(
+        return retry_spec(
+            shard,
             self.chain,
             self.start,
             self.guidance,
@@ -74,14 +97,14 @@ class BudgetArm:
         """An episode counts whole, however it ended; a row is kept where it is solved and nothing
         of guidance shows in it.
         """
-        result, base = attempts[-1], self.chain.base
+        result = attempts[-1]
         self.episodes += 1
         self.spent += tokens_of_attempts(attempts)
-        self.kept += improved(base, result)[0] and not leaks(result)
+        self.kept += improved(self.chain.base, result)[0] and not leaks(result)
 
 
 async def played_at_equal_cost(
-    chains: Sequence[Chain], player: ShardPlayer, prices: Prices
+    shard: ShardContext, chains: Sequence[Chain], prices: Prices
 ) -> list[Trajectory] | None:
     """Plays the other arms of a shard's failed trials and says in the chains what all came to; the
     new episodes, None where a ceiling ended it before all were done.
@@ -94,20 +117,20 @@ async def played_at_equal_cost(
         if chain.base.outcome is not Outcome.SUCCESS and chain.fault is None and chain.retries
     ]
     pivots = sorted(pivot for one in units if (pivot := one.retries[0].pivot) is not None)
-    arms = [arm for chain in units for arm in _arms(chain, pivots, prices, player.who.seed)]
+    arms = [arm for one in units for arm in _other_arms(one, pivots, prices, shard.player.seed)]
     new: list[Trajectory] = []
     while going := [
         arm for arm in arms if arm.episodes < MOST_EPISODES and arm.spent.at(prices) < arm.budget
     ]:
-        specs = [arm.spec(player) for arm in going]
-        found = await player.play(specs)
+        specs = [arm.spec(shard) for arm in going]
+        found = await shard.episodes.attempted(specs, shard.player)
         if len(found) < len(going):
             return None
         for arm, spec in zip(going, specs, strict=True):
             await asyncio.sleep(0)
             episode = found[spec.slot_id]
-            arm.take(episode.attempts)
-            new += [] if episode.known else episode.attempts
+            arm.take(episode.made)
+            new += [] if episode.known else episode.made
     for chain in units:
         tokens = chain.tokens()
         episodes = sum(bool(retry.attempts) for retry in chain.retries)
@@ -118,29 +141,122 @@ async def played_at_equal_cost(
     return new
 
 
-def _arms(chain: Chain, pivots: Sequence[int], prices: Prices, seed: int) -> list[BudgetArm]:
-    """The other four arms: (d) is the retry itself, and what it has cost is the budget. Those that
-    use the guidance have paid for the reflection before they begin.
+def _other_arms(chain: Chain, pivots: Sequence[int], prices: Prices, seed: int) -> list[BudgetArm]:
+    """The other four arms: (d) is the retry itself, and what it has cost is the budget.
 
     Where the reflection gave no pivot there is no guidance to try: (c) and (e) have only its cost,
     and (b) starts at step 0.
     """
     retry, budget, base = chain.retries[0], chain.tokens().at(prices), chain.base
     paid, guidance = retry.reflection_tokens, retry.guidance
-    arms = [BudgetArm(chain, FRESH, budget, None, None, Tokens())]
-    if retry.pivot is None or guidance is None:
-        return [
-            *arms,
-            BudgetArm(chain, UNGUIDED, budget, None, None, Tokens()),
-            BudgetArm(chain, ELSEWHERE, budget, None, None, paid),
-            BudgetArm(chain, FROM_START, budget, None, None, paid),
-        ]
-    # drawn from all pivots that this trial is long enough for, whatever its own is
-    rng = Random(f"equal budget {seed} {base.trajectory_id}")
-    other = rng.choice([pivot for pivot in pivots if pivot < len(base.turns)])
+    own = elsewhere = None
+    if retry.pivot is not None:
+        # drawn from all pivots that this trial is long enough for, whatever its own is
+        rng = Random(f"equal budget {seed} {base.trajectory_id}")
+        other = rng.choice([pivot for pivot in pivots if pivot < len(base.turns)])
+        own, elsewhere = BranchPoint(base, retry.pivot), BranchPoint(base, other)
     return [
-        *arms,
-        BudgetArm(chain, UNGUIDED, budget, BranchPoint(base, retry.pivot), None, Tokens()),
-        BudgetArm(chain, ELSEWHERE, budget, BranchPoint(base, other), guidance, paid),
+        BudgetArm(chain, FRESH, budget),
+        BudgetArm(chain, UNGUIDED, budget, own),
+        BudgetArm(chain, ELSEWHERE, budget, elsewhere, guidance, paid),
         BudgetArm(chain, FROM_START, budget, None, guidance, paid),
     ]
+
+
+class RetryUnit(msgspec.Struct, frozen=True):
+    """One failed base trial: its task, whether any base trial solved that, and what each arm came
+    to.
+    """
+
+    task_id: str
+    task_was_solved: bool
+    arms: Mapping[str, ArmResult]
+
+
+def compared(
+    units: Sequence[RetryUnit], *, gold_informed: bool, reflector: str, seed: int
+) -> dict[str, Any]:
+    """Endpoints and effects as plain values, the intervals by bootstrap over tasks. Gold-informed
+    guidance gives no verdict: with it the result is true by construction.
+    """
+    results = pl.DataFrame(
+        [
+            {"task": unit.task_id, "arm": arm, "new": result.kept > 0 and not unit.task_was_solved}
+            | msgspec.to_builtins(result)
+            for unit in units
+            for arm, result in unit.arms.items()
+        ]
+    )
+    by_task = (
+        results.group_by("arm", "task")
+        .agg(pl.col("kept", "price").sum(), pl.col("new").max().cast(pl.Float64))
+        .sort("task")
+        .partition_by("arm", as_dict=True)
+    )
+    sums = {arm: by_task[arm,].select("kept", "price", "new").to_numpy() for arm in ARMS}
+    count = len(sums[FRESH])
+    rng = Random(f"equal budget bootstrap {seed}")
+    draws = [rng.choices(range(count), k=count) for _ in range(RESAMPLES if count > 1 else 0)]
+    # the first row is the sum over all tasks, the others are resamples of whole tasks, the same
+    # ones for all arms
+    places = np.array([range(count), *draws])
+    measured = {arm: _endpoints(found[places].sum(axis=1)) for arm, found in sums.items()}
+    effects = {
+        f"{name}: {endpoint}": _effect(measured[more][endpoint] - measured[less][endpoint])
+        for name, (more, less) in EFFECTS.items()
+        for endpoint in (ROWS, TASKS)
+    }
+    if gold_informed:
+        for effect in effects.values():
+            effect["verdict"] = "supports no claim: gold-informed"
+    totals = results.group_by("arm").agg(
+        pl.col("episodes", "kept", "price", "overrun", "estimated").sum(),
+        (pl.col("episodes") >= MOST_EPISODES).sum().alias("stopped_at_most_episodes"),
+    )
+    arms = {row.pop("arm"): row for row in totals.to_dicts()}
+    first = {arm: {name: float(at[0]) for name, at in measured[arm].items()} for arm in ARMS}
+    return {
+        "reflector": reflector,
+        "gold_informed": gold_informed,
+        "trials": len(units),
+        "tasks": count,
+        "arms": {arm: {**arms[arm], **first[arm]} for arm in ARMS},
+        "effects": effects,
+    }
+
+
+def _endpoints(sums: Sums) -> dict[str, Sums]:
+    kept, price, new = sums.T
+    rows = np.divide(MILLION * kept, price, out=np.zeros_like(price), where=price > 0)
+    return {ROWS: rows, TASKS: new}
+
+
+def _effect(differences: Sums) -> dict[str, Any]:
+    """The difference over all tasks, and the 2.5 and 97.5 percentiles over the resamples, None with
+    fewer than two tasks.
+    """
+    whole, *resampled = map(float, differences)
+    values, last = sorted(resampled), len(resampled) - 1
+    low, high = (values[round(p * last)] if values else None for p in (0.025, 0.975))
+    return {"difference": whole, "low": low, "high": high, "verdict": verdict(low, high)}
+
+
+def verdict(low: float | None, high: float | None) -> str:
+    """An arm beats another only where the interval excludes 0."""
+    if low is None or high is None:
+        return "not known"
+    return "beats" if low > 0 else "is beaten" if high < 0 else "no difference shown"
+
+
+def equal_budget_in_words(found: Mapping[str, Any]) -> list[str]:
+    """For the funnel: the two effects that matter."""
+    return [
+        f"equal budget, {name}: {effect_in_words(found['effects'][f'{name}: {ROWS}'])} ({ROWS})"
+        for name in ("guidance (d - b)", "net (d - a)")
+    ]
+
+
+def effect_in_words(effect: Mapping[str, Any]) -> str:
+    """A difference with its interval and its verdict."""
+    interval = "" if effect["low"] is None else f" [{effect['low']:+.1f}, {effect['high']:+.1f}]"
+    return f"{effect['difference']:+.1f}{interval}: {effect['verdict']}"

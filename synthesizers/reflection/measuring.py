@@ -12,25 +12,24 @@ from typing import Any
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.asking import RoleClient
-from synth.engine.context import Role
-from synth.engine.study.alternatives import drawn_acts, played_there
-from synth.engine.study.continuations import Continuations
-from synth.engine.study.player import DecisionState
-from synth.ledger.ledger import Score
-from synth.ledger.role_reply import RoleReply
+from synth.engine.context import Role, Run
+from synth.engine.study.alternatives import Drawn, drawn_acts
+from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, UnitResult
+from synth.engine.study.step_effect import DecisionState
+from synth.ledger.ledger import Decision, Score
+from synth.ledger.typed import Read
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import ScoringModel
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import run_workers
 from synth.synthesizers.reflection.chain import Chain
-from synth.synthesizers.reflection.playing import ASKED_AT_ONCE, ShardPlayer
 from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,
     largest_gain,
+    leaks_by_likelihood,
+    threshold,
     turn_gains_of_each,
 )
 from synth.text.transcript.acts import act_digest
@@ -47,6 +46,7 @@ where one is, None where not known.
 """
 PURPOSE = "off_policy"
 SAMPLES = 8
+FILTER = "likelihood_leak"
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,16 +72,6 @@ class OffPolicy(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-class SampledThere(msgspec.Struct, frozen=True):
-    """Acts of the unguided policy at a pivot, and why there are not more; `asked`: samples."""
-
-    method: str
-    acts: Sequence[AgentTurn] = ()
-    asked: int = 0
-    lost: str | None = None
-    replies: tuple[RoleReply, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Measures:
     """By which scoring model (its role's name, the role), and how many samples of the unguided
@@ -97,65 +87,44 @@ class Measures:
         scorer = None if self.scorer is None else self.scorer[1].policy.model
         return {"scorer": scorer, "off_policy_samples": self.samples}
 
-
-class Measuring:
-    """Measures the kept retries of one shard; of the unguided policy it takes samples until one
-    does the same.
-    """
-
-    def __init__(self, player: ShardPlayer, measures: Measures) -> None:
-        self._player, self._measures = player, measures
-        run, shard, who = player.run, player.shard, player.who
-        sampled = measures.samples and not who.role.policy.deterministic
-        model = who.role.model
-        self._asking = (
-            RoleClient(run, shard, str(who.name), who.role) if sampled and model else None
-        )
-        self._played = Continuations(run, shard) if sampled and not model else None
-
-    async def measure(self, chains: Sequence[Chain]) -> None:
-        """Scores and tags the kept retries; a chain that a ceiling kept from it stays
-        unmeasured.
-        """
-        kept = [chain for chain in chains if chain.kept is not None]
-        for chain in chains:
-            chain.measured = {} if chain.kept is not None else self._measures.how
-        scorer = self._scoring() if kept else None
-        retries = [chain.kept for chain in kept if chain.kept is not None]
-        waiting = iter(kept)
-
-        async def worker() -> None:
-            for chain in waiting:
-                if chain.kept is None or chain.task is None or not self._player.run.may_start():
-                    return
-                gain = await self._gain(scorer, chain.kept, retries, chain.key)
-                state = DecisionState(chain.kept, chain.task, chain.kept.pivot_turn or 0)
-                found = await self._unguided(state, chain.retries[-1].of)
-                if found.lost != "not_started":
-                    chain.measures = [gain, _tag(state, found, chain.key)]
-                    chain.measured = self._measures.how
-                    chain.replies += found.replies
-
-        await run_workers(min(ASKED_AT_ONCE, max(1, len(kept))), worker)
-
-    def _scoring(self) -> ScoringModel | None:
+    def scoring(self, run: Run) -> ScoringModel | None:
         """The model that gives probabilities; None where the flow names none, or one whose engine
         gives none.
         """
-        scorer, run = self._measures.scorer, self._player.run
-        if scorer is None or scorer[1].open_scoring is None:
+        if self.scorer is None or self.scorer[1].open_scoring is None:
             return None
         try:
-            return run.scoring(scorer[0], scorer[1].open_scoring)
+            return run.scoring(self.scorer[0], self.scorer[1].open_scoring)
         except ConfigError as error:
-            line = f"likelihood leak: {error}"
-            if line not in run.told_faults:
-                run.told_faults.add(line)
-                run.progress.say(line)
+            run.say_once(f"likelihood leak: {error}")
             return None
+
+    async def measure(self, shard: ShardContext, chains: Sequence[Chain]) -> None:
+        """Scores and tags the kept retries; a chain that a ceiling kept from it stays
+        unmeasured.
+        """
+        kept = {chain.base.trajectory_id: chain for chain in chains if chain.kept is not None}
+        for chain in chains:
+            chain.measured = {} if chain.kept is not None else self.how
+        retries = [chain.kept for chain in kept.values() if chain.kept is not None]
+        scorer = self.scoring(shard.run) if kept else None
+
+        async def measured(chain: Chain, result: UnitResult) -> None:
+            retry, run = chain.kept, shard.run
+            if retry is None or chain.task is None or not run.may_start():
+                return
+            gain = await self._gain(run, scorer, retry, retries, chain.key)
+            state = DecisionState(retry, chain.task, retry.pivot_turn or 0)
+            method, drawn = await self._unguided(shard, state, chain.retries[-1].of, result)
+            if drawn.lost != "not_started":
+                chain.measures = [gain, _tag(state, method, drawn, chain.key)]
+                chain.measured = self.how
+
+        await shard.each(kept, measured, at_once=ASKED_AT_ONCE)
 
     async def _gain(
         self,
+        run: Run,
         scorer: ScoringModel | None,
         retry: Trajectory,
         others: Sequence[Trajectory],
@@ -164,51 +133,48 @@ class Measuring:
         """Scores a retry without guidance, under its own, and under that of retries of other tasks;
         why it is undefined stands in `reason`.
         """
-        run, about = self._player.run, Gain(key=key, model=self._measures.how["scorer"])
 
-        def told(value: float | None, reason: str | None, **found: Any) -> Score:
+        def row(value: float | None, reason: str | None, **found: Any) -> Score:
             why = reason if value is None else None
-            detail = msgspec.structs.replace(about, reason=why, **found)
-            return Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, detail)
+            about = Gain(key=key, model=self.how["scorer"], reason=why, **found)
+            return Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, about)
 
         if scorer is None or retry.guidance is None:
-            return told(None, "no_scoring_model")
+            return row(None, "no_scoring_model")
         texts = [retry.guidance, *_shuffled(retry, others)]
         try:
             score = partial(turn_gains_of_each, scorer, retry, texts)
             found = await guard_async(Fault.JUDGE, "scoring", score, None)
         except FaultError as error:
             run.faulted(error, "scoring")
-            return told(None, f"fault:{error.fault}")
+            return row(None, f"fault:{error.fault}")
         run.role_breakers["scoring"].answered()
         own, *shuffled = (None if gains is None else largest_gain(retry, gains) for gains in found)
         known = tuple(gain for gain in shuffled if gain is not None)
         why = "not_scored" if found[0] is None else "no_effectful_turn"
-        return told(own, why, shuffled=known, scorings=len(texts) + 1)
+        return row(own, why, shuffled=known, scorings=len(texts) + 1)
 
-    async def _unguided(self, state: DecisionState, parent: Trajectory) -> SampledThere:
-        """What the unguided policy does at the pivot of a retry of `parent`. A deterministic one is
-        asked nothing: what it did there unguided stands in its own trial.
+    async def _unguided(
+        self, shard: ShardContext, state: DecisionState, parent: Trajectory, result: UnitResult
+    ) -> tuple[str, Drawn]:
+        """What the unguided policy does at the pivot of a retry of `parent`, and how that was
+        found. A deterministic one is asked nothing: what it did there unguided stands in its own
+        trial.
         """
-        who, samples = self._player.who, self._measures.samples
-        policy = who.role.policy
+        player, policy = shard.player, shard.player.role.policy
         if policy.deterministic:
             own = (parent.policy, parent.model) == (policy.name, policy.model)
             if parent.guidance is not None or not own or state.turn >= len(parent.turns):
-                return SampledThere("deterministic", lost="not_its_own_trial")
+                return "deterministic", Drawn((), lost="not_its_own_trial")
             act = DecisionState(parent, state.task, state.turn).own
-            return SampledThere("deterministic", [act])
-        if self._asking is not None:
-            enough = partial(_has_own, state)
-            drawn = await drawn_acts(
-                self._asking, state, who.seed, samples, enough, purpose=PURPOSE
-            )
-            return SampledThere("sampled", drawn.acts, drawn.asked, drawn.lost, drawn.replies)
-        if self._played is None:
-            return SampledThere("none", lost="not_measured")
-        found = await played_there(self._played, who, state, samples)
-        acts = [other.turn for other in found.alternatives]
-        return SampledThere("sampled", acts, samples, found.lost)
+            return "deterministic", Drawn([act])
+        if not self.samples:
+            return "none", Drawn((), lost="not_measured")
+        enough = partial(_has_own, state)
+        drawn = await drawn_acts(
+            shard, result, player, state, self.samples, enough, purpose=PURPOSE
+        )
+        return "sampled", drawn
 
 
 def _shuffled(retry: Trajectory, others: Sequence[Trajectory]) -> list[str]:
@@ -230,9 +196,64 @@ def _has_own(state: DecisionState, acts: Sequence[AgentTurn]) -> bool:
     return any(act_digest(act) == own for act in acts)
 
 
-def _tag(state: DecisionState, found: SampledThere, key: str) -> Score:
+def _tag(state: DecisionState, method: str, drawn: Drawn, key: str) -> Score:
     """The tag of a retry."""
-    same = _has_own(state, found.acts)
-    value = 0.0 if same else 1.0 if found.lost is None else None
-    about = OffPolicy(key, found.asked, found.method, None if same else found.lost)
+    same = _has_own(state, drawn.acts)
+    value = 0.0 if same else 1.0 if drawn.lost is None else None
+    about = OffPolicy(key, drawn.asked, method, None if same else drawn.lost)
     return Score(state.parent.trajectory_id, OFF_POLICY, value, state.turn, about)
+
+
+def judged(rows: Sequence[Read[Gain]]) -> list[Decision]:
+    """A decision on each retry: rejected above the 95th percentile of all shuffled gains of the
+    stage; undefined where one is not known.
+    """
+    limit = threshold([gain for row in rows for gain in row.about.shuffled])
+    found = []
+    for row in rows:
+        leaks = leaks_by_likelihood(row.value, limit)
+        undefined = row.about.reason or "fewer_than_20_shuffled"
+        reason = undefined if leaks is None else "likelier_under_guidance" if leaks else "clean"
+        keep, about = None if leaks is None else not leaks, {"limit": limit}
+        found.append(Decision(row.subject_id, FILTER, keep, reason, row.value, about))
+    return found
+
+
+def likelihood_in_words(decisions: Sequence[Decision], rows: Sequence[Read[Gain]]) -> str:
+    """One line for the report: the rejected share with its counts, or why nothing is known."""
+    known = [decision for decision in decisions if decision.keep is not None]
+    if not known:
+        reasons = dict.fromkeys(decision.reason for decision in decisions)
+        how = "; name one as role `student`, with engine vllm or transformers"
+        return (
+            f"likelihood leak undefined for all {len(decisions)} kept retries "
+            f"({', '.join(reasons)}{how if 'no_scoring_model' in reasons else ''})"
+        )
+    rejected = sum(decision.keep is False for decision in known)
+    undefined = len(decisions) - len(known)
+    return (
+        f"likelihood leak: {rejected} of {len(known)} ({rejected / len(known):.0%}) rejected"
+        f"{f', {undefined} undefined' if undefined else ''}; the limit is the 95th percentile of "
+        f"{sum(len(row.about.shuffled) for row in rows)} shuffled; "
+        f"{sum(row.about.scorings for row in rows)} scorings"
+    )
+
+
+def off_policy_in_words(rows: Sequence[Read[OffPolicy]]) -> str:
+    """One line for the report: how many kept retries are off-policy, and what it has cost to
+    know.
+    """
+    known = [row for row in rows if row.value is not None]
+    if not known:
+        reasons = dict.fromkeys(str(row.about.reason) for row in rows)
+        how = "; `off_policy_samples: 8` measures it for a scripted policy too"
+        return (
+            f"off-policy at the pivot: not known for all {len(rows)} kept retries "
+            f"({', '.join(reasons)}{how if 'not_measured' in reasons else ''})"
+        )
+    exact = sum(row.about.method == "deterministic" for row in known)
+    return (
+        f"off-policy at the pivot: {sum(row.value == 1 for row in known)} of {len(known)} kept "
+        f"retries ({sum(row.about.samples for row in known)} samples of the unguided policy"
+        f"{f', {exact} by the trial of a deterministic policy itself' if exact else ''})"
+    )

@@ -13,8 +13,9 @@ from importlib.resources import files
 
 import msgspec
 
+from synth.engine.study.shard import ShardContext
 from synth.schemas.trajectory import Source, Trajectory, Turn
-from synth.synthesizers.reflection.reflection import Reflection
+from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection, ReflectorName
 from synth.text.provenance.effect import effectful_by_name
 from synth.text.provenance.objects import is_identifier
 from synth.text.transcript.log import first_own_turn
@@ -49,6 +50,19 @@ class Lessons(msgspec.Struct, frozen=True):
     def named(self, names: Sequence[str]) -> str:
         """The advice of these names, each once."""
         return "; ".join(f"{name}: {self.lessons[name]}" for name in dict.fromkeys(names))
+
+
+def by_rules(name: ReflectorName) -> Reflect:
+    """The rule-based reflector of that name."""
+    diagnose = informed_reflection if name == "rules" else blind_reflection
+
+    async def reflect(
+        shard: ShardContext, attempt: Trajectory, lessons: Sequence[str]
+    ) -> Reflected:
+        found = diagnose(attempt)
+        return Reflected(reason="no_diagnosis") if found is None else Reflected(found)
+
+    return reflect
 
 
 @cache

@@ -1,5 +1,5 @@
-"""The check of a derived task: what the window changed must hold, what the world calls free may
-change, all else stands; and T1 to T3 of the task, on facts and answers alone.
+"""The check of a derived task: what the window changed must hold, what the environment calls free
+may change, all else stands; and T1 to T3 of the task, on facts and answers alone.
 """
 
 from collections import Counter, defaultdict
@@ -14,10 +14,12 @@ from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.reverse import Draft
 from synth.schemas.task import Task
 from synth.synthesizers.reverse.exploration import NOT_ASKED_FOR, changes, played
-from synth.synthesizers.reverse.segments import Segment
+from synth.synthesizers.reverse.subtrajectories import Segment
 
 TOLD = "told"
-"""The part of a world's verdict that is about answers; where it has none, the verdict itself."""
+"""The part of an environment's verdict that is about answers; where it has none, the verdict
+itself.
+"""
 Row = tuple[str, str]
 
 
@@ -39,7 +41,8 @@ def verdict(passed: bool | None = True, **counts: Any) -> dict[str, Any]:
 
 def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -> Check:
     """Required: every row that differs between start and end, in the columns that differ and are
-    neither free nor generated; what is free in the world and asked for by this goal is not free.
+    neither free nor generated; what is free in the environment and asked for by this goal is not
+    free.
 
     A row that was there is named by its key; a new one by its content alone, because its key may be
     numbered as rows come, counted with the rows that are like it; one that is gone by its key,
@@ -54,13 +57,11 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     changed: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
     gone: list[str] = []
     for path, change in changes(start, end).items():
-        if is_free(path):
-            continue
         row, column = _split(path)
-        if path in end:
+        if path not in end:
+            gone += [] if is_free(path) else [path]
+        elif not is_free(path):
             changed[row][column] = change.after
-        else:
-            gone.append(path)
     before, after = _rows(start), _rows(end)
     required = [_required(row, columns, before, after) for row, columns in changed.items()]
     vanished = {row for row, _ in map(_split, gone)} - after.keys()
@@ -83,17 +84,22 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     )
 
 
+def check_in(task: Task) -> Check:
+    """The check of a derived task: each has one."""
+    return task.check or Check()
+
+
 def _split(path: str) -> tuple[Row, str]:
     table, key, column = path.split("/", 2)
     return (table, key), column
 
 
-def _rows(facts: Facts) -> dict[Row, dict[str, Scalar]]:
+def _rows(facts: Facts) -> Mapping[Row, Mapping[str, Scalar]]:
     rows: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
     for path, value in facts.items():
         row, column = _split(path)
         rows[row][column] = value
-    return dict(rows)
+    return rows
 
 
 def _required(
@@ -116,11 +122,12 @@ def constraint_structure(check: Check) -> str:
     nothing about it: rows by table and columns, in no order, with the number of alike ones; the
     types of what is to be told; the rules that forbid.
     """
-    rows = Counter(_shape(row) for row in check.required)
-    told = Counter(f"tell {fact.type}" for fact in check.told)
-    refused = Counter(f"refuse by {refusal.rule}" for refusal in check.refusals)
-    parts = sorted((rows + told + refused).items())
-    return " + ".join(part if count == 1 else f"{count} x {part}" for part, count in parts)
+    parts = Counter(map(_shape, check.required))
+    parts += Counter(f"tell {fact.type}" for fact in check.told)
+    parts += Counter(f"refuse by {refusal.rule}" for refusal in check.refusals)
+    return " + ".join(
+        part if count == 1 else f"{count} x {part}" for part, count in sorted(parts.items())
+    )
 
 
 def _shape(row: RowPredicate) -> str:
@@ -132,12 +139,8 @@ def _shape(row: RowPredicate) -> str:
     return found if row.count == 1 else f"{found} {row.count} times"
 
 
-def holds(check: Check, start: Facts, end: Facts) -> bool:
-    """Whether the state part of a check passes."""
-    return not _broken(check, start, end)
-
-
-def _broken(check: Check, start: Facts, end: Facts) -> str:
+def broken(check: Check, start: Facts, end: Facts) -> str:
+    """What of the state part of a check does not hold; empty where it passes."""
     return "; ".join(
         f"{part.name}: {', '.join(part.evidence)}"
         for part in state_verdicts(check, start, end)
@@ -146,7 +149,7 @@ def _broken(check: Check, start: Facts, end: Facts) -> str:
 
 
 async def first_tests(
-    env: Env, task: Task, check: Check, segment: Segment, said: AgentTurn | None
+    env: Env, task: Task, segment: Segment, said: AgentTurn | None
 ) -> tuple[dict[str, Any], list[int]]:
     """T1 to T3: false at the start, true after the operations, false without any one of them; and
     the operations without which the state is right all the same. Raises `RejectedError`.
@@ -155,12 +158,13 @@ async def first_tests(
     without which the answer counts all the same is not left out of the window: a question has one
     part per look-up, so that nothing would be left to be asked.
     """
+    check = check_in(task)
 
-    async def broken(turns: Sequence[AgentTurn]) -> str:
+    async def wrong_after(turns: Sequence[AgentTurn]) -> str:
         """What does not hold after these turns."""
         if said is None:
             done = await played(env, turns, task)
-            return _broken(check, done.start, done.end)
+            return broken(check, done.start, done.end)
         found = (await perform(env, task, (*turns, said))).verdict
         told = next((part.passed for part in found.parts if part.name == TOLD), found.passed)
         return "" if told else f"{said} {task.goal}"
@@ -171,12 +175,12 @@ async def first_tests(
         raise RejectedError("answer_in_the_goal", f"{stated}: {task.goal}")
     await env.reset(task)
     passes = (await env.check()).passed
-    if passes or ((said is not None or check.required) and not await broken(())):
+    if passes or ((said is not None or check.required) and not await wrong_after(())):
         raise RejectedError("T1_true_at_the_start", task.goal)
-    if wrong := await broken(segment.turns):
+    if wrong := await wrong_after(segment.turns):
         raise RejectedError("T2_false_after_the_walk", wrong)
     ablated = [at for at, operation in enumerate(segment.operations) if operation.denied is None]
-    incidental = [at for at in ablated if not await broken(segment.without(at))]
+    incidental = [at for at in ablated if not await wrong_after(segment.without(at))]
     if said is not None and incidental:
         raise RejectedError("T3_known_without_the_look_up", task.goal)
     third = verdict(not incidental if ablated else None, ablated=len(ablated))

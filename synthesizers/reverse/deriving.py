@@ -1,27 +1,32 @@
-"""From a window of an exploration to a task that passed its tests."""
+"""From an exploration to its tasks: a walk, its windows, and of each window a task that passed its
+tests; with everything that is counted on the way.
+"""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig
+from synth.envs.fact_pattern import pattern_of
 from synth.envs.transcript import perform
 from synth.envs.world import EnvEntry
-from synth.schemas.check import Check
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
 from synth.synthesizers.reverse.check_predicates import (
     RejectedError,
+    check_in,
     check_of,
     constraint_structure,
     first_tests,
 )
-from synth.synthesizers.reverse.exploration import Walk
+from synth.synthesizers.reverse.exploration import Experience, Walk, explored, tool_of
 from synth.synthesizers.reverse.mutant_tests import mutants_fail
-from synth.synthesizers.reverse.segments import Cutter, Segment
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
     asks_for_an_answer,
@@ -29,10 +34,18 @@ from synth.synthesizers.reverse.solution_tests import (
     not_guessed,
     solved,
 )
-from synth.synthesizers.reverse.windows import operation_signature
+from synth.synthesizers.reverse.subtrajectories import (
+    Cutter,
+    Segment,
+    operation_signature,
+    windows,
+)
 
 CALL_LIMIT_S = 10.0
-METHOD = "reverse_task"
+DEEDS_PER_QUESTION = 4
+"""Windows of operations for one of look-ups: with all of these, half of the tasks are questions
+(measured on the storefront).
+"""
 
 
 @dataclass(frozen=True)
@@ -57,13 +70,116 @@ class Ground:
 
     @property
     def zones(self) -> Mapping[str, str]:
-        """The world's, with what a goal may ask for as if it were required."""
+        """The environment's, with what a goal may ask for as if it were required."""
         return {**self.world.spec.facts, **dict.fromkeys(self.world.on_request, "required")}
+
+
+class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is kept of an exploration: windows by what became of them, the ids of its tasks, how
+    often each tool was called, changed or showed something, was refused, and the changed facts.
+    """
+
+    attempted: int
+    rejected: Mapping[str, int]
+    examples: Mapping[str, str]
+    tasks: tuple[str, ...]
+    steps: int
+    operations: int
+    looked_up: Mapping[str, int] | None = None
+    called: Mapping[str, int] | None = None
+    changed: Mapping[str, int] | None = None
+    refused: Mapping[str, int] | None = None
+    facts: Mapping[str, int] | None = None
+    fault: str | None = None
+
+
+async def harvested(
+    ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience
+) -> tuple[list[Task], Explored]:
+    """Explores, then tries windows in a drawn order until there are tasks enough.
+
+    A window whose operations look like those of a task that is there already is not tried.
+    """
+    draw = Random(f"reverse_task {ground.seed}")
+    env = ground.world.open(ground.env_config)
+    tasks: list[Task] = []
+    rejected: list[RejectedError] = []
+    seen: set[str] = set()
+    try:
+        walk = await explored(env, ground.zones, steps, draw, experience)
+        derivation = Derivation(ground, env, walk)
+        for wanted in _windows(walk, ground, draw):
+            if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
+                break
+            signature = operation_signature(wanted, walk.start)
+            if signature in seen:
+                continue
+            try:
+                task = await derivation.task(wanted)
+                if task.difficulty["signature"] in seen:
+                    raise RejectedError("like_another")
+                seen |= {signature, str(task.difficulty["signature"])}
+                tasks.append(task)
+            except RejectedError as why:
+                rejected.append(why)
+            await asyncio.sleep(0)
+    finally:
+        await env.close()
+    return tasks, _explored(tasks, rejected, walk, ground)
+
+
+def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
+    """What may become a task, in a drawn order: operations that belong together, and look-ups whose
+    answers the environment can be asked for, of these one for every `DEEDS_PER_QUESTION`.
+    """
+    asked = ground.world.questions
+    tools = asked.tools if ground.asks and asked is not None else frozenset[str]()
+    reads = [
+        read
+        for read in walk.reads
+        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
+    ]
+    deeds, questions = (
+        [[among[at] for at in one] for one in windows(among, walk.start, ground.longest, draw)]
+        for among in (walk.operations, reads)
+    )
+    if not questions:
+        return deeds
+    found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
+    draw.shuffle(found)
+    return found
+
+
+def _explored(
+    tasks: Sequence[Task], rejected: Sequence[RejectedError], walk: Walk, ground: Ground
+) -> Explored:
+    examples = {why.reason: why.example for why in reversed(rejected) if why.example}
+    calls = [(call.name, step) for step in walk.steps for call in step.turn.tool_calls]
+    alone = [(name, step) for name, step in calls if len(step.turn.tool_calls) == 1]
+    declared = ground.world.spec.facts
+    facts = ({pattern_of(declared, path) or path for path in step.changed} for step in walk.steps)
+    return Explored(
+        attempted=len(tasks) + len(rejected),
+        rejected=_counts(why.reason for why in rejected),
+        examples=dict(sorted(examples.items())),
+        tasks=tuple(task.task_id for task in tasks),
+        steps=len(walk.steps),
+        operations=len(walk.operations),
+        looked_up=_counts(tool_of(read.turn) for read in walk.reads),
+        called=_counts(name for name, _ in calls),
+        changed=_counts(name for name, step in alone if step.asked),
+        refused=_counts(f"{name}!{step.denied}" for name, step in calls if step.denied),
+        facts=_counts(pattern for patterns in facts for pattern in patterns),
+    )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """Tasks out of the windows of one walk; `env` is the world that was walked."""
+    """Tasks out of the windows of one walk; `env` is the environment that was walked."""
 
     ground: Ground
     env: Env
@@ -78,21 +194,21 @@ class Derivation:
         if segment is None:
             raise RejectedError("depends_on_before")
         while True:
-            draft, check, task = await self._drafted(segment)
+            draft, task = await self._drafted(segment)
             asks = all(operation.shown is not None for operation in segment.operations)
             tests, incidental = await first_tests(
-                self.env, task, check, segment, draft.answer if asks else None
+                self.env, task, segment, draft.answer if asks else None
             )
             if not incidental:
-                return await self._tested(segment, draft, task, check, tests)
+                return await self._tested(segment, draft, task, tests)
             shorter = await cutter.shortened(segment, incidental)
             if shorter is None:
                 names = (segment.operations[at].turn.tool_calls[0].name for at in incidental)
                 raise RejectedError("T3_incidental", "; ".join(names))
             segment = shorter
 
-    async def _drafted(self, segment: Segment) -> tuple[Draft, Check, Task]:
-        """The window's goal, its check and its task, before it is tested."""
+    async def _drafted(self, segment: Segment) -> tuple[Draft, Task]:
+        """The window's goal and its task, before it is tested."""
         ground, walk = self.ground, self.walk
         window = Window(
             ground.env,
@@ -124,15 +240,15 @@ class Derivation:
             split=ground.split,
             benchmark=ground.benchmark,
         )
-        return draft, check, task
+        return draft, task
 
     async def _tested(
-        self, segment: Segment, draft: Draft, task: Task, check: Check, tests: dict[str, Any]
+        self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]
     ) -> Task:
         """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they
         pass as they are.
         """
-        world, turns = self.ground.world, segment.turns
+        world, turns, operations = self.ground.world, segment.turns, segment.operations
         calls = tuple(call for turn in turns for call in turn.tool_calls)
         passes = (await perform(self.env, task, turns)).verdict.passed
         gold = calls if passes and calls and len(calls) == len(turns) else None
@@ -140,22 +256,21 @@ class Derivation:
         planned = bench.claims("expert")
         with_gold = task if planned else msgspec.structs.replace(task, gold=gold)
         known, t8 = await solved(bench, with_gold)
-        t7 = not_guessed(world, task, check)
+        t7 = not_guessed(world, task)
         t6 = await bots_fail(bench, task)
-        case = SolvedTask(bench, self.env, task, check, self.walk, segment, known)
+        case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
+        tools = [call.name for operation in operations for call in operation.turn.tool_calls]
         difficulty = {
-            "method": METHOD,
+            "method": "reverse_task",
             "exploration": self.ground.exploration,
-            "operations": len(segment.operations),
+            "operations": len(operations),
             "refusals": len(draft.refusals),
-            "question": asks_for_an_answer(check),
-            "signature": operation_signature(segment.operations, segment.start),
-            "structure": draft.structure or constraint_structure(check),
-            "tools": list(
-                dict.fromkeys(c.name for o in segment.operations for c in o.turn.tool_calls)
-            ),
+            "question": asks_for_an_answer(task),
+            "signature": operation_signature(operations, segment.start),
+            "structure": draft.structure or constraint_structure(check_in(task)),
+            "tools": list(dict.fromkeys(tools)),
             "low_level": list(draft.low_level),
             "tests": {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8},
         }

@@ -11,14 +11,14 @@ from synth.envs.audit.mutants import Mutant, mutants
 from synth.envs.audit.solutions import differences, variant
 from synth.schemas.environment import AgentTurn
 from synth.synthesizers.reverse.check_predicates import RejectedError, verdict
-from synth.synthesizers.reverse.experience import signature_of, tool_of
+from synth.synthesizers.reverse.exploration import signature_of, tool_of
 from synth.synthesizers.reverse.solution_tests import SolvedTask
 
 FEWEST_MUTANTS = 10
 KILLED = 0.95
 MOST_OF_A_SOURCE = 12
-"""Mutants by the audit's rules, by the world's own, by what the walk could have done, by what the
-world offers: so many of each.
+"""Mutants by the audit's rules, by the environment's own, by what the walk could have done, by what
+the environment offers: so many of each.
 """
 
 
@@ -26,7 +26,7 @@ async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
     """T5: at least `FEWEST_MUTANTS` mutants count, and at least `KILLED` of them fail; one that
     passes and leaves the same state is no mutant. Raises `RejectedError`.
 
-    A mutant by the world's own rules is wrong in something, whatever its state: all of those
+    A mutant by the environment's own rules is wrong in something, whatever its state: all of those
     must fail.
     """
     bench, task, known = solved.bench, solved.task, solved.known
@@ -66,28 +66,28 @@ def _otherwise(solved: SolvedTask) -> Iterator[Mutant]:
     """
     effectful = [turn for turn, effect in enumerate(solved.known.effectful) if effect]
     tools = {tool_of(solved.known.transcript.actions[at]): at for at in reversed(effectful)}
+    own = {operation.at for operation in solved.segment.operations}
     for operation in solved.segment.operations:
         place = tools.get(tool_of(operation.turn))
         if place is not None:
             for other in solved.walk.steps[operation.at].others:
                 yield _mutant(solved, "other", place, other)
-    own = {operation.at for operation in solved.segment.operations}
     for operation in solved.walk.operations:
         if operation.at not in own and operation.denied is None:
             yield _mutant(solved, "extra", max(effectful, default=0), operation.turn)
 
 
 async def _offered(solved: SolvedTask) -> list[Mutant]:
-    """What the world offers before each turn of the solution with an effect, done in its place
-    and as well, by tools that change it.
+    """What the environment offers before each turn of the solution with an effect, done in its
+    place and as well, by tools that change it.
     """
     changing = {tool_of(operation.turn) for operation in solved.walk.operations}
-    found: list[Mutant] = []
+    asked, found = solved.bench.claims("affordances"), list[Mutant]()
     env = solved.bench.open()
     await env.reset(solved.task)
     for place, action in enumerate(solved.known.transcript.actions):
-        asked = solved.known.effectful[place] and solved.bench.claims("affordances")
-        for other in await env.affordances() if asked else ():
+        effectful = solved.known.effectful[place]
+        for other in await env.affordances() if asked and effectful else ():
             if tool_of(other) in changing and signature_of(other) != signature_of(action):
                 found += [_mutant(solved, kind, place, other) for kind in ("other", "extra")]
         await env.step(action)
@@ -97,26 +97,22 @@ async def _offered(solved: SolvedTask) -> list[Mutant]:
 
 def _mutant(solved: SolvedTask, kind: str, place: int, turn: AgentTurn) -> Mutant:
     """The solution with a turn in the place of its own (`other`), or before it (`extra`)."""
-    actions = solved.known.transcript.actions
+    actions, instead = solved.known.transcript.actions, kind == "other"
     shown = " ".join(f"{call.name} {call.arguments}" for call in turn.tool_calls)
     calls = tuple(
         msgspec.structs.replace(call, call_id=f"{call.call_id}_other") for call in turn.tool_calls
     )
     put = msgspec.structs.replace(turn, tool_calls=calls)
-    instead = kind == "other"
-    return Mutant(
-        kind,
-        f"{shown or turn.content} {'instead' if instead else 'as well'}",
-        (*actions[:place], put, *actions[place + instead :]),
-    )
+    what = f"{shown or turn.content} {'instead' if instead else 'as well'}"
+    return Mutant(kind, what, (*actions[:place], put, *actions[place + instead :]))
 
 
 def _of_all_kinds(every: Sequence[Mutant], draw: Random) -> list[Mutant]:
     """At most `MOST_OF_A_SOURCE` of them, drawn; one of each kind before a second one of any."""
-    turns = Counter[str]()
+    before = Counter[str]()
 
     def turn(mutant: Mutant) -> int:
-        turns[mutant.kind] += 1
-        return turns[mutant.kind]
+        before[mutant.kind] += 1
+        return before[mutant.kind]
 
     return sorted(draw.sample(every, len(every)), key=turn)[:MOST_OF_A_SOURCE]

@@ -2,16 +2,20 @@
 their own (OS-Genesis, low -> high).
 """
 
+import asyncio
 import re
+from functools import partial
 
 import msgspec
 
-from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, json_reply, prompt
+from synth.boundary import FaultError
+from synth.engine.asking import RoleClient, RoleRequest, UnreadableError, json_reply, prompt
+from synth.ledger.role_reply import RoleReply
 from synth.schemas.canonical import valid_text
 from synth.schemas.model import Completion, Message
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.schemas.reverse import Draft, NoGoal, Operation, Window, WriteGoal
 from synth.schemas.trajectory import Observation
-from synth.synthesizers.reverse.windows import scalars
+from synth.synthesizers.reverse.subtrajectories import scalars
 
 TEMPERATURE = 0.7
 LONGEST_GOAL = 2000
@@ -26,21 +30,46 @@ class WrittenGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     goal: str
 
 
-async def asked_for_goal(asking: RoleClient, window: Window, subject: str) -> Answer[Draft]:
-    """The role's goal for a window; with all that the role replied."""
-    question = RoleRequest(
-        purpose="write_goal",
-        subject_id=subject,
-        messages=messages(window),
-        sampling={"temperature": TEMPERATURE},
-    )
-    return await asking.ask(question, lambda completion: read_goal(completion, window))
+class GoalWriter:
+    """Who says what windows achieved: the environment's own rules, or a model, whose replies and
+    faults are kept. `clock` is the time limit of the exploration under way, which stands still
+    while the model is asked.
+    """
 
+    def __init__(self, rules: WriteGoal | None, client: RoleClient | None) -> None:
+        self.replies: list[RoleReply] = []
+        self.faults: list[FaultError] = []
+        self.clock = asyncio.timeout(None)
+        self._rules, self._client = rules, client
+        self._loop = asyncio.get_running_loop()
 
-def no_goal(answer: Answer[Draft]) -> NoGoal:
-    """Why an answer holds no goal."""
-    unread = "writer_unreadable" if answer.unreadable else "not_asked"
-    return NoGoal("writer_fault" if answer.fault is not None else unread)
+    async def goal(self, exploration: str, window: Window) -> Draft | NoGoal:
+        """The goal of a window; it may be awaited on another thread's loop."""
+        if self._client is None:
+            return NoGoal("not_asked") if self._rules is None else self._rules(window)
+        asked = self._asked(self._client, exploration, window)
+        if asyncio.get_running_loop() is self._loop:
+            return await asked
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
+
+    async def _asked(self, client: RoleClient, exploration: str, window: Window) -> Draft | NoGoal:
+        question = RoleRequest(
+            purpose="write_goal",
+            subject_id=exploration,
+            messages=messages(window),
+            sampling={"temperature": TEMPERATURE},
+        )
+        now = self._loop.time
+        left = (self.clock.when() or now()) - now()
+        self.clock.reschedule(None)
+        answer = await client.ask(question, partial(read_goal, window=window))
+        self.clock.reschedule(now() + left)
+        self.replies += answer.replies
+        if answer.fault is not None and not answer.fault.context_overflow:
+            self.faults.append(answer.fault)
+        unread = "writer_unreadable" if answer.unreadable else "not_asked"
+        why = unread if answer.fault is None else "writer_fault"
+        return answer.value or NoGoal(why)
 
 
 def read_goal(completion: Completion, window: Window) -> Draft:

@@ -3,7 +3,6 @@ answers cannot be guessed, the expert solves it from its goal.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,33 +15,38 @@ from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.envs.world import EnvEntry
-from synth.schemas.check import Check
-from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.environment import Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.check_predicates import RejectedError, holds, verdict
+from synth.synthesizers.reverse.check_predicates import (
+    RejectedError,
+    broken,
+    check_in,
+    verdict,
+)
 from synth.synthesizers.reverse.exploration import Walk, played
-from synth.synthesizers.reverse.segments import Segment, columns
+from synth.synthesizers.reverse.subtrajectories import Segment, columns
 
 STRATEGIES = 3
 """Expert solutions, each with a seed of its own, that must all pass beside the first one."""
 MOST_ALTERNATIVES = 12
 SEEDS = 100
 MOST_SEEDS = 200
-"""Worlds that are looked at until the question could be asked in `SEEDS` of them."""
+"""Environments that are looked at until the question could be asked in `SEEDS` of them."""
 MOST_GUESSED = 0.2
-"""Share of the worlds in which the commonest answer may be the right one."""
+"""Share of the environments in which the commonest answer may be the right one."""
 
 
-def asks_for_an_answer(check: Check) -> bool:
+def asks_for_an_answer(task: Task) -> bool:
     """Whether nothing but what the agent says decides."""
+    check = check_in(task)
     return bool(check.told) and not check.required and not check.refusals
 
 
-def not_guessed(world: EnvEntry, task: Task, check: Check) -> dict[str, Any]:
-    """T7: the commonest answer to the task's question is right seldom enough, over the worlds of a
-    hundred seeds. Raises `RejectedError`, also where fewer worlds answer it.
+def not_guessed(world: EnvEntry, task: Task) -> dict[str, Any]:
+    """T7: the commonest answer to the task's question is right seldom enough, over the environments
+    of a hundred seeds. Raises `RejectedError`, also where fewer of them answer it.
     """
-    if not asks_for_an_answer(check):
+    if not asks_for_an_answer(task):
         why = "the task asks for a change or a refusal, not for an answer alone"
         return verdict(None, why=why)
     if world.questions is None:
@@ -63,7 +67,7 @@ def not_guessed(world: EnvEntry, task: Task, check: Check) -> dict[str, Any]:
 
 
 async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
-    """T6: no bot that understands nothing passes, nor any that the world names. Raises
+    """T6: no bot that understands nothing passes, nor any that the environment names. Raises
     `RejectedError`.
     """
     bots = {**BOTS, **bench.world.bots}
@@ -76,20 +80,20 @@ async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
 
 
 async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str, Any]]:
-    """T8: the world's own expert, who is told what an agent is told. Without one T8 does not apply,
-    and the walk is the solution. Raises `RejectedError`.
+    """T8: the environment's own expert, who is told what an agent is told. Without one T8 does not
+    apply, and the walk is the solution. Raises `RejectedError`.
     """
-    known = await solution(bench, task)
-    if not bench.claims("expert"):
-        if known is None:
-            raise RejectedError(
-                "walk_does_not_pass",
-                "the operations themselves do not pass the check, and the world has no expert",
-            )
-        return known, verdict(None, why="the world has no expert")
-    if known is None:
+    known, planned = await solution(bench, task), bench.claims("expert")
+    if known is None and planned:
         found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
         raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
+    if known is None:
+        raise RejectedError(
+            "walk_does_not_pass",
+            "the operations themselves do not pass the check, and the world has no expert",
+        )
+    if not planned:
+        return known, verdict(None, why="the world has no expert")
     return known, verdict(turns=len(known.transcript.actions))
 
 
@@ -102,29 +106,30 @@ def _failure(transcript: Transcript) -> str:
 
 @dataclass(frozen=True)
 class SolvedTask:
-    """A task whose solution is known, from a segment of a walk; `env` is the world that was walked."""
+    """A task whose solution is known, from a segment of a walk; `env` is the environment that was
+    walked.
+    """
 
     bench: ConformanceRig
     env: Env
     task: Task
-    check: Check
     walk: Walk
     segment: Segment
     known: Solution
 
     async def others_pass(self) -> dict[str, Any]:
-        """T4: the expert's other strategies, the world's other right solutions, the solution's
-        calls and the operations in another order. Raises `RejectedError`.
+        """T4: the expert's other strategies, the environment's other right solutions, the
+        solution's calls and the operations in another order. Raises `RejectedError`.
 
         Orders with other answers or another end are no alternatives, nor are those that a rule
         about order alone forbids.
         """
         bench, task, known = self.bench, self.task, self.known.transcript
-        ways = {_way(known.actions)}
+        ways = {_way(known)}
         strategies = STRATEGIES if bench.claims("expert") else 0
         for seed in range(bench.seed + 1, bench.seed + 1 + strategies):
             found = await bench.played(task, expert("correct"), seed=seed, max_turns=MAX_TURNS)
-            ways.add(_way(found.actions))
+            ways.add(_way(found))
             if not found.verdict.passed:
                 raise RejectedError("T4_strategy_rejected", _failure(found))
         own = bench.world.alternatives
@@ -147,11 +152,9 @@ class SolvedTask:
         for other in list(reorderings(self.known))[:MOST_ALTERNATIVES]:
             found, end = await variant(self.bench, self.task, other.actions)
             failed = {part.name for part in found.verdict.parts if not part.passed}
-            if (
-                not answers_alike(self.known.transcript, found, other.order)
-                or differences(self.bench, self.task, self.known.end, end)
-                or (not found.verdict.passed and failed == {ORDER_RULES})
-            ):
+            ruled_out = not found.verdict.passed and failed == {ORDER_RULES}
+            alike = answers_alike(self.known.transcript, found, other.order)
+            if ruled_out or not alike or differences(self.bench, self.task, self.known.end, end):
                 continue
             count += 1
             if not found.verdict.passed:
@@ -163,19 +166,18 @@ class SolvedTask:
         the state passes.
         """
         count, segment = 0, self.segment
+        before = [columns(one.changed, segment.start) for one in segment.operations]
         for number in range(len(segment.operations) - 1):
             done = await played(self.env, segment.swapped(number), self.task)
-            before = [columns(one.changed, segment.start) for one in segment.operations]
             after = [columns(done.steps[at].changed, segment.start) for at in segment.places]
-            if sorted(before) != sorted(after) or differences(
-                self.bench, self.task, segment.end, done.end
-            ):
+            other_end = differences(self.bench, self.task, segment.end, done.end)
+            if sorted(before) != sorted(after) or other_end:
                 continue
             count += 1
-            if not holds(self.check, done.start, done.end):
+            if broken(check_in(self.task), done.start, done.end):
                 raise RejectedError("T4_commuting_order_rejected", self.task.goal)
         return count
 
 
-def _way(actions: Sequence[AgentTurn]) -> tuple[Any, ...]:
-    return tuple(action.tool_calls or (action.content,) for action in actions)
+def _way(transcript: Transcript) -> tuple[Any, ...]:
+    return tuple(action.tool_calls or (action.content,) for action in transcript.actions)

@@ -2,11 +2,12 @@
 decide.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 import msgspec
 
+from synth.engine.study.shard import StageContext
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn
 
 
@@ -28,53 +29,34 @@ def proposed(
     four rules in turn, each turn once.
 
     `judge`: the turns that a judge suspects, in its order. `drop`: those in `dropped`, the lowest
-    first, where the stage `topology` ran
-    before. `departure`: the first turn after which no success among the task's trials
-    was ever in the same state. `effect`: turns that changed the state and were not refused, the
-    latest first. `error`: turns answered by
-    an error, the first first. `last`: the last turn. Turns that the policy did not decide are never
-    proposed.
+    first, where the stage `topology` ran before. `departure`: the first turn after which no success
+    among the task's trials was ever in the same state. `effect`: turns that changed the state and
+    were not refused, the latest first. `error`: turns answered by an error, the first first.
+    `last`: the last turn. Turns that the policy did not decide are never proposed.
     """
     turns = [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
-    rules = (
-        _named("judge", [turn for index in suspected for turn in turns if turn.index == index]),
-        _named("drop", [turn for index in dropped for turn in turns if turn.index == index]),
-        _named("departure", _departure(turns, successes)),
-        _named(
-            "effect",
-            [turn for turn in reversed(turns) if _changed(trajectory, turn) and not _refused(turn)],
-        ),
-        _named("error", [turn for turn in turns if _refused(turn)]),
-        _named("last", turns[-1:]),
-    )
+    refused = [turn for turn in turns if any(seen.error for seen in turn.observations)]
+    taken = [turn for turn in turns if not any(seen.error for seen in turn.observations)]
+    rules: Mapping[str, Sequence[Turn]] = {
+        "judge": [turn for index in suspected for turn in turns if turn.index == index],
+        "drop": [turn for index in dropped for turn in turns if turn.index == index],
+        "departure": _departure(turns, successes),
+        "effect": [turn for turn in reversed(taken) if _changed(trajectory, turn)],
+        "error": refused,
+        "last": turns[-1:],
+    }
+    steps = [[SuggestedStep(turn.index, rule) for turn in found] for rule, found in rules.items()]
     found: dict[int, SuggestedStep] = {}
-    for round_ in zip_longest(*rules):
-        for proposal in round_:
-            if proposal is not None:
-                found.setdefault(proposal.turn, proposal)
+    for round_ in zip_longest(*steps):
+        for step in filter(None, round_):
+            found.setdefault(step.turn, step)
     return list(found.values())[:most]
 
 
-def _named(rule: str, turns: Sequence[Turn]) -> Iterator[SuggestedStep]:
-    return (SuggestedStep(turn.index, rule) for turn in turns)
-
-
 def _departure(turns: Sequence[Turn], successes: Sequence[Trajectory]) -> Sequence[Turn]:
-    passed = {
-        turn.state_key
-        for success in successes
-        for turn in success.turns
-        if turn.state_key is not None
-    }
-    left = next(
-        (
-            turn
-            for turn in turns
-            if passed and turn.state_key is not None and turn.state_key not in passed
-        ),
-        None,
-    )
-    return () if left is None else (left,)
+    passed = {turn.state_key for success in successes for turn in success.turns} - {None}
+    left = [turn for turn in turns if turn.state_key not in {None, *passed}]
+    return left[:1] if passed else ()
 
 
 def _changed(trajectory: Trajectory, turn: Turn) -> bool:
@@ -85,5 +67,14 @@ def _changed(trajectory: Trajectory, turn: Turn) -> bool:
     return turn.state_key is not None and turn.state_key != before
 
 
-def _refused(turn: Turn) -> bool:
-    return any(observation.error for observation in turn.observations)
+def decisive_drops(stage: StageContext) -> Mapping[str, Sequence[int]]:
+    """Trajectory -> the turns at which a `topology` before this stage saw the success potential
+    fall, the lowest first.
+    """
+    names = list(stage.run.ledger.state.stages)
+    before = names[: names.index(stage.name)] if stage.name in names else names
+    sql = (
+        "SELECT subject_id, list(turn ORDER BY value, turn) FROM scores WHERE metric = "
+        "'decisive_drop' AND stage IN (FROM unnest(?)) GROUP BY 1 ORDER BY 1"
+    )
+    return {identity: tuple(turns) for identity, turns in stage.select(sql, before)}

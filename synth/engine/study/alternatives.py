@@ -1,45 +1,60 @@
-"""Other acts at a recorded state, sampled from a role."""
+"""Other acts at a recorded state, sampled from roles."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
-from synth.engine.asking import RoleClient, RoleRequest
+from synth.engine.asking import RoleRequest
 from synth.engine.context import Role
-from synth.engine.study.continuations import Continuations
-from synth.engine.study.player import DecisionState, Player, Proposal
-from synth.engine.study.step_effect import continued
-from synth.ledger.role_reply import RoleReply
+from synth.engine.study.player import Player
+from synth.engine.study.shard import ShardContext, UnitResult
+from synth.engine.study.step_effect import DecisionState, continued
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Completion, Message
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Authorship
 from synth.text.transcript.acts import act_digest
 
 PURPOSE = "alternative"
+EXPERT = "expert"
+"""The policy that plays what the environment itself plans, and the capability that it needs."""
+Enough = Callable[[Sequence[AgentTurn]], bool]
 
 
-class SampledActs(msgspec.Struct, frozen=True):
-    """What came of asking for alternatives. `lost` names a fault that took some; `open`: a ceiling
-    did, or a fault that may pass.
-    """
+class Proposal(msgspec.Struct, frozen=True):
+    """An act that could have been done instead, who proposes it, and who wrote it."""
 
-    alternatives: tuple[Proposal, ...]
-    replies: tuple[RoleReply, ...] = ()
-    lost: str | None = None
-    open: bool = False
+    turn: AgentTurn
+    source: str = "rule"
+    authorship: Authorship = Authorship.SCRIPTED
+
+    @property
+    def act(self) -> Act:
+        """As it is put in the policy's place."""
+        return Act(turn=self.turn)
+
+    def described(self) -> Mapping[str, Any]:
+        """As a label says it of the act that was tested."""
+        return {
+            "alternative": self.turn,
+            "alternative_digest": act_digest(self.turn),
+            "alternative_from": self.source,
+            "alternative_authorship": self.authorship.value,
+        }
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """The acts among `asked` replies of a chat model that say or do something; `lost` and `open` as
-    of `SampledActs`.
+    """The acts among `asked` samples that say or do something. `lost` names a fault that took some;
+    `open`: a ceiling did, or a fault that may pass.
     """
 
-    acts: tuple[AgentTurn, ...]
-    asked: int
-    replies: tuple[RoleReply, ...] = ()
+    acts: Sequence[AgentTurn]
+    asked: int = 0
     lost: str | None = None
     open: bool = False
 
@@ -63,52 +78,84 @@ def merged(
     return tuple(found[:most])
 
 
-async def asked_for(
-    asking: RoleClient,
-    state: DecisionState,
-    seed: int,
-    most: int,
-    samples: int,
-    *,
-    temperature: float | None = None,
-) -> SampledActs:
-    """Acts of a chat model at the state: until `most` differ from the own act, at most `samples`
-    times.
+class Ask:
+    """Asks for other acts at a state; the replies go to the unit. `lost` names a fault that took
+    some, `open`: a rerun may have more.
     """
-    own, authorship = act_digest(state.own), asking.role.policy.authorship
-    found: dict[str, Proposal] = {}
 
-    def enough(acts: Sequence[AgentTurn]) -> bool:
-        for act in acts[-1:]:
-            if act_digest(act) != own:
-                found.setdefault(act_digest(act), Proposal(act, asking.name, authorship))
-        return len(found) == most
+    def __init__(self, shard: ShardContext, state: DecisionState, result: UnitResult) -> None:
+        self._shard = shard
+        self._state = state
+        self._result = result
+        self.lost: str | None = None
+        self.open = False
 
-    drawn = await drawn_acts(asking, state, seed, samples, enough, temperature=temperature)
-    return SampledActs(tuple(found.values()), drawn.replies, drawn.lost, drawn.open)
+    async def alternatives(
+        self,
+        sources: Sequence[Player],
+        *,
+        most: int = 1,
+        samples: int = 5,
+        temperature: float | None = None,
+    ) -> Sequence[Proposal]:
+        """At most `most` acts that differ from the own one and from each other, one of each source
+        in turn; `samples` are drawn of each at most.
+        """
+        state, found = self._state, list[list[Proposal]]()
+        own = act_digest(state.own)
+
+        def enough(acts: Sequence[AgentTurn]) -> bool:
+            return len({act_digest(act) for act in acts} - {own}) >= most
+
+        for source in sources:
+            if self._able(source):
+                drawn = await self.drawn(source, samples, enough, temperature=temperature)
+                authorship = source.role.policy.authorship
+                found.append([Proposal(act, str(source.name), authorship) for act in drawn.acts])
+        return merged(state.own, found, most)
+
+    async def drawn(self, source: Player, samples: int, enough: Enough, **more: Any) -> Drawn:
+        """What `drawn_acts` gives; its faults and ceilings are noted."""
+        drawn = await drawn_acts(
+            self._shard, self._result, source, self._state, samples, enough, **more
+        )
+        self.lost = self.lost or drawn.lost
+        self.open |= drawn.open
+        return drawn
+
+    def _able(self, source: Player) -> bool:
+        """Whether a source can do anything else than was done there."""
+        policy = source.role.policy
+        same = source.role is self._shard.player.role and policy.deterministic
+        unable = policy.name == EXPERT and not self._shard.able(self._state.task, EXPERT)
+        return not same and not unable
 
 
 async def drawn_acts(
-    asking: RoleClient,
+    shard: ShardContext,
+    result: UnitResult,
+    source: Player,
     state: DecisionState,
-    seed: int,
     samples: int,
-    enough: Callable[[Sequence[AgentTurn]], bool],
+    enough: Enough,
     *,
     temperature: float | None = None,
     messages: Sequence[Message] | None = None,
     purpose: str = PURPOSE,
 ) -> Drawn:
-    """Samples a chat model at the state, without guidance, until there are `enough`, at most
-    `samples` times.
+    """Samples a role at the state, without guidance, until there are `enough` acts, at most
+    `samples` times; a policy without a model does in an environment put there what it does.
 
-    Under the role's own sampling, at another `temperature` where one is given. `messages`: what it
-    is shown in place of the recorded chat.
+    Under the role's own sampling, at another `temperature` where one is given. `messages`: what a
+    model is shown in place of the recorded chat. The replies go to `result`.
     """
-    parent = state.parent
-    shown = messages if messages is not None else shown_at(asking.role, state)
+    role, parent = source.role, state.parent
+    if role.model is None:
+        return await _played_there(shard, source, state, samples)
+    client = shard.client(str(source.name), role)
+    shown = messages if messages is not None else shown_at(role, state)
+    warmer = {} if temperature is None else {"temperature": temperature}
     acts: list[AgentTurn] = []
-    replies: list[RoleReply] = []
     for draw in range(1, samples + 1):
         question = RoleRequest(
             purpose=purpose,
@@ -116,41 +163,36 @@ async def drawn_acts(
             task_id=state.task.task_id,
             messages=shown,
             tools=parent.tools,
-            sampling={
-                **_own_seed(asking.role, state, seed, draw),
-                **({} if temperature is None else {"temperature": temperature}),
-            },
+            sampling={**_own_seed(source, state, draw), **warmer},
             draw=draw,
         )
-        answer = await asking.ask(question, _as_turn)
-        replies += answer.replies
+        answer = await client.ask(question, _as_turn)
+        result.replies += answer.replies
         if answer.value is None and answer.unreadable is None:
             lost = "not_started" if answer.fault is None else "faults"
-            return Drawn(tuple(acts), draw - 1, tuple(replies), lost, open=True)
+            return Drawn(acts, draw - 1, lost, open=True)
+        # an act that was asked for again was told what to be like
         if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
             acts.append(answer.value)
         if enough(acts):
-            return Drawn(tuple(acts), draw, tuple(replies))
-    return Drawn(tuple(acts), samples, tuple(replies))
+            return Drawn(acts, draw)
+    return Drawn(acts, samples)
 
 
 def shown_at(role: Role, state: DecisionState) -> list[Message]:
     """The chat that a role's model is shown at the state."""
     parent = state.parent
     opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
-    return view_messages(
-        opening,
-        parent.turns[: state.turn],
-        thoughts=bool(role.policy.identity.get("send_thoughts")),
-    )
+    thoughts = bool(role.policy.identity.get("send_thoughts"))
+    return view_messages(opening, parent.turns[: state.turn], thoughts=thoughts)
 
 
-def _own_seed(role: Role, state: DecisionState, seed: int, draw: int) -> Mapping[str, float]:
+def _own_seed(source: Player, state: DecisionState, draw: int) -> Mapping[str, float]:
     """A fixed seed in the role's sampling would give the same reply each time."""
-    drawn = role.policy.sampling.get("seed")
+    drawn = source.role.policy.sampling.get("seed")
     if drawn is None:
         return {}
-    what = [PURPOSE, drawn, seed, state.parent.trajectory_id, state.turn, draw]
+    what = [PURPOSE, drawn, source.seed, state.parent.trajectory_id, state.turn, draw]
     return {"seed": int(content_hash(what, size=4), 16) & 0x7FFFFFFF}
 
 
@@ -164,30 +206,25 @@ def _acts(turn: AgentTurn) -> bool:
     return readable and bool(turn.tool_calls or (turn.content or "").strip())
 
 
-async def played_there(
-    shared: Continuations, source: Player, state: DecisionState, samples: int
-) -> SampledActs:
-    """What a policy without a model does at the state, in a world put into it: once if it is
-    deterministic, else `samples` times.
-    """
+async def _played_there(
+    shard: ShardContext, source: Player, state: DecisionState, samples: int
+) -> Drawn:
+    """Once if the policy is deterministic, else `samples` times."""
     role = replace(source.role, user=None)
     one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
     player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
     draws = range(1, 2 if role.policy.deterministic else samples + 1)
-    works = [continued(shared.run, player, state, None, draw) for draw in draws]
-    played = await shared.played(works, None, source.places)
-    attempts = {attempt.slot_id: attempt for attempt in played}
-    if len(attempts) < len(works):
-        return SampledActs((), lost="not_started", open=True)
-    faults = {attempt.fault for attempt in attempts.values() if attempt.fault is not None}
+    specs = [continued(shard.run, player, state, (), draw) for draw in draws]
+    played = await shard.episodes.played(specs, player)
+
+    last = {attempt.slot_id: attempt for attempt in played}
+    if len(last) < len(specs):
+        return Drawn((), lost="not_started", open=True)
+    faults = {attempt.fault for attempt in last.values() if attempt.fault is not None}
     acts = [
         DecisionState(attempt, state.task, state.turn).own
-        for attempt in attempts.values()
+        for attempt in last.values()
         if attempt.fault is None
     ]
-    name, authorship = str(source.name), role.policy.authorship
-    return SampledActs(
-        tuple(Proposal(act, name, authorship) for act in acts if _acts(act)),
-        lost="faults" if faults else None,
-        open=bool(faults & RETRIED_BY_A_RERUN),
-    )
+    lost, may_pass = "faults" if faults else None, bool(faults & RETRIED_BY_A_RERUN)
+    return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)

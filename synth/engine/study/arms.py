@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from synth.engine.study.bench import Bench
-from synth.engine.study.player import DecisionState, Proposal
-from synth.engine.study.step_effect import Effect, Side, continued, step_effect
+from synth.engine.study.alternatives import Proposal
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.step_effect import DecisionState, Effect, Side, continued, step_effect
 from synth.rollout.start import ForcedAct
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Outcome
@@ -25,8 +25,8 @@ class Arm(msgspec.Struct, frozen=True):
     """One way on from a state: the act that is put there (none: the policy decides), then live.
 
     With `n` it is played so often, in rounds of two, until `enough` have succeeded; without, as
-    long as the sequential test against the arm `control` asks for. `guidance` is whispered from
-    there on, in arms with `n`.
+    long as the sequential test against the arm `control` asks for. `guidance` is hidden guidance
+    from there on, in arms with `n`.
     """
 
     name: str
@@ -50,8 +50,8 @@ class Episodes(msgspec.Struct, frozen=True):
     effects: Mapping[str, Effect]
     attempts: Sequence[Trajectory] = ()
     forced: Mapping[str, AgentTurn] = {}
-    unsettled: bool = False
-    """Whether an arm with a number of continuations lost some that a rerun would play."""
+    open: bool = False
+    """Whether a rerun may tell more."""
 
     def __getitem__(self, arm: str) -> Side:
         return self.sides[arm]
@@ -66,11 +66,6 @@ class Episodes(msgspec.Struct, frozen=True):
             )
         return self.effects[treated]
 
-    @property
-    def open(self) -> bool:
-        """Whether a rerun may tell more."""
-        return self.unsettled or any(one.open for one in self.effects.values())
-
     def values(self, own: AgentTurn) -> Iterator[tuple[str, Side]]:
         """The acts of tests that came to a verdict, with their continuations."""
         for name, effect in self.effects.items():
@@ -80,35 +75,39 @@ class Episodes(msgspec.Struct, frozen=True):
 
 
 async def play_arms(
-    bench: Bench, state: DecisionState, arms: Sequence[Arm], proposal: Proposal | None = None
+    shard: ShardContext, state: DecisionState, arms: Sequence[Arm], proposal: Proposal | None = None
 ) -> Episodes:
     """Plays them, the sequential ones one after the other."""
     named = {arm.name: arm for arm in arms}
     effects: dict[str, Effect] = {}
     sides: dict[str, Side] = {}
     attempts: list[Trajectory] = []
+    still_open = False
     for arm in arms:
         if arm.n is not None:
-            sides[arm.name], made = await _so_often(bench, state, arm, arm.n)
+            sides[arm.name], made = await _so_often(shard, state, arm, arm.n)
+            attempts += made
+            still_open |= unsettled(sides[arm.name], arm.enough)
         elif arm.name != CONTROL:
             good, bad = arm.put, named[CONTROL].put
-            effect = await step_effect(bench.shared, bench.player, state, good, bad)
-            made, sides[arm.name], sides[CONTROL] = effect.continuations, effect.good, effect.bad
-            ours = None if proposal is None or arm.force != proposal.act else proposal
-            effects[arm.name] = msgspec.structs.replace(effect, proposal=ours)
-        else:
-            continue
-        attempts += made
+            effect = await step_effect(shard.episodes, shard.player, state, good, bad)
+            if proposal is not None and arm.force == proposal.act:
+                effect = msgspec.structs.replace(effect, proposed=proposal.described())
+            effects[arm.name] = effect
+            sides |= {arm.name: effect.good, CONTROL: effect.bad}
+            attempts += effect.continuations
+            still_open |= effect.open
     forced = {arm.name: arm.force.turn for arm in arms if arm.force is not None}
-    unsettled = any(_unsettled(sides[arm.name], arm.enough) for arm in arms if arm.n is not None)
-    return Episodes(sides, effects, attempts, forced, unsettled)
+    return Episodes(sides, effects, attempts, forced, still_open)
 
 
-async def same_act_twice(bench: Bench, state: DecisionState, arms: Sequence[Arm]) -> Episodes:
+async def same_act_twice(
+    shard: ShardContext, state: DecisionState, arms: Sequence[Arm]
+) -> Episodes:
     """The control arm against itself: how often the test finds something where there is nothing."""
     (control,) = (arm for arm in arms if arm.name == CONTROL)
     again = msgspec.structs.replace(control, name="again")
-    return await play_arms(bench, state, (again, control))
+    return await play_arms(shard, state, (again, control))
 
 
 def undecided(side: Side, enough: int) -> bool:
@@ -117,25 +116,24 @@ def undecided(side: Side, enough: int) -> bool:
     return side.successes < enough <= side.successes + lost
 
 
-def _unsettled(side: Side, enough: int | None) -> bool:
-    open_ = any(one.open for one in side.played)
-    return open_ and (enough is None or undecided(side, enough))
+def unsettled(side: Side, enough: int | None) -> bool:
+    """Whether an arm with a number of continuations lost some that a rerun would play."""
+    may_change = enough is None or undecided(side, enough)
+    return may_change and any(one.open for one in side.played)
 
 
 async def _so_often(
-    bench: Bench, state: DecisionState, arm: Arm, n: int
+    shard: ShardContext, state: DecisionState, arm: Arm, n: int
 ) -> tuple[Side, list[Trajectory]]:
     """An arm with a fixed number of continuations."""
-    put = None if arm.force is None else arm.put
-    works = [
-        continued(bench.run, bench.player, state, put, draw, arm.guidance)
+    puts = () if arm.force is None else (arm.put,)
+    specs = [
+        continued(shard.run, shard.player, state, puts, draw, arm.guidance)
         for draw in range(1, n + 1)
     ]
     side, attempts = Side(), list[Trajectory]()
     while len(side.played) < n and (arm.enough is None or side.successes < arm.enough):
-        at, player = len(side.played), bench.player
-        found, made = await bench.shared.filled(
-            works[at : at + ROUND], player.role.model, player.places
-        )
+        at = len(side.played)
+        found, made = await shard.episodes.filled(specs[at : at + ROUND], shard.player)
         side, attempts = Side((*side.played, *found)), [*attempts, *made]
     return side, attempts

@@ -1,35 +1,74 @@
-"""Whether a recorded trial can be built on: its world is there, answers as recorded, and its own
-check says the same again.
+"""Environments beside the episodes, opened for a look; and whether a recorded trial can be built
+on: its environment is there, answers as recorded, and its own check says the same again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 
 from synth.boundary import FaultError, guard_async
-from synth.branching import Replayed, replay
+from synth.branching import DriftError, branch, replay
 from synth.engine.context import Run
-from synth.engine.study.placing import opened
+from synth.schemas.environment import Env
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Fault
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 
+@asynccontextmanager
+async def opened(run: Run, task: Task, step_timeout_s: float) -> AsyncIterator[Env]:
+    """The task's environment. Raises `FaultError`, `ConfigError` where there is none of the
+    name.
+    """
+
+    async def of_task() -> Env:
+        return run.world(task.env, task.env_config)
+
+    env = await guard_async(Fault.ENVIRONMENT, "opening the world", of_task, step_timeout_s)
+    try:
+        yield env
+    finally:
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, step_timeout_s)
+
+
+@asynccontextmanager
+async def placed(
+    run: Run, task: Task, trajectory: Trajectory, turn: int, step_timeout_s: float
+) -> AsyncIterator[Env]:
+    """The environment in the state before `turn`. Raises `FaultError`, `drift` where it answers
+    otherwise than recorded.
+    """
+    async with opened(run, task, step_timeout_s) as env:
+
+        async def before() -> None:
+            try:
+                await branch(env, task, trajectory, turn)
+            except DriftError as error:
+                raise FaultError(
+                    Fault.DRIFT, f"branch from {trajectory.trajectory_id}: {error}"
+                ) from error
+
+        await guard_async(Fault.ENVIRONMENT, "branch", before, step_timeout_s * (turn + 1))
+        yield env
+
+
 async def why_not_replayable(
-    run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True
+    run: Run, task: Task | None, trial: Trajectory, step_timeout_s: float, *, passes: bool
 ) -> str | None:
-    """Why it cannot, as a short reason; None where it can. `passes`: what the check is to say of
-    it.
+    """Why a trial cannot be built on, as a short reason; None where it can. `passes`: what the
+    check is to say of it.
     """
     if task is None:
         return "no_task"
     try:
         run.spec_of(task.env, task.env_config)
-    except ConfigError:
-        return "no_world"
-    if task.check is None:
-        return "no_check"
-    try:
-        found = await _replayed(run, task, twin, step_timeout_s)
+        if task.check is None:
+            return "no_check"
+        patience = step_timeout_s * (len(trial.turns) + 2)
+        async with opened(run, task, step_timeout_s) as env:
+            found = await guard_async(
+                Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trial), patience
+            )
     except ConfigError:
         return "no_world"
     except FaultError as error:
@@ -40,16 +79,8 @@ async def why_not_replayable(
     return None if found.check is not None and found.check.passed is passes else "another_verdict"
 
 
-async def _replayed(run: Run, task: Task, twin: Trajectory, step_timeout_s: float) -> Replayed:
-    async with opened(run, task, step_timeout_s) as env:
-        patience = step_timeout_s * (len(twin.turns) + 2)
-        return await guard_async(
-            Fault.ENVIRONMENT, "replay", lambda: replay(env, task, twin), patience
-        )
-
-
 def world_versions(run: Run, task_ids: Collection[str]) -> Mapping[str, str | None]:
-    """The versions of the tasks' worlds by name; None for one that is not here."""
+    """The versions of the tasks' environments by name; None for one that is not here."""
     found: dict[str, str | None] = {}
     for task in run.ledger.tasks(task_ids).values():
         if task.env not in found:

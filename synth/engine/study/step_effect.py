@@ -2,25 +2,40 @@
 sides, counted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from synth.engine.context import Run
-from synth.engine.study.continuations import Continuation, Continuations
-from synth.engine.study.player import DecisionState, Player, Proposal
+from synth.engine.study.episodes import Continuation, ShardEpisodes
+from synth.engine.study.player import Player
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
-from synth.text.transcript.acts import act_digest
 
 MIXED = "mixed"
 """The weights of a trajectory whose turns were not all sampled from the same."""
-Method = Literal["sequential", "flip_deterministic"]
+TestMethod = Literal["sequential", "flip_deterministic"]
+
+
+class DecisionState(msgspec.Struct, frozen=True):
+    """The state before turn `turn` of a recorded trajectory."""
+
+    parent: Trajectory
+    task: Task
+    turn: int
+
+    @property
+    def own(self) -> AgentTurn:
+        """What the policy did there."""
+        turn = self.parent.turns[self.turn]
+        return AgentTurn(turn.content, turn.tool_calls, turn.thought)
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -67,22 +82,26 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     `accepted` None: undefined, for the `reason` given. `continuations`: all attempts that were made
     for this test, to be committed with its label (those that it shares with other tests are not
-    among them).
+    among them). `proposed`: what a label says of the act that `good` puts there.
     """
 
     accepted: bool | None
-    method: Method
+    method: TestMethod
     good: Side
     bad: Side
-    continuations: list[Trajectory]
+    continuations: Sequence[Trajectory]
     reason: str | None = None
-    proposal: Proposal | None = None
-    """What `good` puts there, where somebody proposed it."""
+    proposed: Mapping[str, Any] = {}
+
+    @property
+    def seen(self) -> tuple[Continuation, ...]:
+        """The continuations of both sides."""
+        return self.good.played + self.bad.played
 
     @property
     def open(self) -> bool:
         """Whether a rerun may still tell."""
-        return self.accepted is None and any(one.open for one in self._seen())
+        return self.accepted is None and any(one.open for one in self.seen)
 
     @property
     def stopped_at(self) -> int:
@@ -94,13 +113,15 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
         """Those of both sides that faults took."""
         return self.good.lost + self.bad.lost
 
-    @property
-    def weights_id(self) -> str | None:
-        """What the server played them with; where it changed under way, the test is undefined."""
-        return next((one.weights_id for one in self._seen() if one.weights_id is not None), None)
+    def alternative(self) -> Mapping[str, Any]:
+        """The act that was tested, and who proposed it."""
+        return self.proposed
 
     def evidence(self) -> Mapping[str, Any]:
-        """Counts and continuations, as every label that stands on the test carries them."""
+        """Counts and continuations, as every label that stands on the test carries them; where the
+        server changed its weights under way, the test is undefined.
+        """
+        weights = (one.weights_id for one in self.seen if one.weights_id is not None)
         return {
             "q_pos": self.good.rate,
             "n_pos": self.good.n,
@@ -109,36 +130,14 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
             "method": self.method,
             "stopped_at": self.stopped_at,
             "invalid": self.invalid,
-            "weights_id": self.weights_id,
+            "weights_id": next(weights, None),
             "pos_ids": list(self.good.ids),
             "neg_ids": list(self.bad.ids),
         }
 
-    def alternative(self) -> Mapping[str, Any]:
-        """The act that was tested, and who proposed it."""
-        if self.proposal is None:
-            return {}
-        return {
-            "alternative": self.proposal.turn,
-            "alternative_digest": act_digest(self.proposal.turn),
-            "alternative_from": self.proposal.source,
-            "alternative_authorship": self.proposal.authorship.value,
-        }
-
-    @property
-    def difference(self) -> float | None:
-        """q(good) - q(bad); None where a side has no verdict or the test is undefined."""
-        if self.accepted is None or self.good.rate is None or self.bad.rate is None:
-            return None
-        return self.good.rate - self.bad.rate
-
-    def _seen(self) -> Iterator[Continuation]:
-        yield from self.good.played
-        yield from self.bad.played
-
 
 async def step_effect(
-    shared: Continuations,
+    episodes: ShardEpisodes,
     player: Player,
     state: DecisionState,
     good: ForcedAct,
@@ -152,35 +151,37 @@ async def step_effect(
     Rounds of two continuations per side, at most eight; the recorded trajectory itself is never
     counted. The bad side takes the draws `draws_from` ... + 7, the good side the eight after them:
     both sides draw independently, also where both put the same act (A/A). Tests that pass the same
-    `shared` play a side that they have in common once; so does one that the ledger has already. A
-    policy that is deterministic, in a world that is, is asked once per side
+    `episodes` play a side that they have in common once; so does one that the ledger has already. A
+    policy that is deterministic, in an environment that is, is asked once per side
     (`flip_deterministic`). Raises `SynthError` only for what stops the run.
     """
-    flip = player.certain(shared.run, state.task)
+    flip = player.certain(episodes.run, state.task)
     most, step = (1, 1) if flip else (MOST, ROUND)
-    works = [
-        [continued(shared.run, player, state, put, draw) for draw in range(first, first + most)]
+    specs = [
+        [
+            continued(episodes.run, player, state, (put,), draw)
+            for draw in range(first, first + most)
+        ]
         for put, first in ((good, draws_from + MOST), (bad, draws_from))
     ]
     made: list[Trajectory] = []
-    sides = Side(), Side()
-    async with shared.at(state.parent.trajectory_id, state.turn):
+    sides: list[tuple[Continuation, ...]] = [(), ()]
+    async with episodes.at(state.parent.trajectory_id, state.turn):
         while True:
-            at = len(sides[0].played)
-            new = [one for side in works for one in side[at : at + step]]
-            found, attempts = await shared.filled(new, player.role.model, player.places)
+            at = len(sides[0])
+            new = [spec for side in specs for spec in side[at : at + step]]
+            found, attempts = await episodes.filled(new, player)
             made += attempts
             half = len(found) // 2
-            parts = zip(sides, (found[:half], found[half:]), strict=True)
-            sides = tuple(Side((*side.played, *more)) for side, more in parts)  # type: ignore[assignment]
+            sides = [(*sides[0], *found[:half]), (*sides[1], *found[half:])]
             effect = Effect(
                 accepted=None,
                 method="flip_deterministic" if flip else "sequential",
-                good=sides[0],
-                bad=sides[1],
+                good=Side(sides[0]),
+                bad=Side(sides[1]),
                 continuations=made,
             )
-            reason = undefined(effect)
+            reason = _undefined(effect)
             if reason is not None:
                 return msgspec.structs.replace(effect, reason=reason)
             verdict = _verdict(effect)
@@ -188,12 +189,11 @@ async def step_effect(
                 return msgspec.structs.replace(effect, accepted=verdict)
 
 
-def undefined(effect: Effect) -> str | None:
+def _undefined(effect: Effect) -> str | None:
     """Why a test can come to no verdict; None where it may."""
-    seen = [*effect.good.played, *effect.bad.played]
-    if any(one.trajectory_id is None and one.fault is None for one in seen):
+    if any(one.trajectory_id is None and one.fault is None for one in effect.seen):
         return "not_started"
-    valid = [one for one in seen if one.trajectory_id is not None]
+    valid = [*effect.good.valid, *effect.bad.valid]
     if any(one.outcome is Outcome.UNKNOWN for one in valid):
         return "no_verdict"
     weights = {one.weights_id for one in valid if one.weights_id is not None}
@@ -215,16 +215,15 @@ def continued(
     run: Run,
     player: Player,
     state: DecisionState,
-    put: ForcedAct | None,
+    puts: tuple[ForcedAct, ...],
     draw: int,
     guidance: str | None = None,
 ) -> EpisodeSpec:
     """The continuation number `draw` of a state, after what is put there; what is answered in the
-    world's place counts as it would be at the recorded turn.
+    environment's place counts as it would be at the recorded turn.
     """
-    parent, puts = state.parent, () if put is None else (put,)
-    also: dict[str, Any] = {"draw": draw}
-    if put is not None:
+    parent, also = state.parent, dict[str, Any](draw=draw)
+    for put in puts[:1]:
         here = parent.turns[state.turn : state.turn + 1]
         answers = here[0].observations if here else ()
         altered = None if put.alter is None else put.alter(answers)
@@ -232,4 +231,8 @@ def continued(
     if guidance is not None:
         also["guidance"] = content_hash(guidance)
     start = BranchPoint(parent, state.turn, puts)
-    return player.episode(run, state.task, parent.trial, also, start, draw=draw, guidance=guidance)
+    spec = player.episode(run, state.task, parent.trial, also, start, draw=draw, guidance=guidance)
+    if len(puts) > 1:
+        slot = content_hash([spec.slot_id, [put.act.turn for put in puts]])
+        spec = msgspec.structs.replace(spec, slot_id=slot)
+    return spec

@@ -1,14 +1,14 @@
 """The recorded trials that a method works on."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-from synth.engine.context import Role, Run
+from synth.engine.context import Role
+from synth.engine.study.shard import StageContext
 from synth.ledger.state import IMPORT
-from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
@@ -31,17 +31,17 @@ class Trials:
     through them, those of one at a time.
     """
 
-    def __init__(self, run: Run, rows: Sequence[Trial]) -> None:
-        self._run = run
+    def __init__(self, stage: StageContext, rows: Sequence[Trial]) -> None:
+        self._stage = stage
         self.rows = rows
 
     def failures(self) -> "Trials":
         """Those that failed."""
-        return Trials(self._run, self.rows_of(Outcome.FAILURE))
+        return Trials(self._stage, self.rows_of(Outcome.FAILURE))
 
     def successes(self) -> "Trials":
         """Those that passed."""
-        return Trials(self._run, self.rows_of(Outcome.SUCCESS))
+        return Trials(self._stage, self.rows_of(Outcome.SUCCESS))
 
     def rows_of(self, *outcomes: Outcome) -> list[Trial]:
         """Those that came to one of these, without their turns."""
@@ -52,23 +52,23 @@ class Trials:
         groups: dict[str, list[Trial]] = defaultdict(list)
         for row in self.rows:
             groups[row.task_id if by == "task" else ""].append(row)
-        seed = self._run.flow.seed
+        seed = self._stage.run.flow.seed
         drawn = {
             row.trajectory_id
             for rows in groups.values()
             for row in sorted(rows, key=lambda one: content_hash([seed, one.trajectory_id]))[:count]
         }
-        return Trials(self._run, [row for row in self.rows if row.trajectory_id in drawn])
+        return Trials(self._stage, [row for row in self.rows if row.trajectory_id in drawn])
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __iter__(self) -> Iterator[Trajectory]:
         wanted = {row.trajectory_id for row in self.rows}
-        return iter(self._run.ledger.trajectories(wanted) if wanted else ())
+        return iter(self._stage.run.ledger.trajectories(wanted) if wanted else ())
 
 
-def base_trials(run: Run, env: str, role_name: str, role: Role) -> Trials:
+def base_trials(stage: StageContext, env: str, role_name: str, role: Role) -> Trials:
     """The valid base trials that the current flow has of a role, and those of an import, those of a
     task side by side.
     """
@@ -79,23 +79,6 @@ def base_trials(run: Run, env: str, role_name: str, role: Role) -> Trials:
         ))
         ORDER BY task_id, trial, trajectory_id
     """
-    with connect(run.ledger) as connection:
-        rows = connection.execute(
-            sql, [IMPORT, IMPORT, BASE, env, role_name, role.policy.name, role.policy.model]
-        ).fetchall()
-    return Trials(run, [Trial(*row) for row in rows])
-
-
-def decisive_drops(run: Run, stage: str) -> Mapping[str, tuple[int, ...]]:
-    """Trajectory -> the turns at which a `topology` before this stage saw the success potential
-    fall, the lowest first.
-    """
-    names = list(run.ledger.state.stages)
-    before = names[: names.index(stage)] if stage in names else names
-    sql = (
-        "SELECT subject_id, list(turn ORDER BY value, turn) FROM scores WHERE metric = "
-        "'decisive_drop' AND stage IN (FROM unnest(?)) "
-    )
-    with connect(run.ledger) as connection:
-        rows = connection.execute(sql + "GROUP BY 1 ORDER BY 1", [before]).fetchall()
-    return {identity: tuple(turns) for identity, turns in rows}
+    policy = role.policy
+    values = IMPORT, IMPORT, BASE, env, role_name, policy.name, policy.model
+    return Trials(stage, [Trial(*row) for row in stage.select(sql, *values)])

@@ -20,9 +20,8 @@ from synth.envs.textworld.wishes import demanded, fulfilled, masked, read, told
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
-from synth.synthesizers.reverse.deriving import Ground
-from synth.synthesizers.reverse.experience import Experience
-from synth.synthesizers.reverse.harvest import harvested
+from synth.synthesizers.reverse.deriving import Ground, harvested
+from synth.synthesizers.reverse.exploration import Experience
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(

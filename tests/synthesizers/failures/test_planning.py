@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.synthesizers.failures.context import InjectionSettings
 from synth.synthesizers.failures.planning import (
     Offer,
     PlannedTask,
@@ -17,7 +18,6 @@ from synth.synthesizers.failures.planning import (
     planned_for,
     yields,
 )
-from synth.synthesizers.failures.settings import InjectionSettings
 from tests.synthesizers.failures.twins import desk_twin
 
 RULE_ONLY = Offer({"rule": 1.0}, {})

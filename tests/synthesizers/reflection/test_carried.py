@@ -1,13 +1,14 @@
 """A carried memo: what it whispers, and what is measured of it."""
 
 import re
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from synth.schemas.labels import Memo
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflect_retry import ReflectRetrySettings
+from synth.synthesizers.reflect_retry import ReflectRetry
 from synth.synthesizers.reflection.guidance import carried_scores, carried_text
 from tests.trajectories import make_trajectory
 
@@ -82,14 +83,15 @@ def test_a_chain_below_three_memos_has_null_for_a_value_and_its_parts_in_the_det
 
 
 def test_attempts_may_say_that_a_memo_is_carried() -> None:
-    assert ReflectRetrySettings.model_validate({"attempts": 3}).memo is None
-    found = ReflectRetrySettings.model_validate({"attempts": {"n": 4, "memo": True}})
-    assert (found.attempts, found.memo) == (4, CarriedMemo())
-    told = ReflectRetrySettings.model_validate(
-        {"attempts": {"n": 4, "memo": {"backend": "js_divergence", "intervene": True}}}
-    )
+    def attempts(given: Any) -> Any:
+        return ReflectRetry(attempts=given).attempts
+
+    assert attempts(3).memo is None
+    found = attempts({"n": 4, "memo": True})
+    assert (found.n, found.memo) == (4, CarriedMemo())
+    told = attempts({"n": 4, "memo": {"backend": "js_divergence", "intervene": True}})
     assert told.memo == CarriedMemo(backend="js_divergence", intervene=True)
-    assert ReflectRetrySettings.model_validate({"attempts": {"n": 2, "memo": False}}).memo is None
+    assert attempts({"n": 2, "memo": False}).memo is None
     for wrong in (
         {"memo": True},
         {"n": 4, "memos": True},
@@ -97,4 +99,4 @@ def test_attempts_may_say_that_a_memo_is_carried() -> None:
         {"n": 4, "memo": {"backend": "x"}},
     ):
         with pytest.raises(ValidationError):
-            ReflectRetrySettings.model_validate({"attempts": wrong})
+            attempts(wrong)

@@ -15,21 +15,19 @@ from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
+from synth.synthesizers.reflection.chain import CHAIN, ArmResult
 from synth.synthesizers.reflection.equal_budget import (
     ARMS,
+    EFFECTS,
     FROM_START,
     GUIDED,
     MOST_EPISODES,
-    UNGUIDED,
-)
-from synth.synthesizers.reflection.recorded import CHAIN, ArmResult
-from synth.synthesizers.reflection.reporting import (
-    EFFECTS,
     ROWS,
     TASKS,
-    RetryEffect,
+    UNGUIDED,
     RetryUnit,
     compared,
+    verdict,
 )
 from synth.synthesizers.reflection.token_cost import (
     Prices,
@@ -130,11 +128,7 @@ def test_an_arm_beats_another_only_where_the_interval_excludes_zero() -> None:
     effect = compared(mixed, gold_informed=False, reflector="r", seed=0)["effects"][name]
     assert effect["low"] < 0 < effect["high"]
     assert effect["verdict"] == "no difference shown"
-    assert [
-        RetryEffect(1, 0.5, 2).verdict,
-        RetryEffect(-1, -2, -0.5).verdict,
-        RetryEffect(0, 0, 1).verdict,
-    ] == [
+    assert [verdict(0.5, 2), verdict(-2, -0.5), verdict(0, 1)] == [
         "beats",
         "is beaten",
         "no difference shown",

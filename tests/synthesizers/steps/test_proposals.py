@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.engine.study.alternatives import merged
-from synth.engine.study.player import Proposal
+from synth.engine.study.alternatives import Proposal, merged
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Turn
 from synth.synthesizers.steps.proposals import SuggestedStep, proposed

@@ -11,7 +11,7 @@ from synth.engine.numbers import counted_noun
 from synth.engine.study.method import method_report
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.harvest import Explored
+from synth.synthesizers.reverse.deriving import Explored
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
 MOST_EXAMPLES = 40
@@ -39,7 +39,7 @@ def chosen(
     ...
 
     Of tasks that only their seed and the settings `told_apart_by` tell apart
-    (`World.told_apart_by`), the first one alone.
+    (`EnvEntry.told_apart_by`), the first one alone.
     """
     distinct = _distinct(tasks, told_apart_by) if told_apart_by else tasks
     sizes, before = Counter(map(distinctness, distinct)), Counter[tuple[str, str]]()
@@ -73,10 +73,9 @@ def report_of(
     """The stage's report; `explored` are the rows of its explorations."""
     rejected = _sums(explored, "rejected") + Counter(choice.left_out)
     examples: dict[str, str] = {}
-    for row in explored:
-        for reason, example in row.examples.items():
-            if len(examples) < MOST_EXAMPLES:
-                examples.setdefault(reason, example)
+    for reason, example in (one for row in explored for one in row.examples.items()):
+        if len(examples) < MOST_EXAMPLES:
+            examples.setdefault(reason, example)
     faults = Counter(row.fault for row in explored if row.fault is not None)
     about = _of_tasks(choice.tasks)
     details = {
@@ -116,8 +115,7 @@ def in_words(found: Mapping[str, Any]) -> Iterator[str]:
 def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
     about = [task.difficulty for task in tasks]
     passed = {name: [one["tests"][name]["passed"] for one in about] for name in TESTS}
-    made = sum(one["tests"]["T5"]["mutants"] for one in about)
-    killed = sum(one["tests"]["T5"]["killed"] for one in about)
+    made, killed = (sum(one["tests"]["T5"][key] for one in about) for key in ("mutants", "killed"))
     return {
         "tasks": len(tasks),
         "signatures": len({one["signature"] for one in about}),
@@ -143,18 +141,17 @@ def _coverage(explored: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, 
     """
     used = Counter(tool for task in tasks for tool in task.difficulty["tools"])
 
-    def sums(counts: str, each: str = "") -> dict[str, Any]:
-        found = sorted(_sums(explored, counts).items())
-        return {
-            name: {each: count, "tasks": used[name]} if each else count
-            for name, count in found
-            if name or not each
-        }
+    def sums(counts: str) -> dict[str, int]:
+        return dict(sorted(_sums(explored, counts).items()))
+
+    def with_tasks(counts: str, each: str) -> dict[str, Any]:
+        found = sums(counts).items()
+        return {name: {each: count, "tasks": used[name]} for name, count in found if name}
 
     return {
         "tools": sums("called"),
-        "writing_tools": sums("changed", "changed"),
-        "look_ups": sums("looked_up", "new"),
+        "writing_tools": with_tasks("changed", "changed"),
+        "look_ups": with_tasks("looked_up", "new"),
         "refused": sums("refused"),
         "facts": sums("facts"),
     }

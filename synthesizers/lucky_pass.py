@@ -1,10 +1,9 @@
-"""Second evidence for lucky passes: a success of a hard task is played again from its first
-effectful turn, by the policy, live.
+"""Lucky passes: a success of a hard task is played again from its first effectful turn, by the
+policy, live (the stage `second_evidence`).
 
 Rejection sampling on hard tasks concentrates luck: where a task is truly solved once in twenty
-trials and passed by luck as often, half of
-the passes are luck. What the policy passes again from before its first change, in at least two of
-four continuations, is no accident.
+trials and passed by luck as often, half of the passes are luck. What the policy passes again from
+before its first change, in at least two of four continuations, is no accident.
 """
 
 from collections import Counter
@@ -14,21 +13,17 @@ from typing import Any, Literal
 import msgspec
 from pydantic import Field
 
-from synth.engine.context import Run
+from synth.engine.study.alternatives import Ask, Proposal
 from synth.engine.study.arms import Arm, Episodes, undecided
-from synth.engine.study.bench import Bench
 from synth.engine.study.method import method_report, synthesizer
-from synth.engine.study.player import Proposal
+from synth.engine.study.shard import ShardContext, StageContext
 from synth.engine.study.step_effect import Side
-from synth.engine.study.study import Ask, PlannedUnit, Study, Unit
+from synth.engine.study.study import PlannedUnit, Study, Unit
 from synth.ledger.ledger import Score
 from synth.ledger.state import IMPORT
-from synth.ledger.typed import read
-from synth.ledger.views import connect
 from synth.loss_turns import EVIDENCE
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
-from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
 from synth.selection.candidates import PASSES, SECOND_EVIDENCE, evidence
@@ -50,30 +45,8 @@ class PlayedAgain(msgspec.Struct, frozen=True, omit_defaults=True):
     continuations: tuple[str, ...] | None = None
 
 
-def first_effect(trajectory: Trajectory) -> int:
-    """The first turn that changed the world's logical state; without keys of it, the first with an
-    effectful call that was not refused.
-
-    The policy's first turn where nothing was changed: then the whole trial is played again.
-    """
-    own = [turn for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED]
-    keyed = trajectory.opening_state_key is not None and all(
-        turn.state_key is not None for turn in own
-    )
-    before = trajectory.opening_state_key
-    for turn in own:
-        failed = {o.call_id for o in turn.observations if o.error}
-        called = any(
-            effectful_by_name(call.name) and call.call_id not in failed for call in turn.tool_calls
-        )
-        if (turn.state_key != before) if keyed else called:
-            return turn.index
-        before = turn.state_key
-    return own[0].index if own else 0
-
-
 @synthesizer(SECOND_EVIDENCE)
-class SecondEvidence(Study):
+class LuckyPass(Study):
     """Which successes: of tasks that pass in at most `hard` of their trials, those `unproven` by
     provenance and process, or `all`. Before `select`, which takes what it finds for evidence.
     """
@@ -88,20 +61,17 @@ class SecondEvidence(Study):
     shard: int = Field(default=50, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
 
-    def inputs(self, run: Run) -> str:
+    def inputs(self, stage: StageContext) -> Any:
         """The successes of hard tasks."""
-        return content_hash(self._hard(run))
+        return self._hard(stage)
 
-    def _hard(self, run: Run) -> list[str]:
+    def _hard(self, stage: StageContext) -> list[str]:
         """Successes of this role, and imported ones, on tasks that base trials seldom pass."""
-        trials = (
-            f"synthesizer IN ({_listed(BASE)}) AND parent_id IS NULL AND outcome IN "
-            f"({_listed(COUNTED)})"
-        )
         sql = f"""
             WITH standing AS (
                 SELECT task_id, avg((outcome = 'success')::INT) AS rate FROM trajectories
-                WHERE {trials} GROUP BY 1
+                WHERE synthesizer IN ({_listed(BASE)}) AND parent_id IS NULL
+                AND outcome IN ({_listed(COUNTED)}) GROUP BY 1
             )
             SELECT trajectory_id FROM trajectories JOIN standing USING (task_id)
             WHERE outcome = 'success' AND rate <= ? AND synthesizer NOT IN ({_listed(EVIDENCE)})
@@ -110,22 +80,25 @@ class SecondEvidence(Study):
             ORDER BY task_id, trajectory_id
         """
         policy = self.player.role.policy
-        who = [self.hard, IMPORT, self.role, policy.name, policy.model]
-        with connect(run.ledger) as connection:
-            return [identity for (identity,) in connection.execute(sql, who).fetchall()]
+        who = IMPORT, self.role, policy.name, policy.model
+        return [identity for (identity,) in stage.select(sql, self.hard, *who)]
 
-    def left(self, run: Run, stage_key: str) -> Sequence[PlannedUnit]:
-        """Those that nothing was found out about yet."""
-        known = {subject for subject, _ in self.done(run, stage_key)}
-        return [PlannedUnit(one, 0) for one in self._hard(run) if one not in known]
+    def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
+        """One for each success; its turn is found once the trial is read."""
+        return [PlannedUnit(identity, 0) for identity in self._hard(stage)]
 
-    def key_of(self, item: PlannedUnit) -> str:
+    def key_of(self, unit: PlannedUnit) -> str:
         """The success."""
-        return item.trajectory_id
+        return unit.trajectory_id
 
-    async def unfit(self, bench: Bench, trial: Trajectory, task: Task | None) -> str | None:
+    def left(self, stage: StageContext, units: Sequence[PlannedUnit]) -> Sequence[PlannedUnit]:
+        """Those that nothing was found out about yet."""
+        known = {subject for subject, _ in self.tested_turns(stage)}
+        return [unit for unit in units if unit.trajectory_id not in known]
+
+    async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
         """Why a success is not played again: something speaks for it, another policy's passes are
-        no evidence for it, its world cannot be rebuilt, or the policy does the same again.
+        no evidence for it, its environment cannot be rebuilt, or the policy does the same again.
         """
         policy = self.player.role.policy
         if self.of == "unproven" and evidence(trial):
@@ -133,23 +106,23 @@ class SecondEvidence(Study):
         other = (trial.policy, trial.model) != (policy.name, policy.model)
         if trial.synthesizer == IMPORT and other:
             return "another_policy"
-        reason = await super().unfit(bench, trial, task)
+        reason = await super().unfit(shard, trial, task)
         if reason is not None or task is None:
             return reason or "no_task"
-        return "deterministic" if self.player.certain(bench.run, task) else None
+        return "deterministic" if self.player.certain(shard.run, task) else None
 
     def untestable(self, trial: Trajectory, reason: str) -> Score:
         """Nothing was played."""
         if reason == HAS_EVIDENCE:
             about = PlayedAgain(reason, evidence=evidence(trial))
             return Score(trial.trajectory_id, self.metric, None, detail=about)
-        unit = Unit(BranchPoint(trial, first_effect(trial)))
-        return self._row(unit, None, PlayedAgain(reason, None, 0, CONTINUATIONS, ()))
+        about = PlayedAgain(reason, None, 0, CONTINUATIONS, ())
+        return Score(trial.trajectory_id, self.metric, None, first_effect(trial), about)
 
-    async def units(self, bench: Bench, items: Sequence[PlannedUnit]) -> Sequence[Unit]:
+    async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
         """From the first turns with an effect."""
-        trials = bench.trials({item.trajectory_id for item in items}).values()
-        tasks = bench.tasks(trials)
+        trials = shard.trials({unit.trajectory_id for unit in units}).values()
+        tasks = shard.tasks({trial.task_id for trial in trials})
         return [
             Unit(BranchPoint(one, first_effect(one)), task=tasks[one.task_id]) for one in trials
         ]
@@ -166,25 +139,20 @@ class SecondEvidence(Study):
         """Enough passes count whatever was lost; too few only where what was lost could not have
         made up for them.
         """
-        side = played["again"]
+        side, start = played["again"], unit.start
         known = passes_of(side)
-        about = PlayedAgain(
-            "faults" if known is None else None, None, len(side.played), CONTINUATIONS, side.ids
-        )
-        yield self._row(unit, known, about)
+        reason = "faults" if known is None else None
+        about = PlayedAgain(reason, None, len(side.played), CONTINUATIONS, side.ids)
+        yield Score(start.trajectory.trajectory_id, self.metric, known, start.turn, about)
 
-    def _row(self, unit: Unit, passes: int | None, about: PlayedAgain) -> Score:
-        start = unit.start
-        return Score(start.trajectory.trajectory_id, self.metric, passes, start.turn, about)
-
-    def finalize(self, run: Run, stage_key: str) -> Sequence[Score]:
+    def finalize(self, stage: StageContext) -> Sequence[Score]:
         """Nothing: what each came to stands by itself."""
         return ()
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Successes of hard tasks, those that were passed again, and why the others were not."""
-        found = list(read(run.ledger, PlayedAgain, (self.metric,), stage_key=stage_key))
-        hard = len(self._hard(run))
+        found = stage.rows(PlayedAgain, self.metric)
+        hard = len(self._hard(stage))
         proven = sum(row.value is not None and row.value >= PASSES for row in found)
         rejected = Counter(
             "not_passed_again" if row.value is not None else str(row.about.reason)
@@ -193,6 +161,26 @@ class SecondEvidence(Study):
         )
         rejected["not_played"] = hard - len(found)
         return method_report(self.unit, hard, proven, rejected)
+
+
+def first_effect(trajectory: Trajectory) -> int:
+    """The first turn that changed the environment's logical state; without keys of it, the first
+    with an effectful call that was not refused.
+
+    The policy's first turn where nothing was changed: then the whole trial is played again.
+    """
+    own = [turn for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED]
+    before = trajectory.opening_state_key
+    keyed = before is not None and all(turn.state_key is not None for turn in own)
+    for turn in own:
+        failed = {seen.call_id for seen in turn.observations if seen.error}
+        called = any(
+            effectful_by_name(call.name) and call.call_id not in failed for call in turn.tool_calls
+        )
+        if (turn.state_key != before) if keyed else called:
+            return turn.index
+        before = turn.state_key
+    return own[0].index if own else 0
 
 
 def passes_of(side: Side) -> int | None:

@@ -6,12 +6,16 @@ import re
 from random import Random
 
 from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall, Turn
-from synth.synthesizers.failures.ending import closing
-from synth.synthesizers.failures.mistake import Mistake, with_call
-from synth.synthesizers.failures.site import InjectionPoint, answered_by_user, written
+from synth.schemas.trajectory import Source, ToolCall, Turn
+from synth.synthesizers.failures.mistakes.point import (
+    InjectionPoint,
+    Mistake,
+    closing,
+    with_call,
+)
+from synth.synthesizers.failures.mistakes.transcript import written
 
-VERIFYING_VERBS = frozenset(["verify", "validate", "confirm", "check", "test", "authenticate"])
+VERIFYING_VERBS = frozenset({"verify", "validate", "confirm", "check", "test", "authenticate"})
 _ASKING = re.compile(r"\?\s*$")
 _VALUE = re.compile(r"(?<![\w.-])[$€£]?(?=[A-Za-z-]*\d)[A-Za-z]*[\d-][\w.,:-]*\w")
 """An amount, date, number or identifier in a text."""
@@ -21,9 +25,7 @@ def no_question(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.2: in place of a question to the user, the next write at once; what was not known is
     guessed among what was seen.
     """
-    if not _asks(site, site.turn):
-        return None
-    return _next_write(site, random, "without asking")
+    return _next_write(site, random, "without asking") if _asks(site, site.turn) else None
 
 
 def no_look(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -31,11 +33,8 @@ def no_look(site: InjectionPoint, random: Random) -> Mistake | None:
     once.
     """
     calls = site.turn.tool_calls
-    if (
-        not calls
-        or answered_by_user(site.turn)
-        or any(site.changes(call) or site.talks(call) or call.parse_error for call in calls)
-    ):
+    does = any(site.changes(call) or site.talks(call) or call.parse_error for call in calls)
+    if not calls or does or _answered_by_user(site.turn):
         return None
     return _next_write(site, random, f"without {calls[0].name}")
 
@@ -46,19 +45,17 @@ def wrong_look(site: InjectionPoint, random: Random) -> Mistake | None:
     """
     if site.turn is closing(site.twin):
         return _confirmed_wrongly(site, random)
-    for call in (
-        call for call in site.turn.tool_calls if call.parse_error is None and not site.changes(call)
-    ):
-        if site.talks(call) and not _asks(site, site.turn):
+    asks = _asks(site, site.turn)
+    for call in site.turn.tool_calls:
+        if call.parse_error is not None or site.changes(call):
+            continue
+        if site.talks(call) and not asks:
             for text in site.texts(call):
                 told = _misquoted(site, str(text.value), random)
                 if told is not None:
-                    return with_call(
-                        site.turn,
-                        call,
-                        site.changed(call, text, told[0]),
-                        f"tells {told[2]} where {told[1]} was seen",
-                    )
+                    said, right, wrong = told
+                    what = f"tells {wrong} where {right} was seen"
+                    return with_call(site.turn, call, site.changed(call, text, said), what)
         elif call.name.split("_")[0].lower() in VERIFYING_VERBS:
             found = site.choices((call,))
             if found:
@@ -68,68 +65,56 @@ def wrong_look(site: InjectionPoint, random: Random) -> Mistake | None:
                     f"{written(argument.value)}"
                 )
                 return with_call(site.turn, call, site.changed(call, argument, value), what)
-    if site.turn.content and not _asks(site, site.turn):
-        told = _misquoted(site, site.turn.content, random)
-        if told is not None:
-            return Mistake(
-                AgentTurn(told[0], site.turn.tool_calls),
-                f"tells {told[2]} where {told[1]} was seen",
-            )
-    return None
+    told = None if asks else _misquoted(site, site.turn.content or "", random)
+    if told is None:
+        return None
+    said, right, wrong = told
+    return Mistake(AgentTurn(said, site.turn.tool_calls), f"tells {wrong} where {right} was seen")
 
 
 def _confirmed_wrongly(site: InjectionPoint, random: Random) -> Mistake | None:
     """The last message says a former one again, with another value in it."""
     told = [
-        t
+        str(text.value)
         for turn in site.before
         if not _asks(site, turn)
-        for c in turn.tool_calls
-        if site.talks(c)
-        for t in site.texts(c)
+        for call in turn.tool_calls
+        if site.talks(call)
+        for text in site.texts(call)
     ]
-    wrongs = [
-        found for text in told if (found := _misquoted(site, str(text.value), random)) is not None
-    ]
+    wrongs = [found for text in told if (found := _misquoted(site, text, random)) is not None]
     last = [(call, text) for call in site.turn.tool_calls for text in site.texts(call)]
     if not wrongs or not last:
         return None
     (said, right, wrong), (call, text) = random.choice(wrongs), last[0]
-    return with_call(
-        site.turn,
-        call,
-        site.changed(call, text, said),
-        f"confirms {wrong} at the end where {right} was seen",
-    )
+    what = f"confirms {wrong} at the end where {right} was seen"
+    return with_call(site.turn, call, site.changed(call, text, said), what)
 
 
 def _asks(site: InjectionPoint, turn: Turn) -> bool:
     """A turn that only asks a user, and was answered."""
-    if not answered_by_user(turn):
+    calls = turn.tool_calls
+    if not _answered_by_user(turn) or not all(site.talks(call) for call in calls):
         return False
-    said = [
-        turn.content or "",
-        *(str(text.value) for call in turn.tool_calls for text in site.texts(call)),
-    ]
-    only_talk = all(site.talks(call) for call in turn.tool_calls)
-    return only_talk and (
-        any(_ASKING.search(text) for text in said)
-        or any(c.name.lower().startswith("ask") for c in turn.tool_calls)
-    )
+    by_name = any(call.name.lower().startswith("ask") for call in calls)
+    return by_name or any(map(_ASKING.search, [turn.content or "", *site.said(turn)]))
+
+
+def _answered_by_user(turn: Turn) -> bool:
+    return any(seen.source is Source.USER for seen in turn.observations)
 
 
 def _next_write(site: InjectionPoint, random: Random, without: str) -> Mistake | None:
     for turn in site.after:
         calls = site.writes(turn)
         if calls:
-            guesses = [_guessed(site, call, random) for call in calls]
-            done = [call for call in guesses if call is not None]
-            if len(done) < len(calls):
+            done = [_guessed(site, call, random) for call in calls]
+            if None in done:
                 return None
-            return Mistake(
-                AgentTurn(tool_calls=tuple(done)),
-                f"does {', '.join(call.name for call in done)} of turn {turn.index} {without}",
-            )
+            made = tuple(call for call in done if call is not None)
+            names = ", ".join(call.name for call in made)
+            what = f"does {names} of turn {turn.index} {without}"
+            return Mistake(AgentTurn(tool_calls=made), what)
     return None
 
 
@@ -138,11 +123,8 @@ def _guessed(site: InjectionPoint, call: ToolCall, random: Random) -> ToolCall |
     guessed.
     """
     for argument in site.names(call):
-        if not (
-            site.seen(argument.value)
-            or argument.schema.get("enum")
-            or isinstance(argument.value, int | float)
-        ):
+        number = isinstance(argument.value, int | float)
+        if not (site.seen(argument.value) or argument.schema.get("enum") or number):
             others = site.others(argument)
             if not others:
                 return None
@@ -164,20 +146,17 @@ def _misquoted(site: InjectionPoint, text: str, random: Random) -> tuple[str, st
     ]
     if not known:
         return None
-    amounts = [match for match in known if not any(character.isalpha() for character in match[0])]
+    amounts = [match for match in known if not any(map(str.isalpha, match[0]))]
     match = random.choice(amounts or known)
     right = match[0]
-    alike = dict.fromkeys(
-        m
-        for m in _VALUE.findall(_shown(site))
-        if _shape(m) == _shape(right) and m.casefold() != right.casefold()
-    )
-    wrong = random.choice([*alike]) if alike else _other_digit(right)
+    shown = "\n".join(seen.content for turn in site.before for seen in turn.observations)
+    alike = [
+        value
+        for value in dict.fromkeys(_VALUE.findall(shown))
+        if _shape(value) == _shape(right) and value.casefold() != right.casefold()
+    ]
+    wrong = random.choice(alike) if alike else _other_digit(right)
     return text[: match.start()] + wrong + text[match.end() :], right, wrong
-
-
-def _shown(site: InjectionPoint) -> str:
-    return "\n".join(o.content for turn in site.before for o in turn.observations)
 
 
 def _shape(value: str) -> str:

@@ -1,0 +1,254 @@
+"""A stage of a run as its method sees it: what the ledger holds of it, and one shard under way."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from synth.engine.asking import RoleClient
+from synth.engine.context import Role, Run
+from synth.engine.numbers import counted_noun
+from synth.engine.study.episodes import ShardEpisodes
+from synth.engine.study.player import Player
+from synth.ledger.ledger import Decision, Score, StageRef
+from synth.ledger.role_reply import RoleReply
+from synth.ledger.state import SlotState, evidence_key
+from synth.ledger.storable import ended_line
+from synth.ledger.typed import Read, committed
+from synth.ledger.views import connect
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.schemas.stage import PlannedSlot
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.side_by_side import run_workers
+
+T = TypeVar("T")
+OF_ALL = ""
+"""The key of what is about all units of a shard."""
+ASKED_AT_ONCE = 64
+"""Questions under way at once in a method without a player, whose places would bound them."""
+
+
+@dataclass
+class StageContext:
+    """One stage of a run; the `stage_key` is empty while its inputs are being looked at."""
+
+    run: Run
+    name: str
+    stage_key: str
+
+    def rows(self, kind: type[T], *metrics: str, hidden: bool = False) -> list[Read[T]]:
+        """The stage's own rows of these metrics in the order of their commits, or its `hidden`
+        ones, which no view of the flow shows.
+        """
+        key = evidence_key(self.stage_key) if hidden else self.stage_key
+        return list(committed(self.run.ledger, key, kind, metrics))
+
+    def select(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """The answer to a question about what the current flow shows."""
+        with connect(self.run.ledger) as connection:
+            return connection.execute(sql, list(values)).fetchall()
+
+    def trajectories(self) -> set[str]:
+        """The valid trajectories that this stage has committed."""
+        return self.run.ledger.state.trajectories_of(self.stage_key)
+
+    def task_ids(self) -> Mapping[str, str]:
+        """The current flow's tasks: id -> environment."""
+        return self.run.ledger.task_ids()
+
+    def tasks(self, ids: Collection[str], *, every: bool = False) -> Mapping[str, Task]:
+        """Tasks by id, as far as the current flow has them, or any flow that ran here."""
+        return self.run.ledger.tasks(ids, every=every)
+
+    def slot(self, slot_id: str) -> SlotState | None:
+        """All that is known of a slot."""
+        return self.run.ledger.state.slots.get(slot_id)
+
+    @property
+    def committed(self) -> bool:
+        """Whether the stage has committed anything."""
+        return any(one.stage_key == self.stage_key for one in self.run.ledger.state.shards)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the stage ran to its end."""
+        return (self.name, self.stage_key) in self.run.ledger.state.done
+
+    def has(self, shard: str) -> bool:
+        """Whether a shard of the stage is committed whole."""
+        keys = self.stage_key, evidence_key(self.stage_key)
+        return any((key, shard) in self.run.ledger.state.named for key in keys)
+
+    def report_of(self, stage: str) -> Mapping[str, Any] | None:
+        """What another stage of the flow has reported; None before it is done."""
+        state = self.run.ledger.state
+        line = state.stages.get(stage)
+        return None if line is None else state.done.get((stage, line.stage_key))
+
+    def cost(self) -> Mapping[str, Any]:
+        """Episodes, tokens and money that the stage has used so far, in all runs, questions to
+        roles included.
+        """
+        keys = [self.stage_key, evidence_key(self.stage_key)]
+        use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
+        where = "WHERE stage_key IN (SELECT unnest(?))"
+        ((episodes, *played),) = self.select(
+            f"SELECT count(*), {use} FROM trajectories_all {where}", keys
+        )
+        (asked,) = self.select(f"SELECT {use} FROM replies_all {where}", keys)
+        tokens, dollars = zip(played, asked, strict=True)
+        paid = [cost for cost in dollars if cost is not None]
+        return {
+            "episodes": episodes,
+            "tokens": int(sum(filter(None, tokens))),
+            "usd": sum(paid) if paid else None,
+        }
+
+
+def cost_line(cost: Mapping[str, Any], count: int, noun: str) -> str:
+    """For instance: cost: 12 episodes, 3,400 tokens, $0.02."""
+    dollars = "" if cost["usd"] is None else f", ${cost['usd']:.2f}"
+    return f"cost: {counted_noun(count, noun)}, {cost['tokens']:,} tokens{dollars}"
+
+
+@dataclass
+class UnitResult:
+    """What came of one unit: rows by the names that `Ledger.commit` gives them, and trajectories
+    kept `apart`, which the flow never sees. A unit that stays `open` is left to a rerun.
+    """
+
+    trajectories: list[Trajectory] = field(default_factory=list)
+    apart: list[Trajectory] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    scores: list[Score] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    replies: list[RoleReply] = field(default_factory=list)
+    open: bool = False
+
+
+@dataclass
+class ShardContext(StageContext):
+    """One shard under way. What comes of its units is committed together, in the order in which
+    the units were begun; `hidden` from the flow where the shard only prepares what another shows.
+    """
+
+    shard: str
+    cast: Player | None
+    hidden: bool = False
+    _results: dict[str, UnitResult] = field(default_factory=dict)
+    _clients: dict[str, RoleClient] = field(default_factory=dict)
+    _trials: dict[str, Trajectory] = field(default_factory=dict)
+
+    @property
+    def player(self) -> Player:
+        """Who plays. Raises `ValueError` for a method that plays nothing."""
+        if self.cast is None:
+            raise ValueError("this method has no role that plays")
+        return self.cast
+
+    @cached_property
+    def episodes(self) -> ShardEpisodes:
+        """The episodes of the shard, each slot played once."""
+        return ShardEpisodes(self.run, self.shard)
+
+    def client(self, name: str, role: Role) -> RoleClient:
+        """Who asks a role of the flow for this shard."""
+        if name not in self._clients:
+            self._clients[name] = RoleClient(self.run, self.shard, name, role)
+        return self._clients[name]
+
+    def trials(self, ids: Collection[str]) -> Mapping[str, Trajectory]:
+        """Recorded trajectories by id, in the order of the ledger."""
+        wanted = set(ids) - self._trials.keys()
+        found = self.run.ledger.trajectories(wanted) if wanted else ()
+        self._trials |= {trial.trajectory_id: trial for trial in found}
+        return {identity: one for identity, one in self._trials.items() if identity in ids}
+
+    def able(self, task: Task, capability: str) -> bool:
+        """Whether a task's environment has a capability."""
+        return capability in self.run.spec_of(task.env, task.env_config).capabilities
+
+    def claimed_slots(self) -> Sequence[PlannedSlot]:
+        """The slots of a shard that workers share, those first that this one has in hand."""
+        return self.run.hands[self.shard].in_order()
+
+    async def play_in_groups(self, specs: Sequence[EpisodeSpec]) -> None:
+        """Plays such slots, and commits them in groups as they end."""
+        ref = StageRef(self.name, self.stage_key)
+        await self.episodes.played_in_groups(ref, specs, self.player)
+
+    def of(self, unit: str) -> UnitResult:
+        """What came of a unit so far."""
+        return self._results.setdefault(unit, UnitResult())
+
+    async def each(
+        self,
+        items: Mapping[str, T],
+        job: Callable[[T, UnitResult], Awaitable[None]],
+        *,
+        at_once: int | None = None,
+    ) -> None:
+        """Does the job for all items, given by the keys of their units; `at_once` are under way, or
+        as many as there are places.
+        """
+        waiting = iter([(item, self.of(unit)) for unit, item in items.items()])
+
+        async def worker() -> None:
+            for item, result in waiting:
+                await job(item, result)
+
+        most = at_once or (ASKED_AT_ONCE if self.cast is None else self.cast.places.limit)
+        await run_workers(min(most, len(items)), worker)
+
+    async def misfits(
+        self,
+        trials: Collection[Trajectory],
+        unfit: Callable[["ShardContext", Trajectory, Task | None], Awaitable[str | None]],
+    ) -> dict[str, str]:
+        """Why some trials cannot be built on, by id; a reason that a rerun may find otherwise
+        leaves the trial open.
+        """
+        tasks = self.tasks({trial.task_id for trial in trials})
+        found: dict[str, str] = {}
+
+        async def look(trial: Trajectory, result: UnitResult) -> None:
+            reason = await unfit(self, trial, tasks.get(trial.task_id))
+            if reason is not None:
+                found[trial.trajectory_id] = reason
+                result.open |= reason.removeprefix("fault:") in RETRIED_BY_A_RERUN
+
+        await self.each({trial.trajectory_id: trial for trial in trials}, look)
+        return {identity: found[identity] for identity in sorted(found)}
+
+    def commit(self, part: str | None = None) -> None:
+        """Commits what there is so far. The shard is done where no unit is open; a method that
+        works in parts says itself under which name a `part` of it is done.
+
+        The journal of a stopped run outlives it and gives the replies of open units once more:
+        they are committed, and paid for, by the run that gets to the end of these units.
+        """
+        ledger, results = self.run.ledger, list(self._results.values())
+        some_open = any(result.open for result in results)
+        rows: dict[str, list[Any]] = {
+            kind: [row for result in results for row in getattr(result, kind)]
+            for kind in ("apart", "trajectories", "tasks", "decisions", "scores")
+        }
+        rows["replies"] = [
+            reply
+            for unit, result in self._results.items()
+            if self.run.stopped is None or not (result.open or (some_open and unit == OF_ALL))
+            for reply in result.replies
+        ]
+
+        hidden = StageRef(self.name, evidence_key(self.stage_key))
+        apart = rows.pop("apart")
+        ended = ledger.commit(hidden, trajectories=apart) if apart else []
+        name = part if part is not None else "" if some_open else self.shard
+        if name or any(rows.values()):
+            ref = hidden if self.hidden else StageRef(self.name, self.stage_key)
+            ended += ledger.commit(ref, name=name, **rows)
+        self._results.clear()
+        for attempt in ended:
+            self.run.progress.say(ended_line(attempt))

@@ -1,0 +1,211 @@
+"""Failure injection: mistakes put into clean trials, and corrections into failed ones, each tested
+live. Rounds of attempts follow one another: the mix of each follows from what the former yielded.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any
+
+import msgspec
+
+from synth.engine.study.method import synthesizer
+from synth.engine.study.shard import OF_ALL, ShardContext, StageContext, UnitResult
+from synth.engine.study.step_effect import DecisionState
+from synth.ledger.ledger import Score
+from synth.ledger.state import IMPORT
+from synth.schemas.canonical import content_hash
+from synth.schemas.labels import AttributionLabel
+from synth.schemas.outcome import Outcome
+from synth.schemas.stage import Shard
+from synth.schemas.trajectory import Authorship, Trajectory
+from synth.synthesizers.failures.context import BY_INJECTOR, InjectionContext, InjectionSettings
+from synth.synthesizers.failures.injecting import inject
+from synth.synthesizers.failures.planning import (
+    InjectionPlan,
+    Offer,
+    PlannedTask,
+    planned_for,
+)
+from synth.synthesizers.failures.records import (
+    ATTEMPT,
+    OF_INJECTED_RUNS,
+    TESTS,
+    Note,
+    labels,
+    note_of,
+    settled,
+    yields_of,
+)
+from synth.synthesizers.failures.repairing import repair
+from synth.synthesizers.failures.report import injection_report
+
+NATURAL_SOURCES = frozenset({"rollout", IMPORT})
+"""Synthesizers of trials that nobody has meddled with: twins and failures to repair are taken from
+these.
+"""
+MOST_ATTEMPTS = 640
+"""Of a round, unless its settings say more: what one holds in memory, and what a kill costs."""
+
+
+@synthesizer("failure_injection")
+class FailureInjection(InjectionSettings):
+    """Mistakes put into clean trials, and corrections into failed ones, each tested live."""
+
+    unit = "attempts"
+    at_once = 1
+
+    def inputs(self, stage: StageContext) -> Any:
+        """The trials that the flow has collected so far."""
+        return [task.identity for task in self.units(stage)]
+
+    def units(self, stage: StageContext) -> Sequence[PlannedTask]:
+        """The tasks in a drawn order, each with as many of its trials as can be needed."""
+        found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for row in stage.run.ledger.records():
+            if row["synthesizer"] in NATURAL_SOURCES:
+                found[row["task_id"]][row["outcome"]].append(row["trajectory_id"])
+        seed = self.player.seed
+
+        def drawn(identities: Sequence[str], count: int) -> tuple[str, ...]:
+            order = sorted(identities, key=lambda identity: content_hash([seed, identity]))
+            return tuple(order[:count])
+
+        tasks = [
+            PlannedTask(
+                task_id,
+                drawn(found[task_id][Outcome.SUCCESS], self.per_task),
+                drawn(found[task_id][Outcome.FAILURE], self.repairs),
+            )
+            for task_id in sorted(found, key=lambda task_id: content_hash([seed, task_id]))
+        ]
+        return self._in_rounds(task for task in tasks if task.twins or task.failed)
+
+    def _in_rounds(self, tasks: Iterator[PlannedTask]) -> list[PlannedTask]:
+        """The first round makes about as many attempts as the settings say, and each later one
+        twice as many.
+        """
+        per_task, attempts = max(1, self.per_task + self.repairs), self.round
+        found, number = list[PlannedTask](), 0
+        while part := list(islice(tasks, max(1, attempts // per_task))):
+            found += [msgspec.structs.replace(task, round=number) for task in part]
+            attempts, number = min(2 * attempts, max(MOST_ATTEMPTS, self.round)), number + 1
+        return found
+
+    def cut(self, units: Sequence[PlannedTask]) -> Iterator[Shard]:
+        """By rounds."""
+        for _, part in groupby(units, lambda task: task.round):
+            tasks = list(part)
+            yield Shard(content_hash([task.identity for task in tasks]), tasks)
+
+    def progress_of(self, unit: PlannedTask) -> int:
+        """Attempts at a task."""
+        return min(self.per_task, len(unit.twins) * self.per_twin) + len(unit.failed)
+
+    def shown(self, stage: StageContext) -> Iterable[str]:
+        """Injected runs that are labelled here."""
+        return sorted({row.subject_id for row in stage.rows(AttributionLabel, *OF_INJECTED_RUNS)})
+
+    async def play(self, shard: ShardContext, units: Sequence[PlannedTask]) -> None:
+        """Makes the attempts of one round that are still to be made."""
+        number = units[0].round
+        known = [row.about for row in shard.rows(Note, ATTEMPT)]
+        yielded = yields_of(settled(note for note in known if note.round < number))
+        own = settled(note for note in known if note.round == number)
+        done = {(note.task_id, note.key) for note in own if note.tried and not note.open}
+        trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
+        tasks = shard.tasks({unit.task_id for unit in units})
+
+        misfits = await shard.misfits(list(trials.values()), self.replayable)
+        for identity, reason in misfits.items():
+            task_id, result = trials[identity].task_id, shard.of(identity)
+            note = Note("twin", task_id, identity, reason, number, open=result.open)
+            result.scores.append(note.as_score(identity))
+
+        jobs: dict[str, InjectionPlan | Trajectory] = {}
+        for unit in units:
+            await asyncio.sleep(0)  # looking for places in long trajectories must stop nobody
+            twins, failed = (
+                [trials[one] for one in ids if one not in misfits]
+                for ids in (unit.twins, unit.failed)
+            )
+            if not twins and not failed:
+                continue
+            planned, declined = planned_for(
+                unit,
+                twins,
+                self,
+                self._offer(),
+                yielded,
+                self.player.seed,
+                {int(key) for task, key in done if task == unit.task_id and key.isdigit()},
+                affordances=shard.able(tasks[unit.task_id], "affordances"),
+            )
+            shard.of(OF_ALL).scores += [
+                Note("declined", unit.task_id, f"{why} {at}", why, number).as_score(unit.task_id)
+                for why, count in declined.items()
+                for at in range(count)
+            ]
+            jobs |= {plan.seed: plan for plan in planned}
+            jobs |= {
+                trial.trajectory_id: trial
+                for trial in failed
+                if (unit.task_id, _repair_key(trial)) not in done
+            }
+        shard.run.progress.step(len(done))
+
+        async def attempt(job: InjectionPlan | Trajectory, result: UnitResult) -> None:
+            if not shard.run.may_start():
+                result.open = True
+                return
+            if isinstance(job, InjectionPlan):
+                state = DecisionState(trials[job.twin_id], tasks[job.task_id], job.turn)
+                context = InjectionContext(self, shard, result, state)
+                subject, reason = await inject(context, job)
+                note = note_of(job, reason, number, still_open=result.open)
+            else:
+                context = InjectionContext(
+                    self, shard, result, DecisionState(job, tasks[job.task_id], 0)
+                )
+                subject, reason = job.trajectory_id, await repair(context)
+                key = _repair_key(job)
+                note = Note("repair", job.task_id, key, reason, number, open=result.open)
+            result.scores.append(note.as_score(subject))
+            shard.run.progress.step(1)
+
+        await shard.each(jobs, attempt)
+
+    def _offer(self) -> Offer:
+        """What policy and roles allow."""
+        role, declined = self.player.role, dict[str, str]()
+        policy, chats = role.policy, role.model is not None and role.policy.name == "chat"
+        if self.evidence == "replay":
+            declined |= dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
+        if policy.authorship is Authorship.SCRIPTED:
+            declined.setdefault("environment", "policy_reads_no_observations")
+        if role.model is None and policy.deterministic:
+            declined.setdefault("natural", "policy_is_deterministic")
+        if role.model is not None and not chats:
+            declined.setdefault("natural", "policy_is_no_chat_model")
+        if not chats:
+            declined.setdefault("prompt", "policy_is_no_chat_model")
+        ruled_out = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
+        weights: dict[str, float] = {
+            name: weight for name, weight in self.strategies.items() if name not in ruled_out
+        }
+        return Offer(weights, declined)
+
+    def finalize(self, stage: StageContext) -> Sequence[Score]:
+        """What the tests of the whole stage give."""
+        return labels(stage.rows(AttributionLabel, *TESTS))
+
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
+        """Attempts, confirmed labels, why the rest gave none, the mix, what it has cost."""
+        clean = {task.task_id for task in self.units(stage) if task.twins}
+        without = len(stage.task_ids().keys() - clean) if self.per_task else 0
+        return injection_report(stage, self.modes, without)
+
+
+def _repair_key(trial: Trajectory) -> str:
+    return f"repair {trial.trajectory_id}"
