@@ -14,7 +14,8 @@ from synth.engine.numbers import counted_noun
 from synth.engine.stage_reports import commonest
 from synth.engine.study.method import Method, synthesizer
 from synth.engine.study.player import Player, places_for, trial_settings
-from synth.engine.study.shard import ShardContext, StageContext
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError, SynthError

@@ -2,21 +2,21 @@
 of the policy that is to be trained.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.engine.asking import Answer
 from synth.engine.context import Role
 from synth.engine.study.alternatives import EXPERT, Ask, Proposal
-from synth.engine.study.arms import CONTROL, Arm, Episodes
+from synth.engine.study.arms import CONTROL, Arm, Episodes, PlannedUnit, Unit
 from synth.engine.study.method import synthesizer
-from synth.engine.study.shard import OF_ALL, ShardContext, StageContext, UnitResult
-from synth.engine.study.study import Study, Unit
-from synth.engine.study.trials import Trial
-from synth.ledger.role_reply import RoleReply
+from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
+from synth.engine.study.stage_context import StageContext
+from synth.engine.study.study import Study
 from synth.policies.expert import expert_policy
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
@@ -26,8 +26,7 @@ from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
-from synth.synthesizers.steps.judged import JUDGE, suspected
-from synth.synthesizers.steps.proposals import decisive_drops, proposed
+from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, proposed, suspected
 
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
 """The source of alternatives that is the environment's own planner, without a misconception; a role
@@ -97,58 +96,40 @@ class CriticalStep(Study):
         drops = decisive_drops(stage)
         return [*super().inputs(stage), *([drops] if drops else [])]
 
-    def _looked_at(self, stage: StageContext) -> list[Trial]:
-        also = [Outcome.SUCCESS] if self.proposals.source == "all" else []
-        return self.base(stage).rows_of(Outcome.FAILURE, *also)
-
-    def units(self, stage: StageContext) -> Sequence[str]:
+    def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
         """Trials: which of their steps are tested is known once a judge was asked."""
-        return [trial.trajectory_id for trial in self._looked_at(stage)]
+        also = [Outcome.SUCCESS] if self.proposals.source == "all" else []
+        rows = self.base(stage).rows_of(Outcome.FAILURE, *also)
+        return [PlannedUnit(row.trajectory_id) for row in rows]
 
-    def key_of(self, unit: str) -> str:
-        """The trial."""
-        return unit
-
-    def trial_of(self, unit: str) -> str:
-        """The trial."""
-        return unit
-
-    def left(self, stage: StageContext, units: Sequence[str]) -> Sequence[str]:
-        """Without the trials of which it was found that none of their steps can be tested."""
-        done = self.tested_turns(stage)
-        return [unit for unit in units if (unit, None) not in done]
-
-    def progress_of(self, unit: str) -> int:
+    def progress_of(self, unit: PlannedUnit) -> int:
         """Steps of a trial."""
         return self.proposals.per_trajectory
 
-    async def states(self, shard: ShardContext, units: Sequence[str]) -> Sequence[Unit]:
+    async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
         """The steps of some trials that are still to be tested."""
-        solved: defaultdict[str, list[str]] = defaultdict(list)
-        for row in self.base(shard).rows_of(Outcome.SUCCESS):
-            solved[row.task_id].append(row.trajectory_id)
-        trials = shard.trials(units)
-        others = {trial.task_id: solved[trial.task_id] for trial in trials.values()}
-        read = shard.trials({*units, *(one for ids in others.values() for one in ids)})
-
-        suspicions = await self._suspicions(shard, [trials[unit] for unit in units])
-        tasks = shard.tasks({trial.task_id for trial in trials.values()})
+        trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
+        solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
+        successes = shard.trials({one.trajectory_id for one in solved})
+        suspicions = await self._suspicions(shard, list(trials.values()))
         drops, controls = decisive_drops(shard), self._controls(shard)
         done, found = self.tested_turns(shard), list[Unit]()
-        for unit in units:
-            if unit not in suspicions:
-                continue
-            trial = trials[unit]
+        for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
+            trial = trials[identity]
             steps = proposed(
                 trial,
-                [read[other] for other in others[trial.task_id] if other != unit],
+                [
+                    successes[one.trajectory_id]
+                    for one in solved
+                    if one.task_id == trial.task_id and one.trajectory_id != identity
+                ],
                 self.proposals.per_trajectory,
-                suspicions[unit],
-                drops.get(unit, ()),
+                suspicions[identity],
+                drops.get(identity, ()),
             )
-            key = ["control", self.player.seed, unit]
+            key = ["control", self.player.seed, identity]
             drawn = sorted(steps, key=lambda step: content_hash([*key, step.turn]))
-            controlled = {step.turn for step in drawn[: controls[unit]]}
+            controlled = {step.turn for step in drawn[: controls[identity]]}
             found += [
                 Unit(
                     BranchPoint(trial, step.turn),
@@ -157,7 +138,7 @@ class CriticalStep(Study):
                     tasks[trial.task_id],
                 )
                 for step in steps
-                if (unit, step.turn) not in done
+                if (identity, step.turn) not in done
             ]
         return found
 
@@ -165,7 +146,7 @@ class CriticalStep(Study):
         """At how many steps of each trial the own act is compared with itself too: trials get one
         each in a drawn order, and a second one where all have one.
         """
-        order = sorted(self.units(stage))
+        order = sorted(unit.trajectory_id for unit in self.units(stage))
         order.sort(key=lambda one: content_hash(["control", self.player.seed, one]))
         tests = len(order) * self.proposals.per_trajectory * self.proposals.alternatives
         count = control_count(tests, self.control_share)
@@ -180,22 +161,19 @@ class CriticalStep(Study):
         if self.judging is None:
             return {trial.trajectory_id: () for trial in trials}
         client, most = shard.client(JUDGE, self.judging), self.proposals.per_trajectory
-        found: dict[str, Sequence[int] | None] = {}
-        replies: dict[str, Sequence[RoleReply]] = {}
+        found: dict[str, Answer[tuple[int, ...]]] = {}
 
         async def ask(trial: Trajectory, result: UnitResult) -> None:
-            identity, turns = trial.trajectory_id, None
+            answer: Answer[tuple[int, ...]] = Answer(None)
             if shard.run.may_start():
                 failed = trial.outcome is Outcome.FAILURE
-                replies[identity], turns = (
-                    await suspected(client, trial, most) if failed else ((), ())
-                )
-            found[identity] = turns
-            result.open |= turns is None
+                answer = await suspected(client, trial, most) if failed else Answer(())
+            found[trial.trajectory_id] = answer
+            result.open |= answer.value is None
 
         await shard.each({trial.trajectory_id: trial for trial in trials}, ask)
-        shard.of(OF_ALL).replies += [one for asked in sorted(replies) for one in replies[asked]]
-        return {identity: turns for identity, turns in found.items() if turns is not None}
+        shard.of(OF_ALL).replies += [one for unit in sorted(found) for one in found[unit].replies]
+        return {unit: one.value for unit, one in found.items() if one.value is not None}
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
         """Of all sources in turn."""

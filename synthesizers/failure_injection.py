@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from synth.engine.study.method import synthesizer
-from synth.engine.study.shard import OF_ALL, ShardContext, StageContext, UnitResult
+from synth.engine.study.rebuilding import why_not_replayable
+from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
+from synth.engine.study.stage_context import StageContext
 from synth.engine.study.step_effect import DecisionState
 from synth.ledger.ledger import Score
 from synth.ledger.state import IMPORT
@@ -19,6 +21,7 @@ from synth.schemas.canonical import content_hash
 from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Shard
+from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship, Trajectory
 from synth.synthesizers.failures.context import BY_INJECTOR, InjectionContext, InjectionSettings
 from synth.synthesizers.failures.injecting import inject
@@ -33,13 +36,13 @@ from synth.synthesizers.failures.records import (
     OF_INJECTED_RUNS,
     TESTS,
     Note,
+    injection_report,
     labels,
     note_of,
     settled,
     yields_of,
 )
 from synth.synthesizers.failures.repairing import repair
-from synth.synthesizers.failures.report import injection_report
 
 NATURAL_SOURCES = frozenset({"rollout", IMPORT})
 """Synthesizers of trials that nobody has meddled with: twins and failures to repair are taken from
@@ -117,7 +120,7 @@ class FailureInjection(InjectionSettings):
         trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
         tasks = shard.tasks({unit.task_id for unit in units})
 
-        misfits = await shard.misfits(list(trials.values()), self.replayable)
+        misfits = await shard.misfits(trials, self.unfit)
         for identity, reason in misfits.items():
             task_id, result = trials[identity].task_id, shard.of(identity)
             note = Note("twin", task_id, identity, reason, number, open=result.open)
@@ -175,6 +178,10 @@ class FailureInjection(InjectionSettings):
             shard.run.progress.step(1)
 
         await shard.each(jobs, attempt)
+
+    async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
+        """Why a trial does not come to the same again, of the flow's own trials too."""
+        return await why_not_replayable(shard.run, task, trial, self.player.limits.step_timeout_s)
 
     def _offer(self) -> Offer:
         """What policy and roles allow."""

@@ -14,11 +14,12 @@ import msgspec
 from pydantic import Field
 
 from synth.engine.study.alternatives import Ask, Proposal
-from synth.engine.study.arms import Arm, Episodes, undecided
+from synth.engine.study.arms import Arm, Episodes, PlannedUnit, Unit, undecided
 from synth.engine.study.method import method_report, synthesizer
-from synth.engine.study.shard import ShardContext, StageContext
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.engine.study.step_effect import Side
-from synth.engine.study.study import PlannedUnit, Study, Unit
+from synth.engine.study.study import Study
 from synth.ledger.ledger import Score
 from synth.ledger.state import IMPORT
 from synth.loss_turns import EVIDENCE
@@ -85,11 +86,7 @@ class LuckyPass(Study):
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
         """One for each success; its turn is found once the trial is read."""
-        return [PlannedUnit(identity, 0) for identity in self._hard(stage)]
-
-    def key_of(self, unit: PlannedUnit) -> str:
-        """The success."""
-        return unit.trajectory_id
+        return [PlannedUnit(identity) for identity in self._hard(stage)]
 
     def left(self, stage: StageContext, units: Sequence[PlannedUnit]) -> Sequence[PlannedUnit]:
         """Those that nothing was found out about yet."""

@@ -5,20 +5,18 @@ Data sets are made of the retry without it: no message holds the guidance, and t
 pivot carry no loss.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from synth.engine.numbers import counted_noun, short_count
-from synth.engine.study.method import Method, method_report, synthesizer
+from synth.engine.study.method import Method, synthesizer
 from synth.engine.study.rebuilding import world_versions
-from synth.engine.study.shard import OF_ALL, ShardContext, StageContext
+from synth.engine.study.shard import OF_ALL, ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Decision
 from synth.ledger.state import IMPORT
 from synth.rollout.limits import Limits
-from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Outcome
@@ -27,62 +25,18 @@ from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.chain import (
     CHAIN,
     REFLECTION,
-    VERIFIED,
-    Chain,
-    ChainEnd,
 )
-from synth.synthesizers.reflection.equal_budget import (
-    RetryUnit,
-    compared,
-    equal_budget_in_words,
-    played_at_equal_cost,
-)
-from synth.synthesizers.reflection.guidance import EVIDENCE, PDI
-from synth.synthesizers.reflection.measuring import (
-    GAIN,
-    OFF_POLICY,
-    SAMPLES,
-    Gain,
-    Measures,
-    OffPolicy,
-    judged,
-    likelihood_in_words,
-    off_policy_in_words,
-)
-from synth.synthesizers.reflection.playing import finished, play_through, recorded, rows_of
+from synth.synthesizers.reflection.equal_budget import played_at_equal_cost
+from synth.synthesizers.reflection.guidance import EVIDENCE, PDI, Attempts, attempts_of
+from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, SAMPLES, Gain, Measures
+from synth.synthesizers.reflection.playing import begun_chains, play_through, rows_of, stored_chains
 from synth.synthesizers.reflection.reflection import Reflect, Reflector, ReflectorName
+from synth.synthesizers.reflection.report import judged, retry_report
 from synth.synthesizers.reflection.rules import by_rules
-from synth.synthesizers.reflection.token_cost import CHARACTERS_PER_TOKEN, Prices
+from synth.synthesizers.reflection.token_cost import Prices
 
 OF_A_CHAIN = (CHAIN, REFLECTION, PDI, EVIDENCE, GAIN, OFF_POLICY)
 """Metrics of the rows that tell of a chain."""
-
-
-class Attempts(BaseModel):
-    """So many retries in a chain; with a `memo` of all attempts for hidden guidance, not the
-    lessons alone.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    n: int = Field(default=1, ge=1, le=20)
-    memo: CarriedMemo | None = None
-
-
-def _attempts(given: Any) -> Any:
-    """`attempts: 4`, or `{n: 4, memo: true}` with the memo's settings in place of true."""
-    if isinstance(given, Attempts):
-        return given
-    if not isinstance(given, Mapping):
-        return {"n": given}
-    unknown = sorted(map(str, given.keys() - {"n", "memo"}))
-    if unknown or "n" not in given:
-        raise ValueError(
-            f"{f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; give "
-            "{n: 4, memo: true}"
-        )
-    memo = given.get("memo") or None
-    return {"n": given["n"], "memo": {} if memo is True else memo}
 
 
 @synthesizer("reflect_retry")
@@ -112,7 +66,7 @@ class ReflectRetry(Method):
     reflector_role: str = "reflector"
     evidence: bool = False
     role: str = "explorer"
-    attempts: Annotated[Attempts, BeforeValidator(_attempts)] = Attempts()
+    attempts: Annotated[Attempts, BeforeValidator(attempts_of)] = Attempts()
     memo: CarriedMemo | None = None
     per_task: int | None = Field(default=None, ge=1)
     truncated: bool = True
@@ -148,17 +102,16 @@ class ReflectRetry(Method):
         auto: ReflectorName = "rules" if asked is None else "model"
         self.chosen: ReflectorName = auto if self.reflector == "auto" else self.reflector
         self.reflecting = asked if self.chosen == "model" else None
-        if self.chosen == "model" and (asked is None or asked.model is None):
-            no_role = (
-                f"reflector: model asks the role {self.reflector_role!r}; add `models: "
-                f"{{{self.reflector_role}: ...}}`"
+        if self.chosen == "model" and asked is None:
+            raise ConfigError(
+                f"{self.bound.name}: reflector: model asks the role {self.reflector_role!r}; add "
+                f"`models: {{{self.reflector_role}: ...}}`"
             )
-            no_model = (
-                f"the role {self.reflector_role!r} has no model to ask; name one as `model`, or "
-                "set reflector: rules_blind"
+        if self.reflecting is not None and self.reflecting.model is None:
+            raise ConfigError(
+                f"{self.bound.name}: the role {self.reflector_role!r} has no model to ask; name "
+                "one as `model`, or set reflector: rules_blind"
             )
-            why = no_role if asked is None else no_model
-            raise ConfigError(f"{self.bound.name}: {why}")
         able = self.likelihood and scoring is not None and scoring.model is not None
         samples = self.off_policy_samples
         if samples is None:
@@ -229,23 +182,14 @@ class ReflectRetry(Method):
         """Those whose chains are not settled under this key; what another key of the stage has
         settled is noted on the way, and taken over.
         """
-        about, ledger = self._of_a_chain(), stage.run.ledger
+        about = self._of_a_chain()
         self._keys = {base: content_hash([about, base]) for base in units}
-        settled = finished(
-            ledger, self._keys.values(), stage.stage_key, self.attempts.n, self.measures.how
-        )
-        self._settled = {row.about.chain: row for row in settled.values()}
-        going = recorded(ledger, {*self._keys.values()} - settled.keys())
-        self._retries = [one for row in settled.values() for one in row.about.retries]
-        self._retries += [
-            known.retry
-            for (_, number), known in going.items()
-            if number <= self.attempts.n and known.retry is not None
-        ]
+        self._stored = stored_chains(stage, self._keys.values(), self.attempts.n, self.measures.how)
+        settled = self._stored.settled
         left = [
             unit
             for unit in units
-            if unit not in self._settled or self._settled[unit].stage_key != stage.stage_key
+            if unit not in settled or settled[unit].stage_key != stage.stage_key
         ]
         if left and self.reflector == "auto" and self.chosen == "rules":
             stage.run.say_once(
@@ -257,19 +201,22 @@ class ReflectRetry(Method):
 
     def progress_of(self, unit: str) -> int:
         """Retries; how many episodes a budget buys is not known before."""
-        return 0 if self.equal_budget or unit in self._settled else self.attempts.n
+        return 0 if self.equal_budget or unit in self._stored.settled else self.attempts.n
 
     def shown(self, stage: StageContext) -> Iterable[str]:
         """The retries of chains that are there."""
-        return sorted(self._retries)
+        return self._stored.retries
 
     async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
         """Makes the chains of some trials; those that came to an end are written down."""
+        settled = self._stored.settled
         for unit in units:
-            if unit in self._settled:
-                rows = rows_of(shard.run.ledger, self._settled[unit], OF_A_CHAIN)
-                shard.of(unit).scores += rows
-        chains = await self._chains(shard, [unit for unit in units if unit not in self._settled])
+            if unit in settled:
+                shard.of(unit).scores += rows_of(shard.run.ledger, settled[unit], OF_A_CHAIN)
+        left = {unit: self._keys[unit] for unit in units if unit not in settled}
+        chains = await begun_chains(shard, left, self.unfit, self.carry)
+        for chain in chains:
+            chain.gold_informed |= self.gold_informed
         reflect: Reflect = by_rules(self.chosen)
         if self.reflecting is not None:
             reflect = Reflector(self.reflector_role, self.reflecting, self.evidence)
@@ -287,24 +234,6 @@ class ReflectRetry(Method):
             if chain in ended:
                 chain.record(result, self.prices)
 
-    async def _chains(self, shard: ShardContext, bases: Sequence[str]) -> list[Chain]:
-        """The chains of base trials; those that cannot be built on have ended."""
-        trials = shard.trials(bases)
-        tasks = shard.tasks({trial.task_id for trial in trials.values()})
-        misfits = await shard.misfits(list(trials.values()), self.unfit)
-        shard.run.progress.step(len(misfits))
-        chains = []
-        for base in bases:
-            trial = trials[base]
-            informed = self.gold_informed or trial.gold_informed
-            task = tasks.get(trial.task_id)
-            chain = Chain(self._keys[base], trial, task, informed, self.carry)
-            chain.reason = misfits.get(base, "")
-            may_pass = (one for one in RETRIED_BY_A_RERUN if chain.reason == f"fault:{one}")
-            chain.fault = next(may_pass, None)
-            chains.append(chain)
-        return chains
-
     def finalize(self, stage: StageContext) -> Sequence[Decision]:
         """Which kept retries are likelier under their guidance than under that of other tasks: the
         limit is of all of them.
@@ -315,58 +244,12 @@ class ReflectRetry(Method):
         """How many trials were attempted, how many retries stood up, and why the others did not;
         what it has cost, and the comparison at equal cost.
         """
-        ends: dict[str, ChainEnd] = {}
-        for row in stage.rows(ChainEnd, CHAIN):  # a chain that was tried again counts once
-            if row.about.settled or row.about.key not in ends:
-                ends[row.about.key] = row.about
-        chains = [ends[key] for key in sorted(ends)]
-        gains, tags = stage.rows(Gain, GAIN), stage.rows(OffPolicy, OFF_POLICY)
-        decisions = judged(gains)
-        likelier = sum(decision.keep is False for decision in decisions)
-        reasons = Counter(chain.reason for chain in chains)
-        verified = reasons.pop(VERIFIED, 0) - likelier
-        reasons["leak:likelihood"] += likelier
-
-        gold, asked = self.gold_informed, self.reflecting
+        asked = self.reflecting
         reflector = self.chosen if asked is None else f"model {asked.policy.model}"
-        tagged = " (gold_informed: it looks at what the check found wrong)" if gold else ""
-        priced = sum(chain.price for chain in chains)
-        also = [f"reflector {reflector}{tagged}", _spent(stage, priced)]
-        also += [likelihood_in_words(decisions, gains)] if gains and self.likelihood else []
-        also += [off_policy_in_words(tags)] if tags else []
-        more: dict[str, Any] = {"reflector": reflector, "gold_informed": gold}
-        if units := _compared_units(stage, chains):
-            seed = self.player.seed
-            found = compared(units, gold_informed=gold, reflector=reflector, seed=seed)
-            more["equal_budget"] = found
-            also += equal_budget_in_words(found)
-        return method_report(
-            "trials", len(chains), verified, reasons, also=also, priced_tokens=priced, **more
+        return retry_report(
+            stage,
+            reflector,
+            gold_informed=self.gold_informed,
+            likelihood=self.likelihood,
+            seed=self.player.seed,
         )
-
-
-def _compared_units(stage: StageContext, chains: Sequence[ChainEnd]) -> list[RetryUnit]:
-    """The failed trials whose arms were played."""
-    sql = (
-        "SELECT DISTINCT task_id FROM trajectories WHERE synthesizer = 'rollout' AND "
-        "outcome = 'success'"
-    )
-    solved = {task_id for (task_id,) in stage.select(sql)}
-    ordered = sorted(chains, key=lambda chain: chain.chain)
-    return [RetryUnit(one.task, one.task in solved, one.arms) for one in ordered if one.arms]
-
-
-def _spent(stage: StageContext, priced: float) -> str:
-    """What was paid for, or an estimate where nothing was: scripts and rules use no tokens."""
-    sql = (
-        "SELECT sum(model_calls), sum(prompt_tokens + completion_tokens), sum(cost_usd) "
-        "FROM spending WHERE stage = ?"
-    )
-    ((calls, tokens, dollars),) = stage.select(sql, stage.name)
-    if calls:
-        money = "" if dollars is None else f", ${dollars:,.4g}"
-        return f"cost {short_count(tokens)} tokens in {counted_noun(calls, 'call')}{money}"
-    return (
-        f"cost nothing: no model was asked (with one about {short_count(round(priced))} priced "
-        f"tokens, at {CHARACTERS_PER_TOKEN} characters a token)"
-    )

@@ -15,7 +15,8 @@ from pydantic import Field
 
 from synth.boundary import FaultError, guard_async
 from synth.engine.study.method import Method, synthesizer
-from synth.engine.study.shard import OF_ALL, ShardContext, StageContext, cost_line
+from synth.engine.study.shard import OF_ALL, ShardContext
+from synth.engine.study.stage_context import StageContext, cost_line
 from synth.ledger.ledger import Score
 from synth.rollout.threads import Threads
 from synth.schemas.canonical import content_hash

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from synth.engine.stage_reports import episodes_report
 from synth.engine.study.method import Method, synthesizer
-from synth.engine.study.shard import ShardContext, StageContext
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.errors import ConfigError

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from synth.engine.study.method import Method, synthesizer
-from synth.engine.study.shard import ShardContext, StageContext
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.stage import Shard

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
 from synth.engine.study.method import Method, method_report, synthesizer
-from synth.engine.study.shard import ShardContext, StageContext, UnitResult
+from synth.engine.study.shard import ShardContext, UnitResult
+from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Score
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError
@@ -92,8 +93,7 @@ class TrajectoryReward(Method):
 
     async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
         """Asks about each trial once; one that is not answered stays to be done."""
-        trials = shard.trials(units)
-        tasks = shard.tasks({trial.task_id for trial in trials.values()})
+        trials, tasks = shard.trials_with_tasks(units)
         client = shard.client(self.role, self.judge)
 
         async def judge(trial: Trajectory, result: UnitResult) -> None:

@@ -7,7 +7,6 @@ from random import Random
 import msgspec
 from msgspec.structs import replace
 
-from synth.engine.study.player import on_policy_for
 from synth.engine.study.step_effect import continued
 from synth.engine.study.step_tests import SEQUENTIAL
 from synth.ledger.ledger import Score
@@ -135,7 +134,7 @@ def _label(
         mistake_step=str(plan.turn) if agent else None,
         effect=changed,
         earliest_tested=False,
-        on_policy_for=on_policy_for(context.shard.player.role.policy),
+        on_policy_for=context.shard.player.on_policy_for,
         likelihood="not measured",
         dpo=False,
         reaction=UNSET if seen is None else msgspec.to_builtins(seen),

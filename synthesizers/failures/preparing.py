@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.study.alternatives import Ask, shown_at
+from synth.engine.study.alternatives import Ask
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Fault
@@ -107,7 +107,7 @@ async def _by_prompt(
         player,
         DRAWS,
         lambda acts: bool(taken(acts)),
-        messages=rewritten(shown_at(player.role, state), text),
+        messages=rewritten(state.shown_to(player.role), text),
         purpose="prompted",
     )
     found = taken(drawn.acts)

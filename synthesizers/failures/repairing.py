@@ -7,7 +7,6 @@ from dataclasses import replace
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.study.player import on_policy_for
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.labels import AttributionLabel
@@ -115,7 +114,7 @@ async def _tested(
         mistake_agent=recorded.agent or "agent",
         mistake_step=str(state.turn),
         earliest_tested=earliest,
-        on_policy_for=on_policy_for(context.shard.player.role.policy),
+        on_policy_for=context.shard.player.on_policy_for,
         likelihood="not measured",
         dpo=False,
         **found.evidence(),

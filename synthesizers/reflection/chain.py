@@ -23,7 +23,12 @@ from synth.synthesizers.reflection.guidance import (
     memo_of,
 )
 from synth.synthesizers.reflection.reflection import Reflected
-from synth.synthesizers.reflection.token_cost import Prices, Tokens, tokens_of_attempts
+from synth.synthesizers.reflection.token_cost import (
+    ArmResult,
+    Prices,
+    Tokens,
+    tokens_of_attempts,
+)
 from synth.text.leaks import Leak, leaks
 from synth.text.transcript.log import first_own_turn
 
@@ -32,18 +37,6 @@ CHAIN, REFLECTION = "reflect_retry", "reflection"
 LEAK, KEPT = "leak", "reflect_retry"
 """Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
 VERIFIED = "verified"
-
-
-class ArmResult(msgspec.Struct, frozen=True):
-    """What an arm of the comparison at equal cost came to on one failed trial; `kept` are rows that
-    are verified and leak-clean.
-    """
-
-    price: float
-    kept: int
-    episodes: int
-    overrun: float
-    estimated: int
 
 
 class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,13 +63,13 @@ class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(slots=True)
 class Retry:
-    """One retry: the attempt that it reflects on with the lessons given for that, what was said of
-    it, where it starts, what came of it. `known`: the ledger has it, with the decisions on it.
+    """One retry: the attempt that it reflects on, what was said of it and what that has used, where
+    it starts, what came of it. `known`: the ledger has it, with the decisions on it.
     """
 
     of: Trajectory
     reflected: Reflected
-    lessons: tuple[str, ...] = ()
+    spent: Tokens
     pivot: int | None = None
     guidance: str | None = None
     memo: Memo | None = None
@@ -92,23 +85,18 @@ class Retry:
         last = self.attempts[-1] if self.attempts else None
         return last if last is not None and last.outcome is not Outcome.INVALID else None
 
-    @property
-    def reflection_tokens(self) -> Tokens:
-        """What the reflection has used."""
-        return self.reflected.tokens(self.of, self.lessons)
-
     def decisions(self) -> list[Decision]:
         """Where there is a new verdict: whether the retry shows traces of guidance, and whether it
         meets the keep condition.
         """
         if self.outcome is None or self.known:
             return []
-        identity, kind, shown = self.outcome.trajectory_id, "clean", None
-        if self.found:
-            first, count = self.found[0], len(self.found)
-            kind, shown = first.kind, {"turn": first.turn, "what": first.what[:200]}
-            shown["findings"] = count
-        leak = Decision(identity, LEAK, not self.found, kind, detail=shown)
+        identity, first = self.outcome.trajectory_id, self.found[0] if self.found else None
+        kind, shown = "clean", None
+        if first is not None:
+            kind, findings = first.kind, len(self.found)
+            shown = {"turn": first.turn, "what": first.what[:200], "findings": findings}
+        leak = Decision(identity, LEAK, first is None, kind, detail=shown)
         return [leak, Decision(identity, KEPT, self.keep, self.reason)]
 
 
@@ -174,7 +162,7 @@ class Chain:
         if told.reason is None and said is None:
             return None
         before = self.retries[-1].found if self.retries else ()
-        retry = Retry(last, told, tuple(self.lessons))
+        retry = Retry(last, told, told.tokens(last, self.lessons))
         self.retries.append(retry)
         if said is None or said.retry_from_step is None:
             solved = last.outcome is Outcome.SUCCESS
@@ -219,7 +207,7 @@ class Chain:
 
     def tokens(self) -> Tokens:
         """What all its reflections and retries have used."""
-        used = (r.reflection_tokens + tokens_of_attempts(r.attempts) for r in self.retries)
+        used = (r.spent + tokens_of_attempts(r.attempts) for r in self.retries)
         return sum(used, Tokens())
 
     def record(self, result: UnitResult, prices: Prices) -> None:
@@ -269,7 +257,7 @@ class Chain:
             r2=None if result is None else solved(result),
             steps1=len(before.turns),
             steps2=None if result is None else len(result.turns),
-            tokens=msgspec.to_builtins(retry.reflection_tokens),
+            tokens=msgspec.to_builtins(retry.spent),
             leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
         )
         value = None if result is None else float(retry.keep and not retry.found)

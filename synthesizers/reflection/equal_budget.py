@@ -9,21 +9,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
-
-import msgspec
-import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from synth.engine.study.shard import ShardContext
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.reflection.chain import VERIFIED, ArmResult, Chain, improved
+from synth.synthesizers.reflection.chain import VERIFIED, Chain, improved
 from synth.synthesizers.reflection.playing import retry_spec
-from synth.synthesizers.reflection.token_cost import Prices, Tokens, tokens_of_attempts
+from synth.synthesizers.reflection.token_cost import ArmResult, Prices, Tokens, tokens_of_attempts
 from synth.text.leaks import leaks
 
 FRESH, UNGUIDED, ELSEWHERE, GUIDED, FROM_START = (
@@ -40,23 +34,12 @@ ARMS: Mapping[str, str] = {
     GUIDED: "(d) guided, from the pivot",
     FROM_START: "(e) guided, from step 0",
 }
-EFFECTS: Mapping[str, tuple[str, str]] = {
-    "guidance (d - b)": (GUIDED, UNGUIDED),
-    "pivot (d - c)": (GUIDED, ELSEWHERE),
-    "branching (b - a)": (UNGUIDED, FRESH),
-    "net (d - a)": (GUIDED, FRESH),
-}
-ROWS, TASKS = "kept rows per 1M priced tokens", "tasks newly solved"
-MILLION = 1_000_000
-RESAMPLES = 2000
 MOST_EPISODES = 20
 """Of one arm of one trial; reached, it is counted, not hidden."""
 NEW_TRIALS = 1_000_000
 """Trials of episodes from step 0 begin here: an attempt from the start is a new draw of the whole
 policy, its misconceptions too.
 """
-Sums = npt.NDArray[np.float64]
-"""On the last axis: kept rows, price, tasks that are newly solved."""
 
 
 @dataclass(slots=True)
@@ -148,7 +131,7 @@ def _other_arms(chain: Chain, pivots: Sequence[int], prices: Prices, seed: int) 
     and (b) starts at step 0.
     """
     retry, budget, base = chain.retries[0], chain.tokens().at(prices), chain.base
-    paid, guidance = retry.reflection_tokens, retry.guidance
+    paid, guidance = retry.spent, retry.guidance
     own = elsewhere = None
     if retry.pivot is not None:
         # drawn from all pivots that this trial is long enough for, whatever its own is
@@ -161,102 +144,3 @@ def _other_arms(chain: Chain, pivots: Sequence[int], prices: Prices, seed: int) 
         BudgetArm(chain, ELSEWHERE, budget, elsewhere, guidance, paid),
         BudgetArm(chain, FROM_START, budget, None, guidance, paid),
     ]
-
-
-class RetryUnit(msgspec.Struct, frozen=True):
-    """One failed base trial: its task, whether any base trial solved that, and what each arm came
-    to.
-    """
-
-    task_id: str
-    task_was_solved: bool
-    arms: Mapping[str, ArmResult]
-
-
-def compared(
-    units: Sequence[RetryUnit], *, gold_informed: bool, reflector: str, seed: int
-) -> dict[str, Any]:
-    """Endpoints and effects as plain values, the intervals by bootstrap over tasks. Gold-informed
-    guidance gives no verdict: with it the result is true by construction.
-    """
-    results = pl.DataFrame(
-        [
-            {"task": unit.task_id, "arm": arm, "new": result.kept > 0 and not unit.task_was_solved}
-            | msgspec.to_builtins(result)
-            for unit in units
-            for arm, result in unit.arms.items()
-        ]
-    )
-    by_task = (
-        results.group_by("arm", "task")
-        .agg(pl.col("kept", "price").sum(), pl.col("new").max().cast(pl.Float64))
-        .sort("task")
-        .partition_by("arm", as_dict=True)
-    )
-    sums = {arm: by_task[arm,].select("kept", "price", "new").to_numpy() for arm in ARMS}
-    count = len(sums[FRESH])
-    rng = Random(f"equal budget bootstrap {seed}")
-    draws = [rng.choices(range(count), k=count) for _ in range(RESAMPLES if count > 1 else 0)]
-    # the first row is the sum over all tasks, the others are resamples of whole tasks, the same
-    # ones for all arms
-    places = np.array([range(count), *draws])
-    measured = {arm: _endpoints(found[places].sum(axis=1)) for arm, found in sums.items()}
-    effects = {
-        f"{name}: {endpoint}": _effect(measured[more][endpoint] - measured[less][endpoint])
-        for name, (more, less) in EFFECTS.items()
-        for endpoint in (ROWS, TASKS)
-    }
-    if gold_informed:
-        for effect in effects.values():
-            effect["verdict"] = "supports no claim: gold-informed"
-    totals = results.group_by("arm").agg(
-        pl.col("episodes", "kept", "price", "overrun", "estimated").sum(),
-        (pl.col("episodes") >= MOST_EPISODES).sum().alias("stopped_at_most_episodes"),
-    )
-    arms = {row.pop("arm"): row for row in totals.to_dicts()}
-    first = {arm: {name: float(at[0]) for name, at in measured[arm].items()} for arm in ARMS}
-    return {
-        "reflector": reflector,
-        "gold_informed": gold_informed,
-        "trials": len(units),
-        "tasks": count,
-        "arms": {arm: {**arms[arm], **first[arm]} for arm in ARMS},
-        "effects": effects,
-    }
-
-
-def _endpoints(sums: Sums) -> dict[str, Sums]:
-    kept, price, new = sums.T
-    rows = np.divide(MILLION * kept, price, out=np.zeros_like(price), where=price > 0)
-    return {ROWS: rows, TASKS: new}
-
-
-def _effect(differences: Sums) -> dict[str, Any]:
-    """The difference over all tasks, and the 2.5 and 97.5 percentiles over the resamples, None with
-    fewer than two tasks.
-    """
-    whole, *resampled = map(float, differences)
-    values, last = sorted(resampled), len(resampled) - 1
-    low, high = (values[round(p * last)] if values else None for p in (0.025, 0.975))
-    return {"difference": whole, "low": low, "high": high, "verdict": verdict(low, high)}
-
-
-def verdict(low: float | None, high: float | None) -> str:
-    """An arm beats another only where the interval excludes 0."""
-    if low is None or high is None:
-        return "not known"
-    return "beats" if low > 0 else "is beaten" if high < 0 else "no difference shown"
-
-
-def equal_budget_in_words(found: Mapping[str, Any]) -> list[str]:
-    """For the funnel: the two effects that matter."""
-    return [
-        f"equal budget, {name}: {effect_in_words(found['effects'][f'{name}: {ROWS}'])} ({ROWS})"
-        for name in ("guidance (d - b)", "net (d - a)")
-    ]
-
-
-def effect_in_words(effect: Mapping[str, Any]) -> str:
-    """A difference with its interval and its verdict."""
-    interval = "" if effect["low"] is None else f" [{effect['low']:+.1f}, {effect['high']:+.1f}]"
-    return f"{effect['difference']:+.1f}{interval}: {effect['verdict']}"

@@ -2,9 +2,11 @@
 attempt (SPARK, arXiv 2605.09192), with the online proxy of PDI measured on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+from pydantic import BaseModel, ConfigDict, Field
 
 from synth.ledger.ledger import Score
 from synth.schemas.environment import Opening
@@ -35,6 +37,33 @@ _AFTER = (
     "conversation knows nothing of it, so use only what the conversation itself shows, and look up "
     "whatever you need."
 )
+
+
+class Attempts(BaseModel):
+    """So many retries in a chain; with a `memo` of all attempts for hidden guidance, not the
+    lessons alone.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int = Field(default=1, ge=1, le=20)
+    memo: CarriedMemo | None = None
+
+
+def attempts_of(given: Any) -> Any:
+    """`attempts: 4`, or `{n: 4, memo: true}` with the memo's settings in place of true."""
+    if isinstance(given, Attempts):
+        return given
+    if not isinstance(given, Mapping):
+        return {"n": given}
+    unknown = sorted(map(str, given.keys() - {"n", "memo"}))
+    if unknown or "n" not in given:
+        raise ValueError(
+            f"{f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; give "
+            "{n: 4, memo: true}"
+        )
+    memo = given.get("memo") or None
+    return {"n": given["n"], "memo": {} if memo is True else memo}
 
 
 def guidance_text(lessons: Sequence[str]) -> str:

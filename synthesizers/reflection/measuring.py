@@ -13,11 +13,10 @@ import msgspec
 
 from synth.boundary import FaultError, guard_async
 from synth.engine.context import Role, Run
-from synth.engine.study.alternatives import Drawn, drawn_acts
+from synth.engine.study.alternatives import Ask, Drawn
 from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, UnitResult
 from synth.engine.study.step_effect import DecisionState
-from synth.ledger.ledger import Decision, Score
-from synth.ledger.typed import Read
+from synth.ledger.ledger import Score
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
@@ -28,8 +27,6 @@ from synth.synthesizers.reflection.chain import Chain
 from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,
     largest_gain,
-    leaks_by_likelihood,
-    threshold,
     turn_gains_of_each,
 )
 from synth.text.transcript.acts import act_digest
@@ -46,7 +43,6 @@ where one is, None where not known.
 """
 PURPOSE = "off_policy"
 SAMPLES = 8
-FILTER = "likelihood_leak"
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,11 +166,8 @@ class Measures:
             return "deterministic", Drawn([act])
         if not self.samples:
             return "none", Drawn((), lost="not_measured")
-        enough = partial(_has_own, state)
-        drawn = await drawn_acts(
-            shard, result, player, state, self.samples, enough, purpose=PURPOSE
-        )
-        return "sampled", drawn
+        ask, enough = Ask(shard, state, result), partial(_has_own, state)
+        return "sampled", await ask.drawn(player, self.samples, enough, purpose=PURPOSE)
 
 
 def _shuffled(retry: Trajectory, others: Sequence[Trajectory]) -> list[str]:
@@ -202,58 +195,3 @@ def _tag(state: DecisionState, method: str, drawn: Drawn, key: str) -> Score:
     value = 0.0 if same else 1.0 if drawn.lost is None else None
     about = OffPolicy(key, drawn.asked, method, None if same else drawn.lost)
     return Score(state.parent.trajectory_id, OFF_POLICY, value, state.turn, about)
-
-
-def judged(rows: Sequence[Read[Gain]]) -> list[Decision]:
-    """A decision on each retry: rejected above the 95th percentile of all shuffled gains of the
-    stage; undefined where one is not known.
-    """
-    limit = threshold([gain for row in rows for gain in row.about.shuffled])
-    found = []
-    for row in rows:
-        leaks = leaks_by_likelihood(row.value, limit)
-        undefined = row.about.reason or "fewer_than_20_shuffled"
-        reason = undefined if leaks is None else "likelier_under_guidance" if leaks else "clean"
-        keep, about = None if leaks is None else not leaks, {"limit": limit}
-        found.append(Decision(row.subject_id, FILTER, keep, reason, row.value, about))
-    return found
-
-
-def likelihood_in_words(decisions: Sequence[Decision], rows: Sequence[Read[Gain]]) -> str:
-    """One line for the report: the rejected share with its counts, or why nothing is known."""
-    known = [decision for decision in decisions if decision.keep is not None]
-    if not known:
-        reasons = dict.fromkeys(decision.reason for decision in decisions)
-        how = "; name one as role `student`, with engine vllm or transformers"
-        return (
-            f"likelihood leak undefined for all {len(decisions)} kept retries "
-            f"({', '.join(reasons)}{how if 'no_scoring_model' in reasons else ''})"
-        )
-    rejected = sum(decision.keep is False for decision in known)
-    undefined = len(decisions) - len(known)
-    return (
-        f"likelihood leak: {rejected} of {len(known)} ({rejected / len(known):.0%}) rejected"
-        f"{f', {undefined} undefined' if undefined else ''}; the limit is the 95th percentile of "
-        f"{sum(len(row.about.shuffled) for row in rows)} shuffled; "
-        f"{sum(row.about.scorings for row in rows)} scorings"
-    )
-
-
-def off_policy_in_words(rows: Sequence[Read[OffPolicy]]) -> str:
-    """One line for the report: how many kept retries are off-policy, and what it has cost to
-    know.
-    """
-    known = [row for row in rows if row.value is not None]
-    if not known:
-        reasons = dict.fromkeys(str(row.about.reason) for row in rows)
-        how = "; `off_policy_samples: 8` measures it for a scripted policy too"
-        return (
-            f"off-policy at the pivot: not known for all {len(rows)} kept retries "
-            f"({', '.join(reasons)}{how if 'not_measured' in reasons else ''})"
-        )
-    exact = sum(row.about.method == "deterministic" for row in known)
-    return (
-        f"off-policy at the pivot: {sum(row.value == 1 for row in known)} of {len(known)} kept "
-        f"retries ({sum(row.about.samples for row in known)} samples of the unguided policy"
-        f"{f', {exact} by the trial of a deterministic policy itself' if exact else ''})"
-    )

@@ -3,68 +3,70 @@ holds of them, whatever flow made it, is taken up.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, UnitResult
+from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, Unfit, UnitResult
+from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Ledger, Score
 from synth.ledger.typed import Read, read
 from synth.rollout.episode import EpisodeSpec
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.labels import RetryLabel
+from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.chain import CHAIN, REFLECTION, Chain, ChainEnd, Retry
 from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection
 from synth.synthesizers.reflection.token_cost import Tokens
 from synth.text.transcript.log import first_own_turn
 
 
-class StoredReflection(msgspec.Struct, frozen=True):
-    """A reflection as it was committed: about which attempt, what it said, and the retry that
-    followed, if one did.
+class StoredChains(msgspec.Struct, frozen=True):
+    """The chains that the ledger has: those that are `settled`, by base trial, as some key of the
+    stage has them; and the `retries` of these and of those that are still going.
     """
 
-    subject_id: str
-    reflected: Reflected
-    retry: str | None
+    settled: Mapping[str, Read[ChainEnd]]
+    retries: Sequence[str]
 
 
-def finished(
-    ledger: Ledger,
-    keys: Iterable[str],
-    stage_key: str,
-    attempts: int,
-    measured: Mapping[str, Any],
-) -> dict[str, Read[ChainEnd]]:
-    """The chains among these keys that are settled for so many attempts and measured so; that of
-    `stage_key`, where two keys hold one.
+def stored_chains(
+    stage: StageContext, keys: Collection[str], attempts: int, measured: Mapping[str, Any]
+) -> StoredChains:
+    """Those among these keys, settled for so many attempts and measured so; those of the stage's
+    own key come first.
 
     A chain that came to its end because no more attempts were allowed is not settled for more of
     them, nor one that had more for fewer.
     """
     found: dict[str, Read[ChainEnd]] = {}
-    for row in read(ledger, ChainEnd, (CHAIN,), having=("key", list(keys)), every=True):
+    having, going = ("key", list(keys)), set(keys)
+    for row in read(stage.run.ledger, ChainEnd, (CHAIN,), having=having, every=True):
         end = row.about
         enough = end.made == attempts if end.exhausted else end.made <= attempts
-        first = end.key not in found or row.stage_key == stage_key
+        first = end.chain not in found or row.stage_key == stage.stage_key
         if end.settled and enough and end.measured == measured and first:
-            found[end.key] = row
-    return found
+            found[end.chain] = row
+            going.discard(end.key)
+    retries = [identity for row in found.values() for identity in row.about.retries]
+    for (_, number), label in recorded(stage.run.ledger, going).items():
+        if number <= attempts and label.about.retry is not None:
+            retries.append(label.about.retry)
+    return StoredChains(found, sorted(retries))
 
 
-def recorded(ledger: Ledger, keys: Iterable[str]) -> dict[tuple[str, int], StoredReflection]:
+def recorded(ledger: Ledger, keys: Collection[str]) -> dict[tuple[str, int], Read[RetryLabel]]:
     """The reflections of these chains, by key and number of the attempt."""
-    found: dict[tuple[str, int], StoredReflection] = {}
+    found: dict[tuple[str, int], Read[RetryLabel]] = {}
     for row in read(ledger, RetryLabel, (REFLECTION,), having=("key", list(keys)), every=True):
-        label = row.about
-        at = (label.key, label.attempt)
-        if label.reflection is not None and (at not in found or found[at].retry is None):
-            said = msgspec.convert(label.reflection, Reflection)
-            spent = msgspec.convert(label.tokens, Tokens)
-            found[at] = StoredReflection(row.subject_id, Reflected(said, spent=spent), label.retry)
+        at = (row.about.key, row.about.attempt)
+        known = found.get(at)
+        if row.about.reflection is not None and (known is None or known.about.retry is None):
+            found[at] = row
     return found
 
 
@@ -73,6 +75,26 @@ def rows_of(ledger: Ledger, row: Read[ChainEnd], metrics: Sequence[str]) -> list
     having = ("key", [row.about.key])
     found = read(ledger, dict[str, Any], metrics, stage_key=row.stage_key, having=having)
     return [Score(one.subject_id, one.metric, one.value, one.turn, one.about) for one in found]
+
+
+async def begun_chains(
+    shard: ShardContext, keys: Mapping[str, str], unfit: Unfit, carry: CarriedMemo | None
+) -> list[Chain]:
+    """The chains of base trials, given with their keys; those of trials that cannot be built on
+    have ended.
+    """
+    trials, tasks = shard.trials_with_tasks(keys)
+    misfits = await shard.misfits(trials, unfit)
+    shard.run.progress.step(len(misfits))
+    chains = []
+    for base, key in keys.items():
+        trial = trials[base]
+        chain = Chain(key, trial, tasks.get(trial.task_id), trial.gold_informed, carry)
+        chain.reason = misfits.get(base, "")
+        may_pass = (fault for fault in RETRIED_BY_A_RERUN if chain.reason == f"fault:{fault}")
+        chain.fault = next(may_pass, None)
+        chains.append(chain)
+    return chains
 
 
 def retry_spec(
@@ -144,7 +166,7 @@ async def _reflected(
     chains: Sequence[Chain],
     reflect: Reflect,
     number: int,
-    known: Mapping[tuple[str, int], StoredReflection],
+    known: Mapping[tuple[str, int], Read[RetryLabel]],
 ) -> list[tuple[Chain, Retry]]:
     """The retries that follow from reflections on the chains' last attempts, in the order of the
     chains.
@@ -156,7 +178,8 @@ async def _reflected(
         if first_own_turn(chain.last) is None:
             told = Reflected(reason="no_own_turn")
         elif held is not None and held.subject_id == chain.last.trajectory_id:
-            told = held.reflected
+            said = msgspec.convert(held.about.reflection, Reflection)
+            told = Reflected(said, spent=msgspec.convert(held.about.tokens, Tokens))
         else:
             told = await reflect(shard, chain.last, chain.lessons)
         retry = chain.reflected(told)

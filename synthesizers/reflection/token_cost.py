@@ -51,6 +51,18 @@ class Tokens(msgspec.Struct, frozen=True):
         )
 
 
+class ArmResult(msgspec.Struct, frozen=True):
+    """What an arm of the comparison at equal cost came to on one failed trial; `kept` are rows that
+    are verified and leak-clean.
+    """
+
+    price: float
+    kept: int
+    episodes: int
+    overrun: float
+    estimated: int
+
+
 def tokens_of_attempts(attempts: Iterable[Trajectory]) -> Tokens:
     """What all attempts at a slot have used from their pivots on, those that ended in faults too;
     with what the user's model used.

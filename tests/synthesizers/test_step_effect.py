@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.engine.study.arms import Unit
 from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.step_effect import Effect
-from synth.engine.study.study import Unit
 from synth.policies.chat import chat_policy
 from synth.policies.expert import expert_policy
 from synth.policies.mixture import mixture_policy

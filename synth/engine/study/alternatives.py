@@ -7,14 +7,12 @@ from typing import Any
 import msgspec
 
 from synth.engine.asking import RoleRequest
-from synth.engine.context import Role
 from synth.engine.study.player import Player
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.step_effect import DecisionState, continued
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn, Opening
-from synth.schemas.messages import view_messages
+from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import Authorship
@@ -23,7 +21,6 @@ from synth.text.transcript.acts import act_digest
 PURPOSE = "alternative"
 EXPERT = "expert"
 """The policy that plays what the environment itself plans, and the capability that it needs."""
-Enough = Callable[[Sequence[AgentTurn]], bool]
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -79,8 +76,8 @@ def merged(
 
 
 class Ask:
-    """Asks for other acts at a state; the replies go to the unit. `lost` names a fault that took
-    some, `open`: a rerun may have more.
+    """Asks for other acts at a state; the replies go to the unit's `result`. `lost` names a fault
+    that took some, `open`: a rerun may have more.
     """
 
     def __init__(self, shard: ShardContext, state: DecisionState, result: UnitResult) -> None:
@@ -101,99 +98,103 @@ class Ask:
         """At most `most` acts that differ from the own one and from each other, one of each source
         in turn; `samples` are drawn of each at most.
         """
-        state, found = self._state, list[list[Proposal]]()
-        own = act_digest(state.own)
+        shard, task, own = self._shard, self._state.task, self._state.own
+        found: list[list[Proposal]] = []
 
         def enough(acts: Sequence[AgentTurn]) -> bool:
-            return len({act_digest(act) for act in acts} - {own}) >= most
+            return len({act_digest(act) for act in acts} - {act_digest(own)}) >= most
 
         for source in sources:
-            if self._able(source):
-                drawn = await self.drawn(source, samples, enough, temperature=temperature)
-                authorship = source.role.policy.authorship
-                found.append([Proposal(act, str(source.name), authorship) for act in drawn.acts])
-        return merged(state.own, found, most)
+            policy = source.role.policy
+            same = source.role is shard.player.role and policy.deterministic
+            if same or (policy.name == EXPERT and not shard.able(task, EXPERT)):
+                continue  # it would do nothing else than was done there, or nothing at all
+            drawn = await self.drawn(source, samples, enough, temperature=temperature)
+            name, authorship = str(source.name), policy.authorship
+            found.append([Proposal(act, name, authorship) for act in drawn.acts])
+        return merged(own, found, most)
 
-    async def drawn(self, source: Player, samples: int, enough: Enough, **more: Any) -> Drawn:
-        """What `drawn_acts` gives; its faults and ceilings are noted."""
-        drawn = await drawn_acts(
-            self._shard, self._result, source, self._state, samples, enough, **more
-        )
+    async def drawn(
+        self,
+        source: Player,
+        samples: int,
+        enough: Callable[[Sequence[AgentTurn]], bool],
+        *,
+        temperature: float | None = None,
+        messages: Sequence[Message] | None = None,
+        purpose: str = PURPOSE,
+    ) -> Drawn:
+        """Samples a role at the state, without guidance, until there are `enough` acts, at most
+        `samples` times; a policy without a model does in an environment put there what it does.
+
+        Under the role's own sampling, at another `temperature` where one is given. `messages`: what
+        a model is shown in place of the recorded chat.
+        """
+        if source.role.model is None:
+            drawn = await self._played(source, samples)
+        else:
+            shown = messages if messages is not None else self._state.shown_to(source.role)
+            warmer = {} if temperature is None else {"temperature": temperature}
+            drawn = await self._sampled(source, samples, enough, shown, purpose, warmer)
         self.lost = self.lost or drawn.lost
         self.open |= drawn.open
         return drawn
 
-    def _able(self, source: Player) -> bool:
-        """Whether a source can do anything else than was done there."""
-        policy = source.role.policy
-        same = source.role is self._shard.player.role and policy.deterministic
-        unable = policy.name == EXPERT and not self._shard.able(self._state.task, EXPERT)
-        return not same and not unable
+    async def _sampled(
+        self,
+        source: Player,
+        samples: int,
+        enough: Callable[[Sequence[AgentTurn]], bool],
+        messages: Sequence[Message],
+        purpose: str,
+        sampling: Mapping[str, float],
+    ) -> Drawn:
+        state, client = self._state, self._shard.client(str(source.name), source.role)
+        parent, seed = state.parent, source.role.policy.sampling.get("seed")
+        acts: list[AgentTurn] = []
+        for draw in range(1, samples + 1):
+            own = dict(sampling)
+            if seed is not None:  # a fixed seed would give the same reply each time
+                what = [PURPOSE, seed, source.seed, parent.trajectory_id, state.turn, draw]
+                own["seed"] = int(content_hash(what, size=4), 16) & 0x7FFFFFFF
+            question = RoleRequest(
+                purpose=purpose,
+                subject_id=parent.trajectory_id,
+                task_id=state.task.task_id,
+                messages=messages,
+                tools=parent.tools,
+                sampling=own,
+                draw=draw,
+            )
+            answer = await client.ask(question, _as_turn)
+            self._result.replies += answer.replies
+            if answer.value is None and answer.unreadable is None:
+                lost = "not_started" if answer.fault is None else "faults"
+                return Drawn(acts, draw - 1, lost, open=True)
+            # a model that was asked again was told what its act is to be like
+            if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
+                acts.append(answer.value)
+            if enough(acts):
+                return Drawn(acts, draw)
+        return Drawn(acts, samples)
 
+    async def _played(self, source: Player, samples: int) -> Drawn:
+        """Once if the policy is deterministic, else `samples` times."""
+        state, role = self._state, replace(source.role, user=None)
+        one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
+        player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
+        draws = range(1, 2 if role.policy.deterministic else samples + 1)
+        specs = [continued(self._shard.run, player, state, (), draw) for draw in draws]
+        played = await self._shard.episodes.played(specs, player)
 
-async def drawn_acts(
-    shard: ShardContext,
-    result: UnitResult,
-    source: Player,
-    state: DecisionState,
-    samples: int,
-    enough: Enough,
-    *,
-    temperature: float | None = None,
-    messages: Sequence[Message] | None = None,
-    purpose: str = PURPOSE,
-) -> Drawn:
-    """Samples a role at the state, without guidance, until there are `enough` acts, at most
-    `samples` times; a policy without a model does in an environment put there what it does.
-
-    Under the role's own sampling, at another `temperature` where one is given. `messages`: what a
-    model is shown in place of the recorded chat. The replies go to `result`.
-    """
-    role, parent = source.role, state.parent
-    if role.model is None:
-        return await _played_there(shard, source, state, samples)
-    client = shard.client(str(source.name), role)
-    shown = messages if messages is not None else shown_at(role, state)
-    warmer = {} if temperature is None else {"temperature": temperature}
-    acts: list[AgentTurn] = []
-    for draw in range(1, samples + 1):
-        question = RoleRequest(
-            purpose=purpose,
-            subject_id=parent.trajectory_id,
-            task_id=state.task.task_id,
-            messages=shown,
-            tools=parent.tools,
-            sampling={**_own_seed(source, state, draw), **warmer},
-            draw=draw,
-        )
-        answer = await client.ask(question, _as_turn)
-        result.replies += answer.replies
-        if answer.value is None and answer.unreadable is None:
-            lost = "not_started" if answer.fault is None else "faults"
-            return Drawn(acts, draw - 1, lost, open=True)
-        # an act that was asked for again was told what to be like
-        if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
-            acts.append(answer.value)
-        if enough(acts):
-            return Drawn(acts, draw)
-    return Drawn(acts, samples)
-
-
-def shown_at(role: Role, state: DecisionState) -> list[Message]:
-    """The chat that a role's model is shown at the state."""
-    parent = state.parent
-    opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
-    thoughts = bool(role.policy.identity.get("send_thoughts"))
-    return view_messages(opening, parent.turns[: state.turn], thoughts=thoughts)
-
-
-def _own_seed(source: Player, state: DecisionState, draw: int) -> Mapping[str, float]:
-    """A fixed seed in the role's sampling would give the same reply each time."""
-    drawn = source.role.policy.sampling.get("seed")
-    if drawn is None:
-        return {}
-    what = [PURPOSE, drawn, source.seed, state.parent.trajectory_id, state.turn, draw]
-    return {"seed": int(content_hash(what, size=4), 16) & 0x7FFFFFFF}
+        last = {attempt.slot_id: attempt for attempt in played}
+        if len(last) < len(specs):
+            return Drawn((), lost="not_started", open=True)
+        faults = {one.fault for one in last.values()} - {None}
+        done = [one for one in last.values() if one.fault is None]
+        acts = [DecisionState(one, state.task, state.turn).own for one in done]
+        lost, may_pass = "faults" if faults else None, bool(faults & RETRIED_BY_A_RERUN)
+        return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)
 
 
 def _as_turn(completion: Completion) -> AgentTurn:
@@ -204,27 +205,3 @@ def _acts(turn: AgentTurn) -> bool:
     """Whether it says or does something that can be read."""
     readable = all(call.parse_error is None for call in turn.tool_calls)
     return readable and bool(turn.tool_calls or (turn.content or "").strip())
-
-
-async def _played_there(
-    shard: ShardContext, source: Player, state: DecisionState, samples: int
-) -> Drawn:
-    """Once if the policy is deterministic, else `samples` times."""
-    role = replace(source.role, user=None)
-    one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
-    player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
-    draws = range(1, 2 if role.policy.deterministic else samples + 1)
-    specs = [continued(shard.run, player, state, (), draw) for draw in draws]
-    played = await shard.episodes.played(specs, player)
-
-    last = {attempt.slot_id: attempt for attempt in played}
-    if len(last) < len(specs):
-        return Drawn((), lost="not_started", open=True)
-    faults = {attempt.fault for attempt in last.values() if attempt.fault is not None}
-    acts = [
-        DecisionState(attempt, state.task, state.turn).own
-        for attempt in last.values()
-        if attempt.fault is None
-    ]
-    lost, may_pass = "faults" if faults else None, bool(faults & RETRIED_BY_A_RERUN)
-    return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)

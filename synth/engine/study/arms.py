@@ -1,4 +1,4 @@
-"""Arms of a unit, as a study writes them, and their continuations."""
+"""The units of a study, the arms that it plays at one of them, and their continuations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -7,10 +7,11 @@ import msgspec
 from synth.engine.study.alternatives import Proposal
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.step_effect import DecisionState, Effect, Side, continued, step_effect
-from synth.rollout.start import ForcedAct
+from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act
+from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import ROUND
 from synth.text.transcript.acts import act_digest
@@ -19,6 +20,40 @@ CONTROL = "control"
 """The arm that the others are tested against."""
 TESTED_MASK = "tested_act"
 """Why nothing is trained on the act that a continuation begins with."""
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A state at which arms are played: `rule` says what suggested it, `control` whether the own
+    act is compared with itself there too (A/A). The engine adds the task.
+    """
+
+    start: BranchPoint
+    rule: str = ""
+    control: bool = False
+    task: Task | None = None
+
+    @property
+    def state(self) -> DecisionState:
+        """With its task. Raises `ValueError` for a unit that is only planned."""
+        if self.task is None:
+            raise ValueError("a planned unit has no task yet")
+        return DecisionState(self.start.trajectory, self.task, self.start.turn)
+
+    @property
+    def recorded_act(self) -> Act:
+        """What the policy did there."""
+        return recorded_act(self.start.trajectory.turns[self.start.turn])
+
+
+class PlannedUnit(msgspec.Struct, frozen=True):
+    """A unit without what it is about; without a turn where that is found once the trial is
+    read.
+    """
+
+    trajectory_id: str
+    turn: int | None = None
+    rule: str = ""
+    control: bool = False
 
 
 class Arm(msgspec.Struct, frozen=True):

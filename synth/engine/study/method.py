@@ -10,13 +10,13 @@ from synth.boundary import guard
 from synth.engine.context import Role
 from synth.engine.study.player import Player, agent_in, places_for, trial_settings
 from synth.engine.study.rebuilding import why_not_replayable
-from synth.engine.study.shard import ShardContext, StageContext
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.state import IMPORT
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import EnvChoice, Flow
-from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Shard
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -173,14 +173,7 @@ class Method:
         """
         if trial.synthesizer != IMPORT:
             return None
-        return await self.replayable(shard, trial, task)
-
-    async def replayable(
-        self, shard: ShardContext, trial: Trajectory, task: Task | None
-    ) -> str | None:
-        """Why a trial does not come to the same again; None where it does."""
-        passes, patience = trial.outcome is Outcome.SUCCESS, shard.player.limits.step_timeout_s
-        return await why_not_replayable(shard.run, task, trial, patience, passes=passes)
+        return await why_not_replayable(shard.run, task, trial, shard.player.limits.step_timeout_s)
 
     def finalize(self, stage: StageContext) -> Sequence[Score | Decision]:
         """Rows that depend on the work of the whole stage, those of former runs anew."""

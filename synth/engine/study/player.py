@@ -15,7 +15,6 @@ from synth.schemas.canonical import canonical_json
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.identity import slot_id
-from synth.schemas.policy import PolicySpec
 from synth.schemas.task import Task
 from synth.schemas.user import USER
 
@@ -42,6 +41,12 @@ class Player:
             "sampling": policy.sampling,
             **_user_identity(self.role),
         }
+
+    @property
+    def on_policy_for(self) -> str:
+        """Whom labels hold for: the model, or what identifies a policy that has none."""
+        policy = self.role.policy
+        return policy.model or canonical_json(policy.identity).decode()
 
     def slot(
         self,
@@ -109,11 +114,6 @@ def _user_identity(role: Role) -> Mapping[str, Any]:
     environment plays its user itself.
     """
     return {} if role.user is None else {"user": role.user.identity()}
-
-
-def on_policy_for(policy: PolicySpec) -> str:
-    """Whom a label holds for: the model, or what identifies a policy that has none."""
-    return policy.model or canonical_json(policy.identity).decode()
 
 
 def agent_in(method: str, name: str, roles: Mapping[str, Role]) -> Role:

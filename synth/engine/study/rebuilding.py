@@ -10,7 +10,7 @@ from synth.branching import DriftError, branch, replay
 from synth.engine.context import Run
 from synth.schemas.environment import Env
 from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault
+from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
@@ -53,10 +53,10 @@ async def placed(
 
 
 async def why_not_replayable(
-    run: Run, task: Task | None, trial: Trajectory, step_timeout_s: float, *, passes: bool
+    run: Run, task: Task | None, trial: Trajectory, step_timeout_s: float
 ) -> str | None:
-    """Why a trial cannot be built on, as a short reason; None where it can. `passes`: what the
-    check is to say of it.
+    """Why a trial cannot be built on, as a short reason; None where it can: the check says of it
+    what it said before.
     """
     if task is None:
         return "no_task"
@@ -76,6 +76,7 @@ async def why_not_replayable(
         return f"fault:{error.fault}"
     if not found.matched:
         return "drift"
+    passes = trial.outcome is Outcome.SUCCESS
     return None if found.check is not None and found.check.passed is passes else "another_verdict"
 
 

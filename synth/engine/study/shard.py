@@ -1,4 +1,4 @@
-"""A stage of a run as its method sees it: what the ledger holds of it, and one shard under way."""
+"""One shard of a stage under way: what is shared by its units, and what came of them so far."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,16 +6,14 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from synth.engine.asking import RoleClient
-from synth.engine.context import Role, Run
-from synth.engine.numbers import counted_noun
+from synth.engine.context import Role
 from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.player import Player
+from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.ledger.role_reply import RoleReply
-from synth.ledger.state import SlotState, evidence_key
+from synth.ledger.state import evidence_key
 from synth.ledger.storable import ended_line
-from synth.ledger.typed import Read, committed
-from synth.ledger.views import connect
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.stage import PlannedSlot
@@ -28,89 +26,6 @@ OF_ALL = ""
 """The key of what is about all units of a shard."""
 ASKED_AT_ONCE = 64
 """Questions under way at once in a method without a player, whose places would bound them."""
-
-
-@dataclass
-class StageContext:
-    """One stage of a run; the `stage_key` is empty while its inputs are being looked at."""
-
-    run: Run
-    name: str
-    stage_key: str
-
-    def rows(self, kind: type[T], *metrics: str, hidden: bool = False) -> list[Read[T]]:
-        """The stage's own rows of these metrics in the order of their commits, or its `hidden`
-        ones, which no view of the flow shows.
-        """
-        key = evidence_key(self.stage_key) if hidden else self.stage_key
-        return list(committed(self.run.ledger, key, kind, metrics))
-
-    def select(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """The answer to a question about what the current flow shows."""
-        with connect(self.run.ledger) as connection:
-            return connection.execute(sql, list(values)).fetchall()
-
-    def trajectories(self) -> set[str]:
-        """The valid trajectories that this stage has committed."""
-        return self.run.ledger.state.trajectories_of(self.stage_key)
-
-    def task_ids(self) -> Mapping[str, str]:
-        """The current flow's tasks: id -> environment."""
-        return self.run.ledger.task_ids()
-
-    def tasks(self, ids: Collection[str], *, every: bool = False) -> Mapping[str, Task]:
-        """Tasks by id, as far as the current flow has them, or any flow that ran here."""
-        return self.run.ledger.tasks(ids, every=every)
-
-    def slot(self, slot_id: str) -> SlotState | None:
-        """All that is known of a slot."""
-        return self.run.ledger.state.slots.get(slot_id)
-
-    @property
-    def committed(self) -> bool:
-        """Whether the stage has committed anything."""
-        return any(one.stage_key == self.stage_key for one in self.run.ledger.state.shards)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the stage ran to its end."""
-        return (self.name, self.stage_key) in self.run.ledger.state.done
-
-    def has(self, shard: str) -> bool:
-        """Whether a shard of the stage is committed whole."""
-        keys = self.stage_key, evidence_key(self.stage_key)
-        return any((key, shard) in self.run.ledger.state.named for key in keys)
-
-    def report_of(self, stage: str) -> Mapping[str, Any] | None:
-        """What another stage of the flow has reported; None before it is done."""
-        state = self.run.ledger.state
-        line = state.stages.get(stage)
-        return None if line is None else state.done.get((stage, line.stage_key))
-
-    def cost(self) -> Mapping[str, Any]:
-        """Episodes, tokens and money that the stage has used so far, in all runs, questions to
-        roles included.
-        """
-        keys = [self.stage_key, evidence_key(self.stage_key)]
-        use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
-        where = "WHERE stage_key IN (SELECT unnest(?))"
-        ((episodes, *played),) = self.select(
-            f"SELECT count(*), {use} FROM trajectories_all {where}", keys
-        )
-        (asked,) = self.select(f"SELECT {use} FROM replies_all {where}", keys)
-        tokens, dollars = zip(played, asked, strict=True)
-        paid = [cost for cost in dollars if cost is not None]
-        return {
-            "episodes": episodes,
-            "tokens": int(sum(filter(None, tokens))),
-            "usd": sum(paid) if paid else None,
-        }
-
-
-def cost_line(cost: Mapping[str, Any], count: int, noun: str) -> str:
-    """For instance: cost: 12 episodes, 3,400 tokens, $0.02."""
-    dollars = "" if cost["usd"] is None else f", ${cost['usd']:.2f}"
-    return f"cost: {counted_noun(count, noun)}, {cost['tokens']:,} tokens{dollars}"
 
 
 @dataclass
@@ -166,6 +81,15 @@ class ShardContext(StageContext):
         self._trials |= {trial.trajectory_id: trial for trial in found}
         return {identity: one for identity, one in self._trials.items() if identity in ids}
 
+    def trials_with_tasks(
+        self, ids: Collection[str]
+    ) -> tuple[Mapping[str, Trajectory], Mapping[str, Task]]:
+        """Recorded trajectories by id, and their tasks by theirs, without those that the ledger
+        lacks.
+        """
+        trials = self.trials(ids)
+        return trials, self.tasks({trial.task_id for trial in trials.values()})
+
     def able(self, task: Task, capability: str) -> bool:
         """Whether a task's environment has a capability."""
         return capability in self.run.spec_of(task.env, task.env_config).capabilities
@@ -202,15 +126,11 @@ class ShardContext(StageContext):
         most = at_once or (ASKED_AT_ONCE if self.cast is None else self.cast.places.limit)
         await run_workers(min(most, len(items)), worker)
 
-    async def misfits(
-        self,
-        trials: Collection[Trajectory],
-        unfit: Callable[["ShardContext", Trajectory, Task | None], Awaitable[str | None]],
-    ) -> dict[str, str]:
+    async def misfits(self, ids: Collection[str], unfit: "Unfit") -> dict[str, str]:
         """Why some trials cannot be built on, by id; a reason that a rerun may find otherwise
         leaves the trial open.
         """
-        tasks = self.tasks({trial.task_id for trial in trials})
+        trials, tasks = self.trials_with_tasks(ids)
         found: dict[str, str] = {}
 
         async def look(trial: Trajectory, result: UnitResult) -> None:
@@ -219,7 +139,7 @@ class ShardContext(StageContext):
                 found[trial.trajectory_id] = reason
                 result.open |= reason.removeprefix("fault:") in RETRIED_BY_A_RERUN
 
-        await self.each({trial.trajectory_id: trial for trial in trials}, look)
+        await self.each(trials, look)
         return {identity: found[identity] for identity in sorted(found)}
 
     def commit(self, part: str | None = None) -> None:
@@ -252,3 +172,7 @@ class ShardContext(StageContext):
         self._results.clear()
         for attempt in ended:
             self.run.progress.say(ended_line(attempt))
+
+
+Unfit = Callable[[ShardContext, Trajectory, Task | None], Awaitable[str | None]]
+"""Why a trial, whose task may be gone, cannot be built on; None where it can."""

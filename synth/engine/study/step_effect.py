@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.engine.context import Run
+from synth.engine.context import Role, Run
 from synth.engine.study.episodes import Continuation, ShardEpisodes
 from synth.engine.study.player import Player
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.messages import view_messages
+from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -36,6 +38,15 @@ class DecisionState(msgspec.Struct, frozen=True):
         """What the policy did there."""
         turn = self.parent.turns[self.turn]
         return AgentTurn(turn.content, turn.tool_calls, turn.thought)
+
+    def shown_to(self, role: Role) -> list[Message]:
+        """The chat that a role's model is shown there."""
+        parent = self.parent
+        opening = Opening(
+            parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key
+        )
+        thoughts = bool(role.policy.identity.get("send_thoughts"))
+        return view_messages(opening, parent.turns[: self.turn], thoughts=thoughts)
 
 
 class Side(msgspec.Struct, frozen=True):

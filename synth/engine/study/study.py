@@ -8,55 +8,26 @@ from typing import Any, ClassVar
 import msgspec
 
 from synth.engine.study.alternatives import Ask, Proposal
-from synth.engine.study.arms import Arm, Episodes, play_arms, same_act_twice
+from synth.engine.study.arms import (
+    Arm,
+    Episodes,
+    PlannedUnit,
+    Unit,
+    play_arms,
+    same_act_twice,
+)
 from synth.engine.study.method import Method
-from synth.engine.study.player import on_policy_for
 from synth.engine.study.rebuilding import world_versions
-from synth.engine.study.shard import ShardContext, StageContext, UnitResult
-from synth.engine.study.step_effect import DecisionState
+from synth.engine.study.shard import ShardContext, UnitResult
+from synth.engine.study.stage_context import StageContext, Trials, base_trials
 from synth.engine.study.step_tests import TEST, VALUE, TestSummary
-from synth.engine.study.trials import Trials, base_trials
 from synth.ledger.ledger import Score
-from synth.rollout.start import BranchPoint, recorded_act
+from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.labels import StepLabel, StepValue
-from synth.schemas.policy import Act
-from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
 from synth.text.transcript.acts import act_digest
-
-
-class Unit(msgspec.Struct, frozen=True):
-    """A state at which arms are played: `rule` says what suggested it, `control` whether the own
-    act is compared with itself there too (A/A). The engine adds the task.
-    """
-
-    start: BranchPoint
-    rule: str = ""
-    control: bool = False
-    task: Task | None = None
-
-    @property
-    def state(self) -> DecisionState:
-        """With its task. Raises `ValueError` for a unit that is only planned."""
-        if self.task is None:
-            raise ValueError("a planned unit has no task yet")
-        return DecisionState(self.start.trajectory, self.task, self.start.turn)
-
-    @property
-    def recorded_act(self) -> Act:
-        """What the policy did there."""
-        return recorded_act(self.start.trajectory.turns[self.start.turn])
-
-
-class PlannedUnit(msgspec.Struct, frozen=True):
-    """A unit without what it is about."""
-
-    trajectory_id: str
-    turn: int
-    rule: str = ""
-    control: bool = False
 
 
 class Study(Method):
@@ -71,7 +42,7 @@ class Study(Method):
     "control"))`, or rows of the method's own; pure. `finalize` and `report` have working defaults:
     statuses by the A/A control, which a share of the units gets.
 
-    What plans otherwise than by turns overrides `units`, `left`, `key_of` and `states`.
+    What plans otherwise than by turns overrides `units` and `states`.
     """
 
     unit: ClassVar[str] = "steps"
@@ -104,7 +75,7 @@ class Study(Method):
         version = stage.run.spec_of(env.name, env.settings()).version
         return [version, world_versions(stage.run, {row.task_id for row in rows}), rows]
 
-    def units(self, stage: StageContext) -> Sequence[Any]:
+    def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
         """What was planned; a share of all is compared with itself."""
         found = [
             (unit.start.trajectory.trajectory_id, unit.start.turn, unit.rule)
@@ -116,55 +87,46 @@ class Study(Method):
         controls = set(order[:share])
         return [PlannedUnit(*one, one in controls) for one in found]
 
-    def key_of(self, unit: Any) -> Any:
-        """The turn."""
-        return [unit.trajectory_id, unit.turn]
+    def key_of(self, unit: PlannedUnit) -> Any:
+        """The turn, or the trial."""
+        identity = unit.trajectory_id
+        return identity if unit.turn is None else [identity, unit.turn]
 
-    def left(self, stage: StageContext, units: Sequence[Any]) -> Sequence[Any]:
+    def left(self, stage: StageContext, units: Sequence[PlannedUnit]) -> Sequence[PlannedUnit]:
         """Turns without a row; a row without a turn is about the whole trial."""
         done = self.tested_turns(stage)
         return [
             unit
             for unit in units
-            if done.isdisjoint([(unit.trajectory_id, unit.turn), (unit.trajectory_id, None)])
+            if done.isdisjoint({(unit.trajectory_id, unit.turn), (unit.trajectory_id, None)})
         ]
 
     def tested_turns(self, stage: StageContext) -> set[tuple[str, int | None]]:
         """The turns that have a row; without a turn, trials as a whole."""
         return {(row.subject_id, row.turn) for row in stage.rows(dict[str, Any], self.metric)}
 
-    def trial_of(self, unit: Any) -> str:
-        """The trajectory that a planned unit is about."""
-        return str(unit.trajectory_id)
-
-    async def states(self, shard: ShardContext, units: Sequence[Any]) -> Sequence[Unit]:
+    async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
         """Planned units with what they are about, to be played."""
-        trials = shard.trials({unit.trajectory_id for unit in units})
-        tasks = shard.tasks({trial.task_id for trial in trials.values()})
-        return [
-            Unit(
-                BranchPoint(trial := trials[unit.trajectory_id], unit.turn),
-                unit.rule,
-                unit.control,
-                tasks[trial.task_id],
-            )
-            for unit in units
-        ]
+        trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
+        found = []
+        for unit in units:
+            trial = trials[unit.trajectory_id]
+            start = BranchPoint(trial, unit.turn or 0)
+            found.append(Unit(start, unit.rule, unit.control, tasks[trial.task_id]))
+        return found
 
-    async def play(self, shard: ShardContext, units: Sequence[Any]) -> None:
+    async def play(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> None:
         """Tests all units, without those of trials that cannot be built on here: these have a row
         that says so, unless a rerun may find otherwise.
         """
-        trials = shard.trials({self.trial_of(unit) for unit in units})
-        misfits = await shard.misfits(list(trials.values()), self.unfit)
+        trials = shard.trials({unit.trajectory_id for unit in units})
+        misfits = await shard.misfits(trials, self.unfit)
         for identity, reason in misfits.items():
             result = shard.of(identity)
             result.scores += [] if result.open else [self.untestable(trials[identity], reason)]
-
-        fit = [unit for unit in units if self.trial_of(unit) not in misfits]
+        fit = [unit for unit in units if unit.trajectory_id not in misfits]
         states = await self.states(shard, fit)
-        planned = sum(map(self.progress_of, units))
-        shard.run.progress.step(planned - len(states))
+        shard.run.progress.step(sum(map(self.progress_of, units)) - len(states))
 
         async def test(unit: Unit, result: UnitResult) -> None:
             await self.test(shard, unit, result)
@@ -203,7 +165,7 @@ class Study(Method):
 
     def _rows(self, unit: Unit, made: Sequence[StepLabel | Score]) -> Iterator[Score]:
         """Labels as rows of the unit's turn."""
-        state, whom = unit.state, on_policy_for(self.player.role.policy)
+        state, whom = unit.state, self.player.on_policy_for
         for one in made:
             if isinstance(one, Score):
                 yield one
@@ -224,7 +186,7 @@ class Study(Method):
                 about = StepValue(
                     proposed_by=unit.rule,
                     own=act_digest(state.own),
-                    on_policy_for=on_policy_for(self.player.role.policy),
+                    on_policy_for=self.player.on_policy_for,
                     act=act,
                     successes=wins,
                     n=n,

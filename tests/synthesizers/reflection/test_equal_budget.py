@@ -15,21 +15,24 @@ from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
-from synth.synthesizers.reflection.chain import CHAIN, ArmResult
+from synth.synthesizers.reflection.chain import CHAIN
 from synth.synthesizers.reflection.equal_budget import (
     ARMS,
-    EFFECTS,
     FROM_START,
     GUIDED,
     MOST_EPISODES,
+    UNGUIDED,
+)
+from synth.synthesizers.reflection.report import (
+    EFFECTS,
     ROWS,
     TASKS,
-    UNGUIDED,
     RetryUnit,
     compared,
     verdict,
 )
 from synth.synthesizers.reflection.token_cost import (
+    ArmResult,
     Prices,
     Tokens,
     tokens_of_attempts,

@@ -1,14 +1,23 @@
-"""Which steps of a failed trajectory are worth a test. A proposal is no label: only continuations
-decide.
+"""Which steps of a failed trajectory are worth a test: what a judge suspects, drops of the success
+potential, rules. Nothing more than a proposal: only continuations decide, and a judge's silence is
+no label either.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 import msgspec
 
-from synth.engine.study.shard import StageContext
+from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, prompt
+from synth.engine.study.stage_context import StageContext
+from synth.schemas.model import Completion
 from synth.schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.text.transcript.log import log_of
+
+JUDGE = "judge"
+"""The role that is asked, where a flow has it."""
+_LIST = re.compile(r"\[[\d,\s]*\]")
 
 
 class SuggestedStep(msgspec.Struct, frozen=True):
@@ -34,7 +43,7 @@ def proposed(
     were not refused, the latest first. `error`: turns answered by an error, the first first.
     `last`: the last turn. Turns that the policy did not decide are never proposed.
     """
-    turns = [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
+    turns = _own(trajectory)
     refused = [turn for turn in turns if any(seen.error for seen in turn.observations)]
     taken = [turn for turn in turns if not any(seen.error for seen in turn.observations)]
     rules: Mapping[str, Sequence[Turn]] = {
@@ -53,6 +62,10 @@ def proposed(
     return list(found.values())[:most]
 
 
+def _own(trajectory: Trajectory) -> list[Turn]:
+    return [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
+
+
 def _departure(turns: Sequence[Turn], successes: Sequence[Trajectory]) -> Sequence[Turn]:
     passed = {turn.state_key for success in successes for turn in success.turns} - {None}
     left = [turn for turn in turns if turn.state_key not in {None, *passed}]
@@ -65,6 +78,44 @@ def _changed(trajectory: Trajectory, turn: Turn) -> bool:
         trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
     )
     return turn.state_key is not None and turn.state_key != before
+
+
+async def suspected(
+    asking: RoleClient, trajectory: Trajectory, most: int
+) -> Answer[tuple[int, ...]]:
+    """What the judge answers when it is asked for at most `most` turns of the policy's own: none
+    where it was not understood, or never will answer, as where a context is too long. Without a
+    value where a rerun may ask it.
+    """
+    own = [turn.index for turn in _own(trajectory)]
+
+    def read(completion: Completion) -> tuple[int, ...]:
+        lists = _LIST.findall(completion.content or "")
+        if len(lists) != 1:
+            raise UnreadableError("it holds no JSON list of step numbers, or several")
+        named = tuple(dict.fromkeys(msgspec.json.decode(lists[0], type=list[int])))
+        if not set(named) <= set(own):
+            raise UnreadableError(
+                f"it names steps that the agent did not take; the log has {own[0]} to {own[-1]}"
+            )
+        return named[:most]
+
+    if not own:
+        return Answer(())
+    form = prompt("judge/steps_form").format(most)
+    question = RoleRequest(
+        purpose="suspected_steps",
+        subject_id=trajectory.trajectory_id,
+        task_id=trajectory.task_id,
+        messages=[
+            {"role": "system", "content": prompt("judge/steps_role")},
+            {"role": "user", "content": f"{log_of(trajectory)}\n\n{form}"},
+        ],
+    )
+    answer = await asking.ask(question, read)
+    too_long = answer.fault is not None and answer.fault.context_overflow
+    over = too_long or answer.unreadable is not None
+    return Answer((), answer.replies) if over else answer
 
 
 def decisive_drops(stage: StageContext) -> Mapping[str, Sequence[int]]:
