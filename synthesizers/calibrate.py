@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-import msgspec
-
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.engine.stage_reports import commonest
@@ -32,11 +30,8 @@ faults prefer the long ones.
 """
 
 
-class LevelEpisode(msgspec.Struct, frozen=True):
-    """An episode of a round: its level, and the work that plays it."""
-
-    level: float
-    spec: EpisodeSpec
+LevelEpisode = tuple[float, EpisodeSpec]
+"""An episode of a round: its level, and the work that plays it."""
 
 
 @synthesizer("calibration")
@@ -47,7 +42,7 @@ class Calibrate(Method):
     """
 
     unit = "episodes"
-    needs_world = True
+    needs_env = True
 
     target_pass_rate: float
     against: str
@@ -68,7 +63,7 @@ class Calibrate(Method):
 
     def bind(self) -> None:
         """The environment's level, which the flow leaves open."""
-        env, self.level = self.bound.env, self.bound.world.level
+        env, self.level = self.bound.env, self.bound.entry.level
         if self.level is None:
             raise ConfigError(
                 f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder "
@@ -88,7 +83,7 @@ class Calibrate(Method):
         return {
             "env": env.name,
             "config": env.settings(),
-            "world": self.bound.world.spec.version,
+            "world": self.bound.entry.spec.version,
             "target_pass_rate": self.target_pass_rate,
             "episodes": self.episodes,
             "trials": self.trials,
@@ -133,19 +128,18 @@ class Calibrate(Method):
         """Fills a round's open slots and commits them; the round is done once enough of all its
         slots have a verdict.
         """
-        specs = [entry.spec for entry in placed]
+        specs = [spec for _, spec in placed]
         found = await shard.episodes.attempted(specs, self.player)
         new = [attempts.made for attempts in found.values() if not attempts.known]
         shard.run.progress.step(len(found) - len(new))
-        last = [attempts[-1] for attempts in new]
-        faulty = [attempt for attempt in last if attempt.outcome is Outcome.INVALID]
-        lost = len(specs) - len(found) + len(faulty)
-        enough, stopped = lost <= MOST_INVALID * len(placed), shard.run.stopped is not None
-
         tasks = {spec.task.task_id: spec.task for spec in specs}
         stored, result = shard.tasks(tasks, every=True), shard.of(str(number))
         result.trajectories += [attempt for attempts in new for attempt in attempts]
         result.tasks += [task for identity, task in tasks.items() if identity not in stored]
+
+        faulty = [made[-1] for made in new if made[-1].outcome is Outcome.INVALID]
+        lost = len(specs) - len(found) + len(faulty)
+        enough, stopped = lost <= MOST_INVALID * len(placed), shard.run.stopped is not None
         shard.commit(part=str(number) if enough and not stopped else "")
         if not enough and not stopped:
             raise SynthError(_too_many_faults(shard.name, lost, len(placed), faulty))
@@ -175,7 +169,7 @@ class Calibrate(Method):
             for task in self._tasks(stage, level, seed, size):
                 also, trial = {"place": [number, len(placed)]}, len(placed) % self.trials
                 spec = self.player.episode(stage.run, task, trial, also)
-                placed.append(LevelEpisode(level, spec))
+                placed.append((level, spec))
         return placed
 
     def _tasks(self, stage: StageContext, level: float, seed: int, size: int) -> Sequence[Task]:
@@ -197,7 +191,7 @@ class Calibrate(Method):
         """What came of a round, in its order; episodes that ended in a fault say nothing."""
         sql = "SELECT trajectory_id, outcome FROM trajectories_all WHERE synthesizer = ?"
         outcomes: dict[str, str] = dict(stage.select(sql, self.method))
-        slots = [(entry.level, stage.slot(entry.spec.slot_id)) for entry in placed]
+        slots = [(level, stage.slot(spec.slot_id)) for level, spec in placed]
         return [
             LevelPlayed(level, outcomes[slot.valid.trajectory_id] == Outcome.SUCCESS)
             for level, slot in slots

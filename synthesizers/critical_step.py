@@ -26,7 +26,7 @@ from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
-from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, proposed, suspected
+from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, judge_proposals, proposed
 
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
 """The source of alternatives that is the environment's own planner, without a misconception; a role
@@ -75,7 +75,7 @@ class CriticalStep(Study):
 
     def bind(self) -> None:
         """The sources of alternatives, and the judge, where the flow has one."""
-        roles, spec = self.bound.roles, self.bound.world.spec
+        roles, spec = self.bound.roles, self.bound.entry.spec
         if EXPERT in self.alternatives_from and not {EXPERT} & {*roles, *spec.capabilities}:
             raise ConfigError(f"world {spec.name} has no expert; name a role in alternatives_from")
         names = self.alternatives_from or tuple(dict.fromkeys((self.role, EXPERT)))
@@ -111,25 +111,20 @@ class CriticalStep(Study):
         trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
         solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
         successes = shard.trials({one.trajectory_id for one in solved})
-        suspicions = await self._suspicions(shard, list(trials.values()))
+        suspicions = await self._judge_proposals(shard, list(trials.values()))
         drops, controls = decisive_drops(shard), self._controls(shard)
         done, found = self.tested_turns(shard), list[Unit]()
         for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
             trial = trials[identity]
+            same_task = {one.trajectory_id for one in solved if one.task_id == trial.task_id}
             steps = proposed(
                 trial,
-                [
-                    successes[one.trajectory_id]
-                    for one in solved
-                    if one.task_id == trial.task_id and one.trajectory_id != identity
-                ],
+                [one for name, one in successes.items() if name in same_task - {identity}],
                 self.proposals.per_trajectory,
                 suspicions[identity],
                 drops.get(identity, ()),
             )
-            key = ["control", self.player.seed, identity]
-            drawn = sorted(steps, key=lambda step: content_hash([*key, step.turn]))
-            controlled = {step.turn for step in drawn[: controls[identity]]}
+            controlled = self._drawn([step.turn for step in steps], identity, controls[identity])
             found += [
                 Unit(
                     BranchPoint(trial, step.turn),
@@ -142,6 +137,11 @@ class CriticalStep(Study):
             ]
         return found
 
+    def _drawn(self, turns: Sequence[int], identity: str, count: int) -> set[int]:
+        """So many of a trial's turns, for the control."""
+        key = ["control", self.player.seed, identity]
+        return set(sorted(turns, key=lambda turn: content_hash([*key, turn]))[:count])
+
     def _controls(self, stage: StageContext) -> Counter[str]:
         """At how many steps of each trial the own act is compared with itself too: trials get one
         each in a drawn order, and a second one where all have one.
@@ -152,7 +152,7 @@ class CriticalStep(Study):
         count = control_count(tests, self.control_share)
         return Counter(order[number % len(order)] for number in range(count))
 
-    async def _suspicions(
+    async def _judge_proposals(
         self, shard: ShardContext, trials: Sequence[Trajectory]
     ) -> Mapping[str, Sequence[int]]:
         """The turns that a judge suspects of failed trials, by trial; nothing about trials that it
@@ -167,7 +167,7 @@ class CriticalStep(Study):
             answer: Answer[tuple[int, ...]] = Answer(None)
             if shard.run.may_start():
                 failed = trial.outcome is Outcome.FAILURE
-                answer = await suspected(client, trial, most) if failed else Answer(())
+                answer = await judge_proposals(client, trial, most) if failed else Answer(())
             found[trial.trajectory_id] = answer
             result.open |= answer.value is None
 

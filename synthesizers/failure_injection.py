@@ -4,7 +4,7 @@ live. Rounds of attempts follow one another: the mix of each follows from what t
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any
 
@@ -22,14 +22,13 @@ from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.stage import Shard
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Authorship, Trajectory
-from synth.synthesizers.failures.context import BY_INJECTOR, InjectionContext, InjectionSettings
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.failures.context import InjectionContext, InjectionSettings
 from synth.synthesizers.failures.injecting import inject
 from synth.synthesizers.failures.planning import (
+    AttemptPlanner,
     InjectionPlan,
-    Offer,
     PlannedTask,
-    planned_for,
 )
 from synth.synthesizers.failures.records import (
     ATTEMPT,
@@ -50,6 +49,13 @@ these.
 """
 MOST_ATTEMPTS = 640
 """Of a round, unless its settings say more: what one holds in memory, and what a kill costs."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One attempt to be made: an injection at a state by a plan; without one, a repair."""
+
+    state: DecisionState
+    plan: InjectionPlan | None = None
 
 
 @synthesizer("failure_injection")
@@ -113,95 +119,93 @@ class FailureInjection(InjectionSettings):
     async def play(self, shard: ShardContext, units: Sequence[PlannedTask]) -> None:
         """Makes the attempts of one round that are still to be made."""
         number = units[0].round
-        known = [row.about for row in shard.rows(Note, ATTEMPT)]
-        yielded = yields_of(settled(note for note in known if note.round < number))
-        own = settled(note for note in known if note.round == number)
-        done = {(note.task_id, note.key) for note in own if note.tried and not note.open}
+        notes = [row.about for row in shard.rows(Note, ATTEMPT)]
+        made = settled(note for note in notes if note.round == number)
+        done = {(note.task_id, note.key) for note in made if note.tried and not note.open}
+        before = settled(note for note in notes if note.round < number)
+        planner = AttemptPlanner(self, self.offer(), yields_of(before), self.player.seed)
+
         trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
         tasks = shard.tasks({unit.task_id for unit in units})
+        fit = await self._fit(shard, trials, number)
+        jobs: dict[str, Job] = {}
+        for unit in units:
+            await asyncio.sleep(0)  # looking for places in long trajectories must stop nobody
+            if not fit.keys().isdisjoint((*unit.twins, *unit.failed)):
+                task = tasks[unit.task_id]
+                own = {key for task_id, key in done if task_id == unit.task_id}
+                jobs |= self._jobs(shard, planner, unit, task, fit, own)
+        shard.run.progress.step(len(done))
 
+        async def attempt(job: Job, result: UnitResult) -> None:
+            if shard.run.may_start():
+                await self._attempt(InjectionContext(self, shard, result, job.state), job, number)
+            else:
+                result.open = True
+
+        await shard.each(jobs, attempt)
+
+    async def _fit(
+        self, shard: ShardContext, trials: Mapping[str, Trajectory], number: int
+    ) -> Mapping[str, Trajectory]:
+        """The trials that can be built on; why the others cannot is noted."""
         misfits = await shard.misfits(trials, self.unfit)
         for identity, reason in misfits.items():
             task_id, result = trials[identity].task_id, shard.of(identity)
             note = Note("twin", task_id, identity, reason, number, open=result.open)
             result.scores.append(note.as_score(identity))
+        return {identity: one for identity, one in trials.items() if identity not in misfits}
 
-        jobs: dict[str, InjectionPlan | Trajectory] = {}
-        for unit in units:
-            await asyncio.sleep(0)  # looking for places in long trajectories must stop nobody
-            twins, failed = (
-                [trials[one] for one in ids if one not in misfits]
-                for ids in (unit.twins, unit.failed)
-            )
-            if not twins and not failed:
-                continue
-            planned, declined = planned_for(
-                unit,
-                twins,
-                self,
-                self._offer(),
-                yielded,
-                self.player.seed,
-                {int(key) for task, key in done if task == unit.task_id and key.isdigit()},
-                affordances=shard.able(tasks[unit.task_id], "affordances"),
-            )
-            shard.of(OF_ALL).scores += [
-                Note("declined", unit.task_id, f"{why} {at}", why, number).as_score(unit.task_id)
-                for why, count in declined.items()
-                for at in range(count)
-            ]
-            jobs |= {plan.seed: plan for plan in planned}
-            jobs |= {
-                trial.trajectory_id: trial
-                for trial in failed
-                if (unit.task_id, _repair_key(trial)) not in done
-            }
-        shard.run.progress.step(len(done))
+    def _jobs(
+        self,
+        shard: ShardContext,
+        planner: AttemptPlanner,
+        unit: PlannedTask,
+        task: Task,
+        fit: Mapping[str, Trajectory],
+        done: Collection[str],
+    ) -> Mapping[str, Job]:
+        """The attempts at one task that are not `done`; strategies that were drawn and are ruled
+        out are noted.
+        """
+        twins, failed = (
+            [fit[one] for one in ids if one in fit] for ids in (unit.twins, unit.failed)
+        )
+        able = shard.able(task, "affordances")
+        ordinals = {int(key) for key in done if key.isdigit()}
+        planned, declined = planner.planned(unit, twins, ordinals, affordances=able)
+        shard.of(OF_ALL).scores += [
+            Note("declined", unit.task_id, f"{why} {at}", why, unit.round).as_score(unit.task_id)
+            for why, count in declined.items()
+            for at in range(count)
+        ]
+        injections = {
+            plan.seed: Job(DecisionState(fit[plan.twin_id], task, plan.turn), plan)
+            for plan in planned
+        }
+        repairs = {
+            trial.trajectory_id: Job(DecisionState(trial, task, 0))
+            for trial in failed
+            if _repair_key(trial) not in done
+        }
+        return injections | repairs
 
-        async def attempt(job: InjectionPlan | Trajectory, result: UnitResult) -> None:
-            if not shard.run.may_start():
-                result.open = True
-                return
-            if isinstance(job, InjectionPlan):
-                state = DecisionState(trials[job.twin_id], tasks[job.task_id], job.turn)
-                context = InjectionContext(self, shard, result, state)
-                subject, reason = await inject(context, job)
-                note = note_of(job, reason, number, still_open=result.open)
-            else:
-                context = InjectionContext(
-                    self, shard, result, DecisionState(job, tasks[job.task_id], 0)
-                )
-                subject, reason = job.trajectory_id, await repair(context)
-                key = _repair_key(job)
-                note = Note("repair", job.task_id, key, reason, number, open=result.open)
-            result.scores.append(note.as_score(subject))
-            shard.run.progress.step(1)
-
-        await shard.each(jobs, attempt)
+    async def _attempt(self, context: InjectionContext, job: Job, number: int) -> None:
+        """Makes one attempt of round `number`, and notes what came of it."""
+        result, trial = context.result, job.state.parent
+        if job.plan is not None:
+            subject, reason = await inject(context, job.plan)
+            note = note_of(job.plan, reason, number, still_open=result.open)
+        else:
+            subject, reason = trial.trajectory_id, await repair(context)
+            key = _repair_key(trial)
+            note = Note("repair", trial.task_id, key, reason, number, open=result.open)
+        result.scores.append(note.as_score(subject))
+        context.shard.run.progress.step(1)
 
     async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
         """Why a trial does not come to the same again, of the flow's own trials too."""
         return await why_not_replayable(shard.run, task, trial, self.player.limits.step_timeout_s)
-
-    def _offer(self) -> Offer:
-        """What policy and roles allow."""
-        role, declined = self.player.role, dict[str, str]()
-        policy, chats = role.policy, role.model is not None and role.policy.name == "chat"
-        if self.evidence == "replay":
-            declined |= dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
-        if policy.authorship is Authorship.SCRIPTED:
-            declined.setdefault("environment", "policy_reads_no_observations")
-        if role.model is None and policy.deterministic:
-            declined.setdefault("natural", "policy_is_deterministic")
-        if role.model is not None and not chats:
-            declined.setdefault("natural", "policy_is_no_chat_model")
-        if not chats:
-            declined.setdefault("prompt", "policy_is_no_chat_model")
-        ruled_out = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
-        weights: dict[str, float] = {
-            name: weight for name, weight in self.strategies.items() if name not in ruled_out
-        }
-        return Offer(weights, declined)
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """What the tests of the whole stage give."""

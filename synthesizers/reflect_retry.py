@@ -22,16 +22,16 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Outcome
 from synth.schemas.user import USER
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflection.chain import (
-    CHAIN,
-    REFLECTION,
-)
 from synth.synthesizers.reflection.equal_budget import played_at_equal_cost
-from synth.synthesizers.reflection.guidance import EVIDENCE, PDI, Attempts, attempts_of
+from synth.synthesizers.reflection.guidance import EVIDENCE, PDI, RetryAttempts, attempts_of
 from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, SAMPLES, Gain, Measures
 from synth.synthesizers.reflection.playing import begun_chains, play_through, rows_of, stored_chains
 from synth.synthesizers.reflection.reflection import Reflect, Reflector, ReflectorName
 from synth.synthesizers.reflection.report import judged, retry_report
+from synth.synthesizers.reflection.retry_chain import (
+    CHAIN,
+    REFLECTION,
+)
 from synth.synthesizers.reflection.rules import by_rules
 from synth.synthesizers.reflection.token_cost import Prices
 
@@ -66,7 +66,7 @@ class ReflectRetry(Method):
     reflector_role: str = "reflector"
     evidence: bool = False
     role: str = "explorer"
-    attempts: Annotated[Attempts, BeforeValidator(attempts_of)] = Attempts()
+    attempts: Annotated[RetryAttempts, BeforeValidator(attempts_of)] = RetryAttempts()
     memo: CarriedMemo | None = None
     per_task: int | None = Field(default=None, ge=1)
     truncated: bool = True
@@ -96,7 +96,7 @@ class ReflectRetry(Method):
                 "equal_budget compares one retry with what else its cost would buy; leave "
                 "attempts at 1"
             )
-        self.carry = self.attempts.memo or self.memo
+        self.memory = self.attempts.memo or self.memo
         roles = self.bound.roles
         asked, scoring = roles.get(self.reflector_role), roles.get(self.scorer)
         auto: ReflectorName = "rules" if asked is None else "model"
@@ -119,7 +119,7 @@ class ReflectRetry(Method):
         self.measures = Measures(
             (self.scorer, scoring) if able and scoring is not None else None, samples
         )
-        intervenes = self.carry is not None and self.carry.intervene
+        intervenes = self.memory is not None and self.memory.intervene
         looks = {"rules": True, "model": self.evidence, "rules_blind": False}[self.chosen]
         self.gold_informed = intervenes or looks
         """Whether the reflector looks at what the check found wrong, or a memo intervenes, which
@@ -135,8 +135,8 @@ class ReflectRetry(Method):
             found["asked"] = {**asked, "evidence": self.evidence}
         if self.equal_budget:
             found["equal_budget"] = self.prices.model_dump()
-        if self.carry is not None:
-            found["memo"] = self.carry.model_dump()
+        if self.memory is not None:
+            found["memo"] = self.memory.model_dump()
         return found
 
     def key_settings(self) -> Mapping[str, Any]:
@@ -214,7 +214,7 @@ class ReflectRetry(Method):
             if unit in settled:
                 shard.of(unit).scores += rows_of(shard.run.ledger, settled[unit], OF_A_CHAIN)
         left = {unit: self._keys[unit] for unit in units if unit not in settled}
-        chains = await begun_chains(shard, left, self.unfit, self.carry)
+        chains = await begun_chains(shard, left, self.unfit, self.memory)
         for chain in chains:
             chain.gold_informed |= self.gold_informed
         reflect: Reflect = by_rules(self.chosen)

@@ -7,13 +7,12 @@ an exploration is a trajectory: the stages after this one play its tasks anew.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pydantic import Field
 
-from synth.boundary import FaultError, guard_async
+from synth.boundary import FaultError
 from synth.engine.study.method import Method, synthesizer
 from synth.engine.study.shard import OF_ALL, ShardContext
 from synth.engine.study.stage_context import StageContext, cost_line
@@ -24,26 +23,25 @@ from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.outcome import Fault
 from synth.schemas.stage import Shard
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.choosing import TaskChoice, chosen, report_of
-from synth.synthesizers.reverse.deriving import Explored, Ground, harvested
+from synth.synthesizers.reverse.choosing import METRIC, Explored, TaskChoice, chosen
+from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
+from synth.synthesizers.reverse.report import report_of
 from synth.synthesizers.reverse.role_writer import GoalWriter
 from synth.synthesizers.tasks import refuse_mistyped
 
 RECIPE = 2
 """To be raised with every change to which tasks an exploration gives."""
 CHOICE = "choice"
-METRIC = "reverse_task.exploration"
-SOLVABLE = "t8_solvable"
-"""Score of a task: 1 where the environment's expert solved it from its goal alone, null where the
-environment has none.
-"""
 NEEDED = ("affordances", "facts")
 LIMIT_S = 600.0
 """Wall clock of one exploration with all its tests, without what a writer takes."""
 
 
-Harvest = Callable[[Ground], Awaitable[tuple[list[Task], Explored]]]
+Explorer = Callable[[int], Awaitable[tuple[list[Task], Explored]]]
+"""What an exploration gave, by its place; where the environment broke, nothing, and at which
+boundary.
+"""
 
 
 @synthesizer("reverse_task")
@@ -58,7 +56,7 @@ class ReverseTask(Method):
     """
 
     unit = "explorations"
-    needs_world = True
+    needs_env = True
     at_once = 1
 
     explorations: int = Field(default=40, ge=1, le=100_000)
@@ -76,7 +74,7 @@ class ReverseTask(Method):
 
     def bind(self) -> None:
         """Who writes the goals. Raises `ConfigError` for what the environment lacks."""
-        env, world = self.bound.env.name, self.bound.world
+        env, world = self.bound.env.name, self.bound.entry
         missing = [one for one in NEEDED if one not in world.spec.capabilities]
         if missing:
             raise ConfigError(
@@ -104,7 +102,7 @@ class ReverseTask(Method):
             **self.settings.model_dump(),
             "env": env.name,
             "config": env.settings(),
-            "world": self.bound.world.spec.version,
+            "world": self.bound.entry.spec.version,
             "seed": self.bound.flow.seed,
             "recipe": RECIPE,
             **({} if self.start is None else {"start_state": self.start}),
@@ -138,24 +136,18 @@ class ReverseTask(Method):
         run, result = shard.run, shard.of(OF_ALL)
         shard.hidden = result.open = True
         client = shard.client(str(self.role), self.writer) if self.writer else None
-        writer = GoalWriter(self.bound.world.write_goal, client)
-        ground, experience = self._ground(shard, writer), Experience()
-        threads = Threads(1) if self.bound.world.spec.blocking else None
-
-        async def harvest(ground: Ground) -> tuple[list[Task], Explored]:
-            most = self.steps, self.windows, self.per_exploration
-            whole = partial(harvested, ground, *most, experience)
-            return await (whole() if threads is None else threads.run(whole))
+        writer = GoalWriter(self.bound.entry.write_goal, client)
+        explorer = self._explorer(shard, writer)
 
         tasks: dict[str, Task] = {}
         rows: list[Score] = []
         for place in units:
             if not run.may_start():
                 return
-            found, row = await self._explored(shard, place, ground, writer, harvest)
+            found, row = await explorer(place)
             refuse_mistyped(found, self.bound.env.name)
             tasks |= {task.task_id: task for task in found}
-            rows.append(_row(shard, place, row))
+            rows.append(row.as_score(f"{shard.name}/{place}"))
             run.progress.step(1)
             await asyncio.sleep(0)
 
@@ -172,57 +164,53 @@ class ReverseTask(Method):
             result.scores += rows
             result.replies += writer.replies
 
-    def _ground(self, stage: StageContext, writer: GoalWriter) -> Ground:
-        """Where a shard explores; split and benchmark are those of the environment's own tasks."""
-        env, world, seed = self.bound.env, self.bound.world, self.bound.flow.seed
+    def _explorer(self, stage: StageContext, writer: GoalWriter) -> Explorer:
+        """Explores at one place after the other."""
+        env, world, run = self.bound.env, self.bound.entry, stage.run
         makes = "tasks" in world.spec.capabilities
-        made = stage.run.make_tasks(env.name, env.settings(), seed, 1) if makes else ()
+        own = run.make_tasks(env.name, env.settings(), self.bound.flow.seed, 1) if makes else ()
+        most = self.steps, self.windows, self.per_exploration
+        threads, experience = Threads(1) if world.spec.blocking else None, Experience()
+
+        async def explored(place: int) -> tuple[list[Task], Explored]:
+            if self.bound.start_state() != self.start:
+                raise ConfigError(
+                    f"{stage.name}: what the world starts from was changed while it was explored; "
+                    "run again: all of it is explored as it is then"
+                )
+            ground = self._ground(place, f"{stage.name}/{place}", own, writer)
+            job = partial(exploration_tasks, ground, *most, experience)
+            whole = job if threads is None else partial(threads.run, job)
+            try:
+                return await writer.timed(f"exploration {place}", LIMIT_S, whole)
+            except FaultError as error:
+                if error.fault not in run.told_faults:
+                    run.told_faults.add(error.fault)
+                    run.progress.say(f"first fault of kind {error.fault}: {error.detail}")
+                gone = {"fault": error.detail}
+                return [], Explored(0, {}, gone, (), 0, 0, fault=str(error.fault))
+
+        return explored
+
+    def _ground(self, place: int, name: str, own: Sequence[Task], writer: GoalWriter) -> Ground:
+        """Where one exploration begins; split and benchmark of its tasks are those of the
+        environment's `own`.
+        """
+        env, world = self.bound.env, self.bound.entry
+        seed = int(content_hash(["reverse_task", self.bound.flow.seed, place])[:7], 16)
+        config = env.settings()
         return Ground(
             world=world,
             env=env.name,
-            env_config=env.settings(),
+            env_config=config if world.exploring is None else world.exploring(config, seed),
             seed=seed,
-            split=made[0].split if made else None,
-            benchmark=made[0].benchmark if made else None,
-            exploration="",
+            split=own[0].split if own else None,
+            benchmark=own[0].benchmark if own else None,
+            exploration=name,
             longest=self.window,
             asks=self.writer is None,
-            write=partial(writer.goal, ""),
-        )
-
-    async def _explored(
-        self, stage: StageContext, place: int, ground: Ground, writer: GoalWriter, harvest: Harvest
-    ) -> tuple[list[Task], Explored]:
-        """What an exploration gave; where the environment broke, nothing, and at which boundary."""
-        if self.bound.start_state() != self.start:
-            raise ConfigError(
-                f"{stage.name}: what the world starts from was changed while it was explored; run "
-                "again: all of it is explored as it is then"
-            )
-        name, exploring = f"{stage.name}/{place}", self.bound.world.exploring
-        seed = int(content_hash(["reverse_task", ground.seed, place])[:7], 16)
-        config = ground.env_config
-        here = replace(
-            ground,
-            env_config=config if exploring is None else exploring(config, seed),
-            seed=seed,
-            exploration=name,
             write=partial(writer.goal, name),
         )
-        writer.clock = asyncio.timeout(LIMIT_S)
-        try:
-            return await guard_async(
-                Fault.ENVIRONMENT,
-                f"exploration {place}",
-                partial(harvest, here),
-                LIMIT_S,
-                writer.clock,
-            )
-        except FaultError as error:
-            if error.fault not in stage.run.told_faults:
-                stage.run.told_faults.add(error.fault)
-                stage.run.progress.say(f"first fault of kind {error.fault}: {error.detail}")
-            return [], Explored(0, {}, {"fault": error.detail}, (), 0, 0, fault=str(error.fault))
 
     def _choose(self, shard: ShardContext) -> None:
         rows, choice = self._chosen(shard)
@@ -236,13 +224,10 @@ class ReverseTask(Method):
                 f"{shard.name}: all {len(rows)} explorations ended in faults; the first: "
                 f"{rows[0].examples['fault']}{again if own else ''}"
             )
-        result, left_out = shard.of(CHOICE), {"left_out": choice.left_out}
+        result = shard.of(CHOICE)
         result.tasks += choice.tasks
-        result.scores += [
-            *(_row(shard, place, row) for place, row in enumerate(rows)),
-            *(Score(task.task_id, SOLVABLE, _solvable(task)) for task in choice.tasks),
-            Score(shard.name, f"{shard.name}.choice", float(len(choice.tasks)), detail=left_out),
-        ]
+        result.scores += [row.as_score(f"{shard.name}/{at}") for at, row in enumerate(rows)]
+        result.scores += choice.as_scores(shard.name)
 
     def _chosen(self, stage: StageContext) -> tuple[list[Explored], TaskChoice]:
         """What was counted in each exploration that is committed, in their order, and the choice
@@ -253,7 +238,7 @@ class ReverseTask(Method):
         rows = [found[place] for place in sorted(found)]
         ids = list(dict.fromkeys(identity for row in rows for identity in row.tasks))
         stored = stage.tasks(ids, every=True)
-        apart = self.bound.world.told_apart_by
+        apart = self.bound.entry.told_apart_by
         return rows, chosen([stored[identity] for identity in ids], self.tasks, apart)
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
@@ -263,12 +248,3 @@ class ReverseTask(Method):
         rows, choice = self._chosen(stage)
         cost = stage.cost()
         return report_of(rows, choice, [cost_line(cost, len(rows), "walk")], cost=cost)
-
-
-def _row(stage: StageContext, place: int, row: Explored) -> Score:
-    return Score(f"{stage.name}/{place}", METRIC, float(len(row.tasks)), detail=row)
-
-
-def _solvable(task: Task) -> float | None:
-    passed = task.difficulty["tests"]["T8"]["passed"]
-    return None if passed is None else float(passed)

@@ -28,7 +28,7 @@ class Rollout(Method):
     """
 
     unit = "episodes"
-    needs_world = True
+    needs_env = True
     by_slot = True
     at_once = None
 

@@ -80,7 +80,7 @@ def _changed(trajectory: Trajectory, turn: Turn) -> bool:
     return turn.state_key is not None and turn.state_key != before
 
 
-async def suspected(
+async def judge_proposals(
     asking: RoleClient, trajectory: Trajectory, most: int
 ) -> Answer[tuple[int, ...]]:
     """What the judge answers when it is asked for at most `most` turns of the policy's own: none

@@ -23,7 +23,7 @@ class TemplateTasks(Method):
     """
 
     unit = "tasks"
-    needs_world = True
+    needs_env = True
 
     def bind(self) -> None:
         """What the tasks begin from is told at once where it is not there."""
@@ -65,7 +65,7 @@ class TemplateTasks(Method):
         config, found = env.settings(), None
         if env.difficulty is not None:
             found = shard.report_of(CALIBRATE)
-            config |= {} if found is None else {self.bound.world.level: found["level"]}
+            config |= {} if found is None else {self.bound.entry.level: found["level"]}
         tasks = shard.run.make_tasks(env.name, config, self.bound.flow.seed, count)
         if len(tasks) < count:
             raise ConfigError(

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
+import msgspec
 from pydantic import AfterValidator, Field
 
 from synth.boundary import FaultError
@@ -80,6 +81,15 @@ def _weights(value: dict[Any, float]) -> dict[Any, float]:
     if not any(value.values()) or not all(0 <= one < float("inf") for one in value.values()):
         raise ValueError("weights are numbers from 0 on, one of them above 0")
     return value
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """What the flow's policy and environment allow: `declined` are strategies that they rule out,
+    and why.
+    """
+
+    strategies: Mapping[str, float]
+    declined: Mapping[str, str]
 
 
 class InjectionSettings(Method):
@@ -163,6 +173,26 @@ class InjectionSettings(Method):
             name: None if found is None else [found.policy.model, found.policy.sampling]
             for name, found in self.writers.items()
         }
+
+    def offer(self) -> Offer:
+        """What policy and roles allow."""
+        role, declined = self.player.role, dict[str, str]()
+        policy, chats = role.policy, role.model is not None and role.policy.name == "chat"
+        if self.evidence == "replay":
+            declined |= dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
+        if policy.authorship is Authorship.SCRIPTED:
+            declined.setdefault("environment", "policy_reads_no_observations")
+        if role.model is None and policy.deterministic:
+            declined.setdefault("natural", "policy_is_deterministic")
+        if role.model is not None and not chats:
+            declined.setdefault("natural", "policy_is_no_chat_model")
+        if not chats:
+            declined.setdefault("prompt", "policy_is_no_chat_model")
+        ruled_out = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
+        weights: dict[str, float] = {
+            name: weight for name, weight in self.strategies.items() if name not in ruled_out
+        }
+        return Offer(weights, declined)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from random import Random
 import msgspec
 from msgspec.structs import replace
 
+from synth.engine.study.episodes import Attempts
 from synth.engine.study.step_effect import continued
 from synth.engine.study.step_tests import SEQUENTIAL
 from synth.ledger.ledger import Score
@@ -16,7 +17,7 @@ from synth.schemas.labels import UNSET, AttributionLabel, Changed
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory, Turn
 from synth.synthesizers.failures.context import InjectionContext
-from synth.synthesizers.failures.mistakes.observation_faults import reaction
+from synth.synthesizers.failures.mistakes.observation_faults import scripted_reaction
 from synth.synthesizers.failures.planning import InjectionPlan
 from synth.synthesizers.failures.preparing import PreparedInjection, prepared
 from synth.synthesizers.failures.records import (
@@ -38,21 +39,14 @@ async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, s
     """Makes one attempt: the trajectory that its note is about, and the reason how it ended. A
     fault of the machinery gives a reason and no label.
     """
-    twin, result, shard = context.state.parent, context.result, context.shard
+    twin, result = context.state.parent, context.result
     ready = await prepared(context, plan)
     if ready.put is None:
         return twin.trajectory_id, ready.what
-    puts = [ready.put]
-    if context.settings.evidence == "replay":
-        rest = twin.turns[plan.turn + 1 :]
-        puts += [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
-
-    spec = continued(shard.run, shard.player, context.state, tuple(puts), 0)
-    found = await shard.episodes.attempted([spec], shard.player, shown=False)
-    if spec.slot_id not in found:
+    attempts = await _run(context, plan, ready.put)
+    if attempts is None:
         result.open = True
         return twin.trajectory_id, "not_started"
-    attempts = found[spec.slot_id]
     run, new = attempts.made[-1], [] if attempts.known else attempts.made
     if run.fault is not None:
         result.apart += new
@@ -69,13 +63,23 @@ async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, s
 
     label = _label(context, plan, ready, run, changed)
     if not reason:
-        return run.trajectory_id, await _tested(context, plan, ready.put, run, label)
-    if reason in UNTESTED:
+        reason = await _tested(context, plan, ready.put, run, label)
+    elif reason in UNTESTED:
         recovered = reason == "recovered"
         metric, value = (RECOVERY, 1.0) if recovered else (str(label.label), None)
         label = replace(label, status=UNTESTED[reason], recovered=recovered, label=UNSET)
         result.scores.append(Score(run.trajectory_id, metric, value, plan.turn, label))
     return run.trajectory_id, reason
+
+
+async def _run(context: InjectionContext, plan: InjectionPlan, put: ForcedAct) -> Attempts | None:
+    """The episode with the mistake in it; None where a ceiling kept it from starting."""
+    shard, puts = context.shard, [put]
+    if context.settings.evidence == "replay":
+        rest = context.state.parent.turns[plan.turn + 1 :]
+        puts += [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
+    spec = continued(shard.run, shard.player, context.state, tuple(puts), 0)
+    return (await shard.episodes.attempted([spec], shard.player, shown=False)).get(spec.slot_id)
 
 
 async def _tested(
@@ -118,7 +122,7 @@ def _label(
     measured (rigor.md, 5).
     """
     agent, twin = plan.strategy != "environment", context.state.parent
-    seen = None if agent else reaction(run, plan.turn, ready.answered, ready.wrong)
+    seen = None if agent else scripted_reaction(run, plan.turn, ready.answered, ready.wrong)
     return AttributionLabel(
         label=INJECTION if agent else OBSERVATION_FAULT,
         side="agent" if agent else "environment",

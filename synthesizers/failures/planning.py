@@ -3,14 +3,15 @@ yielded in the rounds before.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
 import msgspec
 
 from synth.schemas.canonical import content_hash
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.synthesizers.failures.context import InjectionSettings
+from synth.synthesizers.failures.context import InjectionSettings, Offer
 from synth.synthesizers.failures.mistakes.modes import RULES
 from synth.synthesizers.failures.mistakes.observation_faults import PLANTS
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, closing, same_act
@@ -65,15 +66,6 @@ class InjectionPlan(msgspec.Struct, frozen=True):
         return content_hash(list(msgspec.structs.astuple(self)))
 
 
-class Offer(msgspec.Struct, frozen=True):
-    """What the flow's policy and environment allow: `declined` are strategies that they rule out,
-    and why.
-    """
-
-    strategies: Mapping[str, float]
-    declined: Mapping[str, str]
-
-
 def yields(attempted: Mapping[str, int], verified: Mapping[str, int]) -> dict[str, float]:
     """Share of a mode's attempts that were verified, shrunk towards one half by two attempts; 0 for
     one that is hopeless.
@@ -101,7 +93,7 @@ def draw_mode(
     return random.choices(list(odds), list(odds.values()))[0] if odds else None
 
 
-def mix_line(weights: Mapping[str, float], verified: Mapping[str, int]) -> str:
+def mode_quotas_line(weights: Mapping[str, float], verified: Mapping[str, int]) -> str:
     """Target and achieved share of each mode in percent, and the distance of the two: half the sum
     of the differences.
     """
@@ -121,90 +113,99 @@ def mix_line(weights: Mapping[str, float], verified: Mapping[str, int]) -> str:
     return f"mix in % (target/achieved): {each}; {distance:.2f} apart"
 
 
-def planned_for(
-    task: PlannedTask,
-    twins: Sequence[Trajectory],
-    settings: InjectionSettings,
-    offer: Offer,
-    yielded: Mapping[str, float],
-    seed: int,
-    done: Collection[int] = (),
-    *,
-    affordances: bool = False,
-) -> tuple[list[InjectionPlan], Counter[str]]:
-    """The attempts at a task, less the ordinals that are `done`; and how often a strategy was drawn
-    that is ruled out, by reason.
-
-    Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at the
-    same turn of a twin.
+@dataclass(frozen=True, slots=True)
+class AttemptPlanner:
+    """Plans the attempts of a round: by the settings, by what is offered, and by what each mode has
+    yielded in the rounds before.
     """
-    order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
-    places = {
-        twin.trajectory_id: _possible_places(twin, seed, affordances=affordances)
-        for twin in order[: settings.per_task]
-    }
-    planned: list[InjectionPlan] = []
-    declined: Counter[str] = Counter()
-    for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
-        twin_id = order[ordinal % len(order)].trajectory_id
-        random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
-        possible = {cell: turns for cell, turns in places[twin_id].items() if turns}
-        drawn = _drawn(possible, settings, offer, yielded, random, declined)
-        if drawn is not None:
-            strategy, mode, turn = drawn
-            places[twin_id][strategy, mode].remove(turn)
-            planned.append(InjectionPlan(task.task_id, ordinal, twin_id, strategy, mode, turn))
-    return [plan for plan in planned if plan.ordinal not in done], declined
 
+    settings: InjectionSettings
+    offer: Offer
+    yielded: Mapping[str, float]
+    seed: int
 
-def _drawn(
-    places: Mapping[Cell, Sequence[int]],
-    settings: InjectionSettings,
-    offer: Offer,
-    yielded: Mapping[str, float],
-    random: Random,
-    declined: Counter[str],
-) -> tuple[str, str, int] | None:
-    """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn
-    uniformly where the mode applies.
-    """
-    strategies = {name: weight for name, weight in offer.strategies.items() if weight > 0}
-    while strategies:
-        strategy = random.choices(list(strategies), list(strategies.values()))[0]
-        modes = sorted(mode for name, mode in places if name == strategy)
-        mode = random.choice(modes) if modes and strategy not in WITH_MODE else None
-        if strategy in WITH_MODE:
-            mode = draw_mode(modes, settings.modes, yielded, random)
-        ruled_out = offer.declined.get(strategy)
-        if ruled_out is None and mode is not None:
-            return strategy, mode, random.choice(places[strategy, mode])
-        declined[ruled_out or f"{strategy}: applies nowhere"] += 1
-        del strategies[strategy]
-    return None
+    def planned(
+        self,
+        task: PlannedTask,
+        twins: Sequence[Trajectory],
+        done: Collection[int] = (),
+        *,
+        affordances: bool = False,
+    ) -> tuple[list[InjectionPlan], Counter[str]]:
+        """The attempts at a task, without the ordinals that are `done`; and how often a strategy
+        was drawn that is ruled out, by reason.
+
+        Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at
+        the same turn of a twin.
+        """
+        settings, seed = self.settings, self.seed
+        order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
+        places = {
+            twin.trajectory_id: _possible_places(twin, seed, affordances=affordances)
+            for twin in order[: settings.per_task]
+        }
+        planned: list[InjectionPlan] = []
+        declined: Counter[str] = Counter()
+        for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
+            twin_id = order[ordinal % len(order)].trajectory_id
+            random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
+            drawn = self._drawn(places[twin_id], random, declined)
+            if drawn is not None:
+                strategy, mode, turn = drawn
+                places[twin_id][strategy, mode].remove(turn)
+                planned.append(InjectionPlan(task.task_id, ordinal, twin_id, strategy, mode, turn))
+        return [plan for plan in planned if plan.ordinal not in done], declined
+
+    def _drawn(
+        self, places: Mapping[Cell, Sequence[int]], random: Random, declined: Counter[str]
+    ) -> tuple[str, str, int] | None:
+        """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn
+        uniformly where the mode applies.
+        """
+        strategies = {name: weight for name, weight in self.offer.strategies.items() if weight > 0}
+        while strategies:
+            strategy = random.choices(list(strategies), list(strategies.values()))[0]
+            modes = sorted(mode for (name, mode), at in places.items() if name == strategy and at)
+            mode = random.choice(modes) if modes and strategy not in WITH_MODE else None
+            if strategy in WITH_MODE:
+                mode = draw_mode(modes, self.settings.modes, self.yielded, random)
+            ruled_out = self.offer.declined.get(strategy)
+            if ruled_out is None and mode is not None:
+                return strategy, mode, random.choice(places[strategy, mode])
+            declined[ruled_out or f"{strategy}: applies nowhere"] += 1
+            del strategies[strategy]
+        return None
 
 
 def _possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> dict[Cell, list[int]]:
     """The turns of a twin at which a strategy's mode applies."""
     found: dict[Cell, list[int]] = {}
-    last, transcript = closing(twin), InjectionTranscript(twin)
+    transcript = InjectionTranscript(twin)
     start = InjectionPoint(transcript, 0)
-    names_something = any(start.names(call) for turn in twin.turns for call in turn.tool_calls)
+    derails = affordances and any(
+        start.names(call) for turn in twin.turns for call in turn.tool_calls
+    )
     for turn in twin.turns:
-        if turn.sampled_by is SampledBy.CANNED:
-            continue
-        site = InjectionPoint(transcript, turn.index)
-        here: list[Cell] = [("natural", NATURAL)]
-        for code, rule in RULES.items():
-            mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))
-            anywhere = code == "FM-2.3" and affordances and names_something
-            if anywhere or (mistake is not None and not same_act(mistake.turn, site.own)):
-                here.append(("rule", code))
-            # who goes on too long does so where the twin ends, all other mistakes come before
-            at_end = turn is twin.turns[-1]
-            if (code == "FM-1.5") is (turn is last) and not (code == "FM-3.1" and at_end):
-                here += [("role", code), ("prompt", code)]
-        plants = ((kind, plant(site, Random(0))) for kind, plant in PLANTS.items())
-        here += [("environment", kind) for kind, planting in plants if planting is not None]
-        for cell in here:
-            found.setdefault(cell, []).append(turn.index)
+        if turn.sampled_by is not SampledBy.CANNED:
+            for cell in _cells(InjectionPoint(transcript, turn.index), seed, derails=derails):
+                found.setdefault(cell, []).append(turn.index)
     return found
+
+
+def _cells(site: InjectionPoint, seed: int, *, derails: bool) -> Iterator[Cell]:
+    """What may be tried at a turn; `derails`: something else can always be done there."""
+    turn, twin = site.turn, site.twin
+    yield "natural", NATURAL
+    for code, rule in RULES.items():
+        mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))
+        differs = mistake is not None and not same_act(mistake.turn, site.own)
+        if differs or (derails and code == "FM-2.3"):
+            yield "rule", code
+        # who goes on too long does so where the twin ends, all other mistakes come before
+        too_late, too_early = code == "FM-1.5", code == "FM-3.1"
+        if too_late is (turn is closing(twin)) and not (too_early and turn is twin.turns[-1]):
+            yield "role", code
+            yield "prompt", code
+    for kind, plant in PLANTS.items():
+        if plant(site, Random(0)) is not None:
+            yield "environment", kind

@@ -96,11 +96,9 @@ async def _by_prompt(
         return PreparedInjection(what=without(answer))
     text, state = answer.value.instruction, context.state
 
-    def others(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
-        return [act for act in acts if not same_act(act, state.own)]
-
     def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
-        return [act for act in others(acts) if not gives_away(act, text, site.twin, plan.turn)]
+        others = (act for act in acts if not same_act(act, state.own))
+        return [act for act in others if not gives_away(act, text, site.twin, plan.turn)]
 
     player, ask = context.shard.player, Ask(context.shard, state, context.result)
     drawn = await ask.drawn(
@@ -113,7 +111,8 @@ async def _by_prompt(
     found = taken(drawn.acts)
     if not found:
         context.result.open |= ask.open
-        unmoved = "gives_away" if others(drawn.acts) else "not_misled"
+        misled = not all(same_act(act, state.own) for act in drawn.acts)
+        unmoved = "gives_away" if misled else "not_misled"
         return PreparedInjection(what=drawn.lost or unmoved)
     ready = _put(Mistake(found[0], answer.value.description), site, plan)
     return msgspec.structs.replace(ready, instruction=text)

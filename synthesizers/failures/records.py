@@ -18,7 +18,7 @@ from synth.ledger.ledger import Score
 from synth.ledger.typed import Read
 from synth.schemas.labels import UNSET, AttributionLabel, Status, given
 from synth.stats.sequential import MOST_FALSE
-from synth.synthesizers.failures.planning import WITH_MODE, InjectionPlan, mix_line, yields
+from synth.synthesizers.failures.planning import WITH_MODE, InjectionPlan, mode_quotas_line, yields
 
 INJECTION = "injection"
 """Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only
@@ -128,23 +128,21 @@ def labels(tests: Sequence[Judged]) -> list[Score]:
 def injection_report(
     stage: StageContext, target: Mapping[str, float], without: int
 ) -> Mapping[str, Any]:
-    """Attempts, confirmed labels, why the rest gave none, target and achieved mix of the
-    `modes`, the control, what it has cost; `without` tasks have no clean trial.
+    """Attempts, confirmed labels, why the rest gave none, target and achieved mix of the modes, the
+    control, what it has cost; `without` tasks have no clean trial.
     """
     notes = settled(row.about for row in stage.rows(Note, ATTEMPT))
     tests = stage.rows(AttributionLabel, *TESTS)
     control = ErrorControl(map(ended, tests))
-    held = [test for test in tests if test.value == 1 and not ended(test).control]
+    held = [test for test in tests if test.value == 1 and test.metric != CONTROL]
     confirmed = [test for test in held if control.status(ended(test)) == "confirmed"]
     tried = [note for note in notes if note.tried]
     reasons = Counter(note.reason for note in tried)
     del reasons[ACCEPTED]
     reasons["weak_by_control"] = len(held) - len(confirmed)
-    modes = Counter(
-        str(test.about.mode)
-        for test in confirmed
-        if test.about.strategy in WITH_MODE and test.metric == TEST
-    )
+
+    injected = [test.about for test in confirmed if test.metric == TEST]
+    modes = Counter(str(label.mode) for label in injected if label.strategy in WITH_MODE)
     strategies = Counter(
         "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
     )
@@ -152,7 +150,7 @@ def injection_report(
     cost = stage.cost()
     mixed = {"confirmed by": strategies, "tested by": methods}
     also = [f"{what}: {counted(counts)}" for what, counts in mixed.items() if counts]
-    also += [mix_line(target, modes)] if modes else []
+    also += [mode_quotas_line(target, modes)] if modes else []
     also += [*_control_line(control), *_lines(notes)]
     also.append(cost_line(cost, cost["episodes"], "episode"))
     also += [f"{counted_noun(without, 'task')} without a clean trial"] if without else []

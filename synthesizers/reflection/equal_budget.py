@@ -15,9 +15,15 @@ from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.reflection.chain import VERIFIED, Chain, improved
 from synth.synthesizers.reflection.playing import retry_spec
-from synth.synthesizers.reflection.token_cost import ArmResult, Prices, Tokens, tokens_of_attempts
+from synth.synthesizers.reflection.retry_chain import VERIFIED, RetryChain
+from synth.synthesizers.reflection.token_cost import (
+    ArmResult,
+    Prices,
+    Tokens,
+    improved,
+    tokens_of_attempts,
+)
 from synth.text.leaks import leaks
 
 FRESH, UNGUIDED, ELSEWHERE, GUIDED, FROM_START = (
@@ -48,7 +54,7 @@ class BudgetArm:
     that uses the guidance has paid for the reflection before it begins.
     """
 
-    chain: Chain
+    chain: RetryChain
     name: str
     budget: float
     start: BranchPoint | None = None
@@ -87,7 +93,7 @@ class BudgetArm:
 
 
 async def played_at_equal_cost(
-    shard: ShardContext, chains: Sequence[Chain], prices: Prices
+    shard: ShardContext, chains: Sequence[RetryChain], prices: Prices
 ) -> list[Trajectory] | None:
     """Plays the other arms of a shard's failed trials and says in the chains what all came to; the
     new episodes, None where a ceiling ended it before all were done.
@@ -115,16 +121,21 @@ async def played_at_equal_cost(
             arm.take(episode.made)
             new += [] if episode.known else episode.made
     for chain in units:
-        tokens = chain.tokens()
-        episodes = sum(bool(retry.attempts) for retry in chain.retries)
-        verified = int(chain.reason == VERIFIED)
-        own = ArmResult(tokens.at(prices), verified, episodes, 0.0, tokens.estimated)
         others = {arm.name: arm.result(prices) for arm in arms if arm.chain is chain}
-        chain.arms = {GUIDED: own, **others}
+        chain.arms = {GUIDED: _own_result(chain, prices), **others}
     return new
 
 
-def _other_arms(chain: Chain, pivots: Sequence[int], prices: Prices, seed: int) -> list[BudgetArm]:
+def _own_result(chain: RetryChain, prices: Prices) -> ArmResult:
+    """What the retry itself came to."""
+    tokens, verified = chain.tokens(), int(chain.reason == VERIFIED)
+    episodes = sum(bool(retry.attempts) for retry in chain.retries)
+    return ArmResult(tokens.at(prices), verified, episodes, 0.0, tokens.estimated)
+
+
+def _other_arms(
+    chain: RetryChain, pivots: Sequence[int], prices: Prices, seed: int
+) -> list[BudgetArm]:
     """The other four arms: (d) is the retry itself, and what it has cost is the budget.
 
     Where the reflection gave no pivot there is no guidance to try: (c) and (e) have only its cost,

@@ -39,7 +39,7 @@ _AFTER = (
 )
 
 
-class Attempts(BaseModel):
+class RetryAttempts(BaseModel):
     """So many retries in a chain; with a `memo` of all attempts for hidden guidance, not the
     lessons alone.
     """
@@ -52,7 +52,7 @@ class Attempts(BaseModel):
 
 def attempts_of(given: Any) -> Any:
     """`attempts: 4`, or `{n: 4, memo: true}` with the memo's settings in place of true."""
-    if isinstance(given, Attempts):
+    if isinstance(given, RetryAttempts):
         return given
     if not isinstance(given, Mapping):
         return {"n": given}
@@ -110,7 +110,7 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
     )
 
 
-def carried_text(memos: Sequence[Memo], carry: CarriedMemo) -> str:
+def memory_text(memos: Sequence[Memo], memory: CarriedMemo) -> str:
     """The memo as the next attempt is told it, in the form of guidance: what was tried, what went
     wrong, lessons, the next strategy.
 
@@ -118,7 +118,7 @@ def carried_text(memos: Sequence[Memo], carry: CarriedMemo) -> str:
     next strategy is left out as well. Commands and facts are not told: values that the transcript
     does not show would be leaks.
     """
-    level = _snapshots(memos, carry)[-1].level if carry.intervene else None
+    level = _snapshots(memos, memory)[-1].level if memory.intervene else None
     last = memos[-1]
     earlier = [memo.next_strategy for memo in memos if memo.next_strategy != last.next_strategy]
     lines = [f"In attempt {at}: {said}" for at, said in enumerate(last.attempts_log, start=1)]
@@ -128,16 +128,16 @@ def carried_text(memos: Sequence[Memo], carry: CarriedMemo) -> str:
     return guidance_text(lines + {"soft": [AGAIN], "strong": [ANEW]}.get(level or "", []))
 
 
-def carried_scores(
-    key: str, memos: Sequence[tuple[str, Memo]], attempts: Sequence[Trajectory], carry: CarriedMemo
+def memory_scores(
+    key: str, memos: Sequence[tuple[str, Memo]], attempts: Sequence[Trajectory], memory: CarriedMemo
 ) -> list[Score]:
     """A row `pdi` per attempt that left a memo (null below three attempts), and a row
     `new_evidence` per attempt.
     """
     rows = []
-    found = _snapshots([memo for _, memo in memos], carry)
+    found = _snapshots([memo for _, memo in memos], memory)
     for (identity, _), one in zip(memos, found, strict=True):
-        detail = {"key": key, **msgspec.to_builtins(one), "intervenes": carry.intervene}
+        detail = {"key": key, **msgspec.to_builtins(one), "intervenes": memory.intervene}
         why = {} if one.defined else {"why": "below_three_attempts"}
         value = one.weighted if one.defined else None
         rows.append(Score(identity, PDI, value, detail=detail | why))
@@ -146,7 +146,7 @@ def carried_scores(
     return rows
 
 
-def _snapshots(memos: Sequence[Memo], carry: CarriedMemo) -> list[PdiSnapshot]:
+def _snapshots(memos: Sequence[Memo], memory: CarriedMemo) -> list[PdiSnapshot]:
     """After each attempt so far, of the sections that the proxy reads."""
     steps = [
         PdiStep(
@@ -157,4 +157,4 @@ def _snapshots(memos: Sequence[Memo], carry: CarriedMemo) -> list[PdiSnapshot]:
         )
         for memo in memos
     ]
-    return snapshots(steps, carry.backend, least_attempts=carry.from_attempt)
+    return snapshots(steps, memory.backend, least_attempts=memory.from_attempt)

@@ -23,7 +23,7 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.model import ScoringModel
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.reflection.chain import Chain
+from synth.synthesizers.reflection.retry_chain import RetryChain
 from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,
     largest_gain,
@@ -95,7 +95,7 @@ class Measures:
             run.say_once(f"likelihood leak: {error}")
             return None
 
-    async def measure(self, shard: ShardContext, chains: Sequence[Chain]) -> None:
+    async def measure(self, shard: ShardContext, chains: Sequence[RetryChain]) -> None:
         """Scores and tags the kept retries; a chain that a ceiling kept from it stays
         unmeasured.
         """
@@ -105,7 +105,7 @@ class Measures:
         retries = [chain.kept for chain in kept.values() if chain.kept is not None]
         scorer = self.scoring(shard.run) if kept else None
 
-        async def measured(chain: Chain, result: UnitResult) -> None:
+        async def measured(chain: RetryChain, result: UnitResult) -> None:
             retry, run = chain.kept, shard.run
             if retry is None or chain.task is None or not run.may_start():
                 return

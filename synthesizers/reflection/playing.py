@@ -19,8 +19,8 @@ from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.labels import RetryLabel
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflection.chain import CHAIN, REFLECTION, Chain, ChainEnd, Retry
 from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection
+from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION, ChainEnd, Retry, RetryChain
 from synth.synthesizers.reflection.token_cost import Tokens
 from synth.text.transcript.log import first_own_turn
 
@@ -78,8 +78,8 @@ def rows_of(ledger: Ledger, row: Read[ChainEnd], metrics: Sequence[str]) -> list
 
 
 async def begun_chains(
-    shard: ShardContext, keys: Mapping[str, str], unfit: Unfit, carry: CarriedMemo | None
-) -> list[Chain]:
+    shard: ShardContext, keys: Mapping[str, str], unfit: Unfit, memory: CarriedMemo | None
+) -> list[RetryChain]:
     """The chains of base trials, given with their keys; those of trials that cannot be built on
     have ended.
     """
@@ -89,7 +89,7 @@ async def begun_chains(
     chains = []
     for base, key in keys.items():
         trial = trials[base]
-        chain = Chain(key, trial, tasks.get(trial.task_id), trial.gold_informed, carry)
+        chain = RetryChain(key, trial, tasks.get(trial.task_id), trial.gold_informed, memory)
         chain.reason = misfits.get(base, "")
         may_pass = (fault for fault in RETRIED_BY_A_RERUN if chain.reason == f"fault:{fault}")
         chain.fault = next(may_pass, None)
@@ -99,7 +99,7 @@ async def begun_chains(
 
 def retry_spec(
     shard: ShardContext,
-    chain: Chain,
+    chain: RetryChain,
     start: BranchPoint | None,
     guidance: str | None,
     *,
@@ -131,7 +131,7 @@ def retry_spec(
 
 
 async def play_through(
-    shard: ShardContext, chains: Sequence[Chain], reflect: Reflect, attempts: int
+    shard: ShardContext, chains: Sequence[RetryChain], reflect: Reflect, attempts: int
 ) -> None:
     """Reflects and retries until each chain has an end, or a ceiling is reached; what the ledger
     has of them is taken up.
@@ -163,17 +163,17 @@ async def play_through(
 
 async def _reflected(
     shard: ShardContext,
-    chains: Sequence[Chain],
+    chains: Sequence[RetryChain],
     reflect: Reflect,
     number: int,
     known: Mapping[tuple[str, int], Read[RetryLabel]],
-) -> list[tuple[Chain, Retry]]:
+) -> list[tuple[RetryChain, Retry]]:
     """The retries that follow from reflections on the chains' last attempts, in the order of the
     chains.
     """
     found: dict[str, Retry] = {}
 
-    async def look(chain: Chain, result: UnitResult) -> None:
+    async def look(chain: RetryChain, result: UnitResult) -> None:
         held = known.get((chain.key, number))
         if first_own_turn(chain.last) is None:
             told = Reflected(reason="no_own_turn")

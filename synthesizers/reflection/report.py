@@ -20,7 +20,6 @@ from synth.engine.study.method import method_report
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Decision
 from synth.ledger.typed import Read
-from synth.synthesizers.reflection.chain import CHAIN, VERIFIED, ChainEnd
 from synth.synthesizers.reflection.equal_budget import (
     ARMS,
     ELSEWHERE,
@@ -30,6 +29,7 @@ from synth.synthesizers.reflection.equal_budget import (
     UNGUIDED,
 )
 from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, Gain, OffPolicy
+from synth.synthesizers.reflection.retry_chain import CHAIN, VERIFIED, ChainEnd
 from synth.synthesizers.reflection.token_cost import CHARACTERS_PER_TOKEN, ArmResult
 from synth.text.leaks.likelihood import leaks_by_likelihood, threshold
 
@@ -187,20 +187,7 @@ def compared(
             for arm, result in unit.arms.items()
         ]
     )
-    by_task = (
-        results.group_by("arm", "task")
-        .agg(pl.col("kept", "price").sum(), pl.col("new").max().cast(pl.Float64))
-        .sort("task")
-        .partition_by("arm", as_dict=True)
-    )
-    sums = {arm: by_task[arm,].select("kept", "price", "new").to_numpy() for arm in ARMS}
-    count = len(sums[FRESH])
-    rng = Random(f"equal budget bootstrap {seed}")
-    draws = [rng.choices(range(count), k=count) for _ in range(RESAMPLES if count > 1 else 0)]
-    # the first row is the sum over all tasks, the others are resamples of whole tasks, the same
-    # ones for all arms
-    places = np.array([range(count), *draws])
-    measured = {arm: _endpoints(found[places].sum(axis=1)) for arm, found in sums.items()}
+    measured = _measured(results, seed)
     effects = {
         f"{name}: {endpoint}": _effect(measured[more][endpoint] - measured[less][endpoint])
         for name, (more, less) in EFFECTS.items()
@@ -214,21 +201,37 @@ def compared(
         (pl.col("episodes") >= MOST_EPISODES).sum().alias("stopped_at_most_episodes"),
     )
     arms = {row.pop("arm"): row for row in totals.to_dicts()}
-    first = {arm: {name: float(at[0]) for name, at in measured[arm].items()} for arm in ARMS}
+    for arm, row in arms.items():
+        row |= {endpoint: float(values[0]) for endpoint, values in measured[arm].items()}
     return {
         "reflector": reflector,
         "gold_informed": gold_informed,
         "trials": len(units),
-        "tasks": count,
-        "arms": {arm: {**arms[arm], **first[arm]} for arm in ARMS},
+        "tasks": results["task"].n_unique(),
+        "arms": {arm: arms[arm] for arm in ARMS},
         "effects": effects,
     }
 
 
-def _endpoints(sums: Sums) -> dict[str, Sums]:
-    kept, price, new = sums.T
-    rows = np.divide(MILLION * kept, price, out=np.zeros_like(price), where=price > 0)
-    return {ROWS: rows, TASKS: new}
+def _measured(results: pl.DataFrame, seed: int) -> Mapping[str, Mapping[str, Sums]]:
+    """The endpoints of each arm: first over all tasks, then over resamples of whole tasks, the same
+    ones for all arms.
+    """
+    by_task = (
+        results.group_by("arm", "task")
+        .agg(pl.col("kept", "price").sum(), pl.col("new").max().cast(pl.Float64))
+        .sort("task")
+        .partition_by("arm", as_dict=True)
+    )
+    count, rng = results["task"].n_unique(), Random(f"equal budget bootstrap {seed}")
+    draws = [rng.choices(range(count), k=count) for _ in range(RESAMPLES if count > 1 else 0)]
+    places, found = np.array([range(count), *draws]), {}
+    for arm in ARMS:
+        sums = by_task[arm,].select("kept", "price", "new").to_numpy()[places].sum(axis=1)
+        kept, price, new = sums.T
+        rows = np.divide(MILLION * kept, price, out=np.zeros_like(price), where=price > 0)
+        found[arm] = {ROWS: rows, TASKS: new}
+    return found
 
 
 def _effect(differences: Sums) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from synth.ledger.role_reply import RoleReply
 from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import SampledBy, Trajectory, Usage
 
 CHARACTERS_PER_TOKEN = 4
@@ -119,3 +120,20 @@ def _measured(usage: Usage) -> Tokens:
     return Tokens(
         usage.prompt_tokens - usage.cached_tokens, usage.cached_tokens, usage.completion_tokens
     )
+
+
+def solved(trajectory: Trajectory) -> float:
+    """R: 1 where the check passed within the limits, else 0; a truncated attempt is not solved."""
+    return float(trajectory.outcome is Outcome.SUCCESS)
+
+
+def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
+    """The keep condition: (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps); and its reason in a
+    word.
+    """
+    if not solved(retry):
+        return False, f"still_{retry.outcome.value}"
+    if not solved(base):
+        return True, "solved"
+    fewer = len(retry.turns) < len(base.turns)
+    return fewer, "fewer_steps" if fewer else "no_improvement"

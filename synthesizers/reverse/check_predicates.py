@@ -1,5 +1,5 @@
-"""The check of a derived task: what the window changed must hold, what the environment calls free
-may change, all else stands; and T1 to T3 of the task, on facts and answers alone.
+"""Derives the check of a task from facts: rows that the subtrajectory changed must hold, facts that
+the environment declares free may change, and all others stay as they were.
 """
 
 from collections import Counter, defaultdict
@@ -8,18 +8,12 @@ from typing import Any
 
 from synth.envs.echo_check import state_verdicts
 from synth.envs.fact_pattern import matches, pattern_of, zone_of
-from synth.envs.transcript import perform
-from synth.schemas.check import Check, Facts, RowPredicate, Scalar, ToldFact
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.reverse import Draft
+from synth.schemas.check import Check, Facts, RowPredicate, Scalar
+from synth.schemas.reverse import Change, Draft
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.exploration import NOT_ASKED_FOR, changes, played
-from synth.synthesizers.reverse.subtrajectories import Segment
 
-TOLD = "told"
-"""The part of an environment's verdict that is about answers; where it has none, the verdict
-itself.
-"""
+NOT_ASKED_FOR = frozenset({"free", "generated"})
+"""Zones of an environment's facts that no goal is about."""
 Row = tuple[str, str]
 
 
@@ -39,6 +33,23 @@ def verdict(passed: bool | None = True, **counts: Any) -> dict[str, Any]:
     return {"passed": passed, **counts}
 
 
+def changes(before: Facts, after: Facts) -> dict[str, Change]:
+    """The paths whose values differ; None where a path did not exist."""
+    if before == after:
+        return {}
+    paths = sorted({path for path, _ in before.items() ^ after.items()})
+    return {path: Change(before.get(path), after.get(path)) for path in paths}
+
+
+def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[str, Change]:
+    """Those of the changed facts that a goal can be about."""
+    return {
+        path: change
+        for path, change in changed.items()
+        if zone_of(zones, path) not in NOT_ASKED_FOR
+    }
+
+
 def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -> Check:
     """Required: every row that differs between start and end, in the columns that differ and are
     neither free nor generated; what is free in the environment and asked for by this goal is not
@@ -49,27 +60,16 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     which no row may have; a value that is gone by itself.
     """
 
-    def is_free(path: str) -> bool:
-        by_world = zone_of(zones, path) in NOT_ASKED_FOR
-        asked = pattern_of(zones, path) in draft.asked
-        return (by_world and not asked) or any(matches(pattern, path) for pattern in draft.free)
-
+    asked_for = [path for path in changes(start, end) if not _is_free(path, draft, zones)]
+    gone = [path for path in asked_for if path not in end]
     changed: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
-    gone: list[str] = []
-    for path, change in changes(start, end).items():
+    for path in asked_for:
         row, column = _split(path)
-        if path not in end:
-            gone += [] if is_free(path) else [path]
-        elif not is_free(path):
-            changed[row][column] = change.after
+        if path in end:
+            changed[row][column] = end[path]
     before, after = _rows(start), _rows(end)
     required = [_required(row, columns, before, after) for row, columns in changed.items()]
-    vanished = {row for row, _ in map(_split, gone)} - after.keys()
-    required += [RowPredicate(table, {"id": key}, 0) for table, key in sorted(vanished)]
-    for path in gone:
-        (table, key), column = _split(path)
-        if (table, key) in after:
-            required.append(RowPredicate(table, {"id": key, column: start[path]}, 0))
+    required += list(_absent(gone, start, after))
     free = [
         pattern
         for pattern, zone in zones.items()
@@ -82,6 +82,24 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
         refusals=draft.refusals,
         process=draft.process,
     )
+
+
+def _is_free(path: str, draft: Draft, zones: Mapping[str, str]) -> bool:
+    by_world = zone_of(zones, path) in NOT_ASKED_FOR
+    asked = pattern_of(zones, path) in draft.asked
+    return (by_world and not asked) or any(matches(pattern, path) for pattern in draft.free)
+
+
+def _absent(
+    gone: Sequence[str], start: Facts, after: Mapping[Row, object]
+) -> Iterator[RowPredicate]:
+    """Rows that no longer are, and values that rows no longer have."""
+    places = {path: _split(path) for path in gone}
+    for table, key in sorted({row for row, _ in places.values()} - after.keys()):
+        yield RowPredicate(table, {"id": key}, 0)
+    for path, ((table, key), column) in places.items():
+        if (table, key) in after:
+            yield RowPredicate(table, {"id": key, column: start[path]}, 0)
 
 
 def check_in(task: Task) -> Check:
@@ -146,52 +164,3 @@ def broken(check: Check, start: Facts, end: Facts) -> str:
         for part in state_verdicts(check, start, end)
         if not part.passed
     )[:300]
-
-
-async def first_tests(
-    env: Env, task: Task, segment: Segment, said: AgentTurn | None
-) -> tuple[dict[str, Any], list[int]]:
-    """T1 to T3: false at the start, true after the operations, false without any one of them; and
-    the operations without which the state is right all the same. Raises `RejectedError`.
-
-    A question is answered by the turn `said`, and its answer must not stand in the goal. A look-up
-    without which the answer counts all the same is not left out of the window: a question has one
-    part per look-up, so that nothing would be left to be asked.
-    """
-    check = check_in(task)
-
-    async def wrong_after(turns: Sequence[AgentTurn]) -> str:
-        """What does not hold after these turns."""
-        if said is None:
-            done = await played(env, turns, task)
-            return broken(check, done.start, done.end)
-        found = (await perform(env, task, (*turns, said))).verdict
-        told = next((part.passed for part in found.parts if part.name == TOLD), found.passed)
-        return "" if told else f"{said} {task.goal}"
-
-    forms = (form for fact in check.told for form in _forms(fact)) if said is not None else ()
-    stated = next((form for form in forms if form in task.goal.lower()), None)
-    if stated is not None:
-        raise RejectedError("answer_in_the_goal", f"{stated}: {task.goal}")
-    await env.reset(task)
-    passes = (await env.check()).passed
-    if passes or ((said is not None or check.required) and not await wrong_after(())):
-        raise RejectedError("T1_true_at_the_start", task.goal)
-    if wrong := await wrong_after(segment.turns):
-        raise RejectedError("T2_false_after_the_walk", wrong)
-    ablated = [at for at, operation in enumerate(segment.operations) if operation.denied is None]
-    incidental = [at for at in ablated if not await wrong_after(segment.without(at))]
-    if said is not None and incidental:
-        raise RejectedError("T3_known_without_the_look_up", task.goal)
-    third = verdict(not incidental if ablated else None, ablated=len(ablated))
-    return {"T1": verdict(), "T2": verdict(), "T3": third}, incidental
-
-
-def _forms(fact: ToldFact) -> Iterator[str]:
-    """How a value may be written, in lower case; amounts are in cents."""
-    if fact.type == "money" and isinstance(fact.value, int):
-        yield f"{fact.value / 100:.2f}"
-        yield f"${fact.value / 100:g} "
-        return
-    yield str(fact.value).lower()
-    yield str(fact.value).lower().replace("_", " ")

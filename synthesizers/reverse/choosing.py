@@ -3,18 +3,73 @@ became of them, what the tasks are like, what was covered.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from synth.engine.numbers import counted_noun
-from synth.engine.study.method import method_report
+import msgspec
+
+from synth.envs.fact_pattern import pattern_of
+from synth.ledger.ledger import Score
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.deriving import Explored
+from synth.synthesizers.reverse.check_predicates import RejectedError
+from synth.synthesizers.reverse.exploration import Walk, tool_of
 
-TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
-MOST_EXAMPLES = 40
+METRIC = "reverse_task.exploration"
+SOLVABLE = "t8_solvable"
+"""Score of a task: 1 where the environment's expert solved it from its goal alone, null where the
+environment has none.
+"""
+
+
+class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is kept of an exploration: windows by what became of them, the ids of its tasks, how
+    often each tool was called, changed or showed something, was refused, and the changed facts.
+    """
+
+    attempted: int
+    rejected: Mapping[str, int]
+    examples: Mapping[str, str]
+    tasks: tuple[str, ...]
+    steps: int
+    operations: int
+    looked_up: Mapping[str, int] | None = None
+    called: Mapping[str, int] | None = None
+    changed: Mapping[str, int] | None = None
+    refused: Mapping[str, int] | None = None
+    facts: Mapping[str, int] | None = None
+    fault: str | None = None
+
+    def as_score(self, exploration: str) -> Score:
+        """As it is stored."""
+        return Score(exploration, METRIC, float(len(self.tasks)), detail=self)
+
+
+def explored_row(
+    tasks: Sequence[Task], rejected: Sequence[RejectedError], walk: Walk, zones: Mapping[str, str]
+) -> Explored:
+    """The figures of an exploration; `zones` are the facts that the environment declares."""
+    examples = {why.reason: why.example for why in reversed(rejected) if why.example}
+    calls = [(call.name, step) for step in walk.steps for call in step.turn.tool_calls]
+    alone = [(name, step) for name, step in calls if len(step.turn.tool_calls) == 1]
+    facts = ({pattern_of(zones, path) or path for path in step.changed} for step in walk.steps)
+    return Explored(
+        attempted=len(tasks) + len(rejected),
+        rejected=_counts(why.reason for why in rejected),
+        examples=dict(sorted(examples.items())),
+        tasks=tuple(task.task_id for task in tasks),
+        steps=len(walk.steps),
+        operations=len(walk.operations),
+        looked_up=_counts(tool_of(read.turn) for read in walk.reads),
+        called=_counts(name for name, _ in calls),
+        changed=_counts(name for name, step in alone if step.asked),
+        refused=_counts(f"{name}!{step.denied}" for name, step in calls if step.denied),
+        facts=_counts(pattern for patterns in facts for pattern in patterns),
+    )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 @dataclass(frozen=True)
@@ -23,6 +78,14 @@ class TaskChoice:
 
     tasks: tuple[Task, ...]
     left_out: dict[str, int]
+
+    def as_scores(self, stage: str) -> list[Score]:
+        """Whether each task was solved, and how many were left out."""
+        passed = {task.task_id: task.difficulty["tests"]["T8"]["passed"] for task in self.tasks}
+        solved = {name: None if one is None else float(one) for name, one in passed.items()}
+        found = [Score(task_id, SOLVABLE, value) for task_id, value in solved.items()]
+        about = {"left_out": self.left_out}
+        return [*found, Score(stage, f"{stage}.choice", float(len(passed)), detail=about)]
 
 
 def distinctness(task: Task) -> tuple[str, str]:
@@ -65,101 +128,3 @@ def _distinct(tasks: Sequence[Task], told_apart_by: Collection[str]) -> Sequence
         same = [task.goal, task.check, task.script, start, task.split, task.benchmark]
         first.setdefault(content_hash(same), task)
     return list(first.values())
-
-
-def report_of(
-    explored: Sequence[Explored], choice: TaskChoice, also: Sequence[str], **more: Any
-) -> Mapping[str, Any]:
-    """The stage's report; `explored` are the rows of its explorations."""
-    rejected = _sums(explored, "rejected") + Counter(choice.left_out)
-    examples: dict[str, str] = {}
-    for reason, example in (one for row in explored for one in row.examples.items()):
-        if len(examples) < MOST_EXAMPLES:
-            examples.setdefault(reason, example)
-    faults = Counter(row.fault for row in explored if row.fault is not None)
-    about = _of_tasks(choice.tasks)
-    details = {
-        "explorations": len(explored),
-        "without_operations": sum(not row.operations and row.fault is None for row in explored),
-        "faults": dict(sorted(faults.items())),
-        "examples": dict(sorted(examples.items())),
-        **about,
-        "coverage": _coverage(explored, choice.tasks),
-    }
-    return method_report(
-        "windows",
-        sum(row.attempted for row in explored),
-        len(choice.tasks),
-        dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
-        also=[*(in_words(about) if choice.tasks else ()), *also],
-        details=details,
-        **more,
-    )
-
-
-def in_words(found: Mapping[str, Any]) -> Iterator[str]:
-    """For the funnel: how many kinds of tasks, how large, how many refusals, what the tests of
-    mutants came to.
-    """
-    yield (
-        f"{counted_noun(found['signatures'], 'operation signature')}, "
-        f"{counted_noun(found['kinds'], 'kind')} with goals"
-    )
-    yield (
-        f"{100 * found['several_operations'] // found['tasks']} % of several operations, "
-        f"{found['refusals']} with a refusal, {counted_noun(found['questions'], 'question')}"
-    )
-    yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
-
-
-def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
-    about = [task.difficulty for task in tasks]
-    passed = {name: [one["tests"][name]["passed"] for one in about] for name in TESTS}
-    made, killed = (sum(one["tests"]["T5"][key] for one in about) for key in ("mutants", "killed"))
-    return {
-        "tasks": len(tasks),
-        "signatures": len({one["signature"] for one in about}),
-        "kinds": len(set(map(distinctness, tasks))),
-        "several_operations": sum(one["operations"] > 1 for one in about),
-        "refusals": sum(one["refusals"] > 0 for one in about),
-        "questions": sum(one["question"] for one in about),
-        "tests": {
-            name: {"passed": verdicts.count(True), "does_not_apply": verdicts.count(None)}
-            for name, verdicts in passed.items()
-        },
-        "mutants": {
-            "made": made,
-            "killed": killed,
-            "share": round(killed / made, 4) if made else None,
-        },
-    }
-
-
-def _coverage(explored: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, Any]:
-    """Calls by tool while exploring; tools that changed something, with how many tasks use them;
-    refusals; changed facts by pattern.
-    """
-    used = Counter(tool for task in tasks for tool in task.difficulty["tools"])
-
-    def sums(counts: str) -> dict[str, int]:
-        return dict(sorted(_sums(explored, counts).items()))
-
-    def with_tasks(counts: str, each: str) -> dict[str, Any]:
-        found = sums(counts).items()
-        return {name: {each: count, "tasks": used[name]} for name, count in found if name}
-
-    return {
-        "tools": sums("called"),
-        "writing_tools": with_tasks("changed", "changed"),
-        "look_ups": with_tasks("looked_up", "new"),
-        "refused": sums("refused"),
-        "facts": sums("facts"),
-    }
-
-
-def _sums(explored: Sequence[Explored], counts: str) -> Counter[str]:
-    """The counts of that name over all explorations."""
-    total = Counter[str]()
-    for row in explored:
-        total.update(getattr(row, counts) or {})
-    return total

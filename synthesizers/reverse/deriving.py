@@ -3,8 +3,7 @@ tests; with everything that is counted on the way.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -12,9 +11,9 @@ from typing import Any
 import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig
-from synth.envs.fact_pattern import pattern_of
 from synth.envs.transcript import perform
 from synth.envs.world import EnvEntry
+from synth.schemas.check import Facts
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
@@ -23,10 +22,10 @@ from synth.synthesizers.reverse.check_predicates import (
     check_in,
     check_of,
     constraint_structure,
-    first_tests,
 )
+from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
+from synth.synthesizers.reverse.choosing import Explored, explored_row
 from synth.synthesizers.reverse.exploration import Experience, Walk, explored, tool_of
-from synth.synthesizers.reverse.mutant_tests import mutants_fail
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
     asks_for_an_answer,
@@ -37,7 +36,6 @@ from synth.synthesizers.reverse.solution_tests import (
 from synth.synthesizers.reverse.subtrajectories import (
     Cutter,
     Segment,
-    operation_signature,
     windows,
 )
 
@@ -74,26 +72,7 @@ class Ground:
         return {**self.world.spec.facts, **dict.fromkeys(self.world.on_request, "required")}
 
 
-class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of an exploration: windows by what became of them, the ids of its tasks, how
-    often each tool was called, changed or showed something, was refused, and the changed facts.
-    """
-
-    attempted: int
-    rejected: Mapping[str, int]
-    examples: Mapping[str, str]
-    tasks: tuple[str, ...]
-    steps: int
-    operations: int
-    looked_up: Mapping[str, int] | None = None
-    called: Mapping[str, int] | None = None
-    changed: Mapping[str, int] | None = None
-    refused: Mapping[str, int] | None = None
-    facts: Mapping[str, int] | None = None
-    fault: str | None = None
-
-
-async def harvested(
+async def exploration_tasks(
     ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience
 ) -> tuple[list[Task], Explored]:
     """Explores, then tries windows in a drawn order until there are tasks enough.
@@ -125,7 +104,7 @@ async def harvested(
             await asyncio.sleep(0)
     finally:
         await env.close()
-    return tasks, _explored(tasks, rejected, walk, ground)
+    return tasks, explored_row(tasks, rejected, walk, ground.world.spec.facts)
 
 
 def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
@@ -148,33 +127,6 @@ def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
     found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
     draw.shuffle(found)
     return found
-
-
-def _explored(
-    tasks: Sequence[Task], rejected: Sequence[RejectedError], walk: Walk, ground: Ground
-) -> Explored:
-    examples = {why.reason: why.example for why in reversed(rejected) if why.example}
-    calls = [(call.name, step) for step in walk.steps for call in step.turn.tool_calls]
-    alone = [(name, step) for name, step in calls if len(step.turn.tool_calls) == 1]
-    declared = ground.world.spec.facts
-    facts = ({pattern_of(declared, path) or path for path in step.changed} for step in walk.steps)
-    return Explored(
-        attempted=len(tasks) + len(rejected),
-        rejected=_counts(why.reason for why in rejected),
-        examples=dict(sorted(examples.items())),
-        tasks=tuple(task.task_id for task in tasks),
-        steps=len(walk.steps),
-        operations=len(walk.operations),
-        looked_up=_counts(tool_of(read.turn) for read in walk.reads),
-        called=_counts(name for name, _ in calls),
-        changed=_counts(name for name, step in alone if step.asked),
-        refused=_counts(f"{name}!{step.denied}" for name, step in calls if step.denied),
-        facts=_counts(pattern for patterns in facts for pattern in patterns),
-    )
-
-
-def _counts(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items()))
 
 
 @dataclass(frozen=True)
@@ -248,7 +200,7 @@ class Derivation:
         """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they
         pass as they are.
         """
-        world, turns, operations = self.ground.world, segment.turns, segment.operations
+        world, turns = self.ground.world, segment.turns
         calls = tuple(call for turn in turns for call in turn.tool_calls)
         passes = (await perform(self.env, task, turns)).verdict.passed
         gold = calls if passes and calls and len(calls) == len(turns) else None
@@ -261,8 +213,17 @@ class Derivation:
         case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
+        all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
+        difficulty = {**self._described(segment, draft, task), "tests": all_tests}
+        about = {**msgspec.structs.asdict(task), "difficulty": difficulty, "gold": gold}
+        del about["task_id"]
+        return Task.identified(**about)
+
+    def _described(self, segment: Segment, draft: Draft, task: Task) -> dict[str, Any]:
+        """What a task's `difficulty` says of it beside its tests."""
+        operations = segment.operations
         tools = [call.name for operation in operations for call in operation.turn.tool_calls]
-        difficulty = {
+        return {
             "method": "reverse_task",
             "exploration": self.ground.exploration,
             "operations": len(operations),
@@ -272,8 +233,27 @@ class Derivation:
             "structure": draft.structure or constraint_structure(check_in(task)),
             "tools": list(dict.fromkeys(tools)),
             "low_level": list(draft.low_level),
-            "tests": {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8},
         }
-        about = {**msgspec.structs.asdict(task), "difficulty": difficulty, "gold": gold}
-        del about["task_id"]
-        return Task.identified(**about)
+
+
+def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
+    """The operations with their entities masked: tools, the columns that they change, the rules by
+    which they were refused; what was only looked up ends in a question mark.
+
+    In a fixed order where the operations themselves may stand in any: two windows that do the same
+    are one.
+    """
+    return " + ".join(sorted(_shape(operation, start) for operation in operations))
+
+
+def _shape(operation: Operation, start: Facts) -> str:
+    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
+    if operation.denied is not None:
+        return f"{tools}!{operation.denied}"
+    if operation.shown is not None:
+        return f"{tools}?"
+    parts = set()
+    for path in operation.changed:
+        table, _, column = path.split("/", 2)
+        parts.add(f"{'' if path in start else '+'}{table}.{column}")
+    return f"{tools}({', '.join(sorted(parts))})"

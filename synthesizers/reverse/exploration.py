@@ -11,7 +11,6 @@ from functools import cached_property
 from random import Random
 from types import MappingProxyType
 
-from synth.envs.fact_pattern import zone_of
 from synth.envs.normalise import normalised_text
 from synth.rollout.answers import stepped
 from synth.schemas.canonical import content_hash
@@ -20,9 +19,8 @@ from synth.schemas.environment import AgentTurn, Env, Opening
 from synth.schemas.reverse import Change, Operation
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, Turn
+from synth.synthesizers.reverse.check_predicates import changes, of_goals
 
-NOT_ASKED_FOR = frozenset({"free", "generated"})
-"""Zones of an environment's facts that no goal is about."""
 DENIED = re.compile(r"^denied: ([\w.-]+):")
 """How an environment says that a rule forbids a call: the beginning of the error that answers it."""
 CHANGING, OPENING, OTHER = 10.0, 3.0, 1.0
@@ -200,37 +198,27 @@ async def explored(
         others = tuple(other for other in alike if signature_of(other) != deed)
         step, facts = await _step(env, len(walked), turn, facts, zones)
         walked.append(replace(step, others=others))
+
         offered = [] if step.done else list(await env.affordances())
-        came = {
-            "changed": bool(step.asked),
-            "opened": not known.issuperset(map(signature_of, offered)),
-            "showed": _is_new(walked),
-            "ended": step.done,
-            "denied": step.denied is not None,
-        }
-        effects = [effect for effect, so in came.items() if so]
-        experience.note(turn, step.record.observations, effects)
+        opened = not known.issuperset(map(signature_of, offered))
+        experience.note(turn, step.record.observations, _effects(walked, opened=opened))
         if not step.changed:
             idle.add(deed)
         await asyncio.sleep(0)
     return Walk(opening, start, facts, tuple(walked))
 
 
-def changes(before: Facts, after: Facts) -> dict[str, Change]:
-    """The paths whose values differ; None where a path did not exist."""
-    if before == after:
-        return {}
-    paths = sorted({path for path, _ in before.items() ^ after.items()})
-    return {path: Change(before.get(path), after.get(path)) for path in paths}
-
-
-def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[str, Change]:
-    """Those of the changed facts that a goal can be about."""
-    return {
-        path: change
-        for path, change in changed.items()
-        if zone_of(zones, path) not in NOT_ASKED_FOR
+def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
+    """What the last of the steps came to, in the words of `Experience.note`."""
+    last = steps[-1]
+    came = {
+        "changed": bool(last.asked),
+        "opened": opened,
+        "showed": _is_new(steps),
+        "ended": last.done,
+        "denied": last.denied is not None,
     }
+    return [effect for effect, so in came.items() if so]
 
 
 async def _step(

@@ -4,19 +4,23 @@ their own (OS-Genesis, low -> high).
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 
-from synth.boundary import FaultError
+from synth.boundary import FaultError, guard_async
 from synth.engine.asking import RoleClient, RoleRequest, UnreadableError, json_reply, prompt
 from synth.ledger.role_reply import RoleReply
 from synth.schemas.canonical import valid_text
 from synth.schemas.model import Completion, Message
+from synth.schemas.outcome import Fault
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window, WriteGoal
 from synth.schemas.trajectory import Observation
 from synth.synthesizers.reverse.subtrajectories import scalars
 
+T = TypeVar("T")
 TEMPERATURE = 0.7
 LONGEST_GOAL = 2000
 SHOWN_CHARACTERS = 1500
@@ -32,16 +36,22 @@ class WrittenGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class GoalWriter:
     """Who says what windows achieved: the environment's own rules, or a model, whose replies and
-    faults are kept. `clock` is the time limit of the exploration under way, which stands still
-    while the model is asked.
+    faults are kept.
     """
 
     def __init__(self, rules: WriteGoal | None, client: RoleClient | None) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []
-        self.clock = asyncio.timeout(None)
+        self._clock = asyncio.timeout(None)
         self._rules, self._client = rules, client
         self._loop = asyncio.get_running_loop()
+
+    async def timed(self, what: str, limit_s: float, job: Callable[[], Awaitable[T]]) -> T:
+        """Does a job within a time limit that does not count what the model takes. Raises
+        `FaultError`.
+        """
+        self._clock = asyncio.timeout(limit_s)
+        return await guard_async(Fault.ENVIRONMENT, what, job, limit_s, self._clock)
 
     async def goal(self, exploration: str, window: Window) -> Draft | NoGoal:
         """The goal of a window; it may be awaited on another thread's loop."""
@@ -60,10 +70,10 @@ class GoalWriter:
             sampling={"temperature": TEMPERATURE},
         )
         now = self._loop.time
-        left = (self.clock.when() or now()) - now()
-        self.clock.reschedule(None)
+        left = (self._clock.when() or now()) - now()
+        self._clock.reschedule(None)
         answer = await client.ask(question, partial(read_goal, window=window))
-        self.clock.reschedule(now() + left)
+        self._clock.reschedule(now() + left)
         self.replies += answer.replies
         if answer.fault is not None and not answer.fault.context_overflow:
             self.faults.append(answer.fault)

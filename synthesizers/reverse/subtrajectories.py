@@ -96,29 +96,6 @@ def _undone(operations: Sequence[Operation]) -> bool:
     return first == {path: change.after for path, change in changes}
 
 
-def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
-    """The operations with their entities masked: tools, the columns that they change, the rules by
-    which they were refused; what was only looked up ends in a question mark.
-
-    In a fixed order where the operations themselves may stand in any: two windows that do the same
-    are one.
-    """
-    return " + ".join(sorted(_shape(operation, start) for operation in operations))
-
-
-def _shape(operation: Operation, start: Facts) -> str:
-    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
-    if operation.denied is not None:
-        return f"{tools}!{operation.denied}"
-    if operation.shown is not None:
-        return f"{tools}?"
-    parts = set()
-    for path in operation.changed:
-        table, _, column = path.split("/", 2)
-        parts.add(f"{'' if path in start else '+'}{table}.{column}")
-    return f"{tools}({', '.join(sorted(parts))})"
-
-
 @dataclass(frozen=True)
 class Segment:
     """Operations as they go from the start, in the turns that carry them; `places` are the

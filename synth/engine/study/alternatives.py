@@ -150,20 +150,15 @@ class Ask:
         sampling: Mapping[str, float],
     ) -> Drawn:
         state, client = self._state, self._shard.client(str(source.name), source.role)
-        parent, seed = state.parent, source.role.policy.sampling.get("seed")
-        acts: list[AgentTurn] = []
+        parent, acts = state.parent, list[AgentTurn]()
         for draw in range(1, samples + 1):
-            own = dict(sampling)
-            if seed is not None:  # a fixed seed would give the same reply each time
-                what = [PURPOSE, seed, source.seed, parent.trajectory_id, state.turn, draw]
-                own["seed"] = int(content_hash(what, size=4), 16) & 0x7FFFFFFF
             question = RoleRequest(
                 purpose=purpose,
                 subject_id=parent.trajectory_id,
                 task_id=state.task.task_id,
                 messages=messages,
                 tools=parent.tools,
-                sampling=own,
+                sampling={**sampling, **_own_seed(source, state, draw)},
                 draw=draw,
             )
             answer = await client.ask(question, _as_turn)
@@ -195,6 +190,15 @@ class Ask:
         acts = [DecisionState(one, state.task, state.turn).own for one in done]
         lost, may_pass = "faults" if faults else None, bool(faults & RETRIED_BY_A_RERUN)
         return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)
+
+
+def _own_seed(source: Player, state: DecisionState, draw: int) -> Mapping[str, int]:
+    """A seed of the draw's own, where the role has one: it would give the same reply each time."""
+    seed = source.role.policy.sampling.get("seed")
+    if seed is None:
+        return {}
+    what = [PURPOSE, seed, source.seed, state.parent.trajectory_id, state.turn, draw]
+    return {"seed": int(content_hash(what, size=4), 16) & 0x7FFFFFFF}
 
 
 def _as_turn(completion: Completion) -> AgentTurn:

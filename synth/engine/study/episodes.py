@@ -5,7 +5,7 @@ or a journal has it.
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 import msgspec
@@ -16,11 +16,12 @@ from synth.ledger.journal import Event, JournaledReply, recorded, recorded_in
 from synth.ledger.ledger import StageRef
 from synth.ledger.storable import ended_line
 from synth.rollout.episode import EpisodeSpec
-from synth.rollout.slots import RETRIED_BY_A_RERUN, Fill, run_slots
+from synth.rollout.slots import RETRIED_BY_A_RERUN, Fill, no_claim, run_slots
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import run_workers
 
+Held = Callable[[str, Fill], Awaitable[list[Trajectory]]]
 COMMIT_EVERY_S = 300.0
 """A group of episodes that is not full by then is committed all the same: a worker that dies loses
 no more than what was begun since.
@@ -125,27 +126,12 @@ class ShardEpisodes:
         `shown` episodes are units of the progress; they are taken up from the journal of every
         worker of this machine. `ended` is told the attempts at each slot.
         """
-        run, hand = self.run, self.run.hands.get(self._shard)
-        slots = {spec.slot_id for spec in specs}
-        gone = 0 if hand is None else len(hand.leases.gone_here)
+        run, slots = self.run, {spec.slot_id for spec in specs}
         if shown:
             self._take_up(*recorded(run.ledger.journal_folder, slots))
         elif not self._has_own_events:
             self._take_up(*recorded_in([self._journal.path]))
             self._has_own_events = True
-
-        async def claimed(slot_id: str, fill: Fill) -> list[Trajectory]:
-            if hand is None:
-                return await fill()
-
-            async def fill_after_others() -> list[Trajectory]:
-                nonlocal gone
-                if gone != len(hand.leases.gone_here):  # a worker died, and left a journal
-                    gone = len(hand.leases.gone_here)
-                    self._events.update(recorded(run.ledger.journal_folder, slots)[0])
-                return await fill()
-
-            return await hand.play(slot_id, fill_after_others)
 
         def finished(attempts: Sequence[Trajectory]) -> None:
             if shown:
@@ -165,8 +151,27 @@ class ShardEpisodes:
             faulted=run.faulted,
             spoke=run.spoke,
             places=player.places,
-            held=claimed,
+            held=self._claims(slots),
         )
+
+    def _claims(self, slots: set[str]) -> Held:
+        """Fills a slot once this worker holds it, where workers share the shard."""
+        hand = self.run.hands.get(self._shard)
+        if hand is None:
+            return no_claim
+        gone = len(hand.leases.gone_here)
+
+        async def claimed(slot_id: str, fill: Fill) -> list[Trajectory]:
+            async def fill_after_others() -> list[Trajectory]:
+                nonlocal gone
+                if gone != len(hand.leases.gone_here):  # a worker died, and left a journal
+                    gone = len(hand.leases.gone_here)
+                    self._events.update(recorded(self.run.ledger.journal_folder, slots)[0])
+                return await fill()
+
+            return await hand.play(slot_id, fill_after_others)
+
+        return claimed
 
     async def played_in_groups(
         self, ref: StageRef, specs: Sequence[EpisodeSpec], player: Player

@@ -36,20 +36,20 @@ class Bound:
     name: str
     flow: Flow
     roles: Mapping[str, Role]
-    world: Any = None
+    entry: Any = None
 
     @property
     def env(self) -> EnvChoice:
         """What the flow says of its environment. Raises `ValueError` where it says nothing."""
         if self.flow.env is None:
-            raise ValueError("a method that looks at the environment sets needs_world")
+            raise ValueError("a method that looks at the environment sets needs_env")
         return self.flow.env
 
     def start_state(self) -> str | None:
         """`EnvEntry.start_state` as it is now, None where the settings say it all. Raises
         `ConfigError` where it cannot be had.
         """
-        what, state = f"world {self.world.spec.name!r}: start_state", self.world.start_state
+        what, state = f"world {self.entry.spec.name!r}: start_state", self.entry.start_state
         return None if state is None else guard(what, lambda: state(self.env.settings()))
 
 
@@ -67,7 +67,7 @@ class Method:
     method: ClassVar[str] = ""
     unit: ClassVar[str] = "units"
     metric: ClassVar[str] = ""
-    needs_world: ClassVar[bool] = False
+    needs_env: ClassVar[bool] = False
     by_slot: ClassVar[bool] = False
     """Units are `PlannedSlot`s, which workers take one by one and commit in groups."""
     concludes_early: ClassVar[bool] = False

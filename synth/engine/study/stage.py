@@ -95,15 +95,15 @@ def bound_stage(
     name: str,
     flow: Flow,
     roles: Mapping[str, Role],
-    world: Any = None,
+    entry: Any = None,
 ) -> MethodStage:
     """The stage of a method in a flow. Raises `ConfigError` for what the flow lacks."""
-    if found.needs_world and flow.env is None:
+    if found.needs_env and flow.env is None:
         raise ConfigError(
             f"{found.method} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow"
         )
     method = found(**dict(settings))
-    method.bound = Bound(name, flow, roles, world)
+    method.bound = Bound(name, flow, roles, entry)
     player = method.cast()
     if player is not None:
         method.player = player

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.engine.context import Role, Run
 from synth.engine.study.episodes import Continuation, ShardEpisodes
@@ -168,36 +169,29 @@ async def step_effect(
     """
     flip = player.certain(episodes.run, state.task)
     most, step = (1, 1) if flip else (MOST, ROUND)
-    specs = [
-        [
-            continued(episodes.run, player, state, (put,), draw)
-            for draw in range(first, first + most)
-        ]
-        for put, first in ((good, draws_from + MOST), (bad, draws_from))
-    ]
-    made: list[Trajectory] = []
-    sides: list[tuple[Continuation, ...]] = [(), ()]
+
+    def specs(put: ForcedAct, first: int) -> list[EpisodeSpec]:
+        draws = range(first, first + most)
+        return [continued(episodes.run, player, state, (put,), draw) for draw in draws]
+
+    good_specs, bad_specs = specs(good, draws_from + MOST), specs(bad, draws_from)
+    method: TestMethod = "flip_deterministic" if flip else "sequential"
+    effect = Effect(accepted=None, method=method, good=Side(), bad=Side(), continuations=())
     async with episodes.at(state.parent.trajectory_id, state.turn):
-        while True:
-            at = len(sides[0])
-            new = [spec for side in specs for spec in side[at : at + step]]
-            found, attempts = await episodes.filled(new, player)
-            made += attempts
+        while effect.accepted is None and effect.reason is None:
+            here = slice(effect.stopped_at, effect.stopped_at + step)
+            found, made = await episodes.filled([*good_specs[here], *bad_specs[here]], player)
             half = len(found) // 2
-            sides = [(*sides[0], *found[:half]), (*sides[1], *found[half:])]
-            effect = Effect(
-                accepted=None,
-                method="flip_deterministic" if flip else "sequential",
-                good=Side(sides[0]),
-                bad=Side(sides[1]),
-                continuations=made,
+            effect = replace(
+                effect,
+                good=Side((*effect.good.played, *found[:half])),
+                bad=Side((*effect.bad.played, *found[half:])),
+                continuations=[*effect.continuations, *made],
             )
             reason = _undefined(effect)
-            if reason is not None:
-                return msgspec.structs.replace(effect, reason=reason)
-            verdict = _verdict(effect)
-            if verdict is not None:
-                return msgspec.structs.replace(effect, accepted=verdict)
+            verdict = None if reason is not None else _verdict(effect)
+            effect = replace(effect, reason=reason, accepted=verdict)
+    return effect
 
 
 def _undefined(effect: Effect) -> str | None:
@@ -245,5 +239,5 @@ def continued(
     spec = player.episode(run, state.task, parent.trial, also, start, draw=draw, guidance=guidance)
     if len(puts) > 1:
         slot = content_hash([spec.slot_id, [put.act.turn for put in puts]])
-        spec = msgspec.structs.replace(spec, slot_id=slot)
+        spec = replace(spec, slot_id=slot)
     return spec

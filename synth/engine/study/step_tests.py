@@ -20,7 +20,7 @@ TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
 """Metrics: a test as it ended; the label that stands on it; successes of an act's continuations."""
 SEQUENTIAL = "sequential"
 
-Recorded = Read[StepLabel]
+StoredTest = Read[StepLabel]
 """A test row as the ledger holds it."""
 
 
@@ -65,7 +65,7 @@ def accepted(tests: Iterable[EndedTest]) -> int:
 class TestSummary:
     """The test rows of a stage, counted."""
 
-    def __init__(self, recorded: Sequence[Recorded]) -> None:
+    def __init__(self, recorded: Sequence[StoredTest]) -> None:
         labels = [row.about for row in recorded]
         self.untested = [one for one in labels if given(one.untested) is not None]
         self.tested = [one for one in labels if given(one.untested) is None]
@@ -78,7 +78,7 @@ class TestSummary:
         """See `ErrorControl`."""
         return self.control.false_share
 
-    def labels(self, recorded: Sequence[Recorded]) -> list[Score]:
+    def labels(self, recorded: Sequence[StoredTest]) -> list[Score]:
         """The labels that stand on test rows; where nothing was tested there is none."""
         found = []
         for row in recorded:

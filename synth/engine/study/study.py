@@ -47,7 +47,7 @@ class Study(Method):
 
     unit: ClassVar[str] = "steps"
     metric: ClassVar[str] = TEST
-    needs_world: ClassVar[bool] = True
+    needs_env: ClassVar[bool] = True
 
     def plan(self, base: Trials) -> Iterator[Unit]:
         """The units, the same ones each time."""

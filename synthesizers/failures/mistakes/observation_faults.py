@@ -145,7 +145,7 @@ class Reaction(msgspec.Struct, frozen=True):
     uses: bool | None
 
 
-def reaction(
+def scripted_reaction(
     trajectory: Trajectory, turn: int, call: ToolCall | None, wrong: str | None
 ) -> Reaction:
     """The first turn after `turn` that shows one: the same call again, a handing over, else a write

@@ -14,7 +14,7 @@ from synth.synthesizers.failures.mistakes.observation_faults import (
     PLANTS,
     Planting,
     Reaction,
-    reaction,
+    scripted_reaction,
 )
 from synth.synthesizers.failures.mistakes.point import InjectionPoint
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
@@ -86,7 +86,7 @@ LOOK = ToolCall.received("c1", "get_order", json.dumps({"order_id": "O-1"}))
 def after(*then: Turn) -> Reaction:
     first = did(0, "get_order", {"order_id": "O-1"}, {"total": "99.50"})
     numbered = [msgspec.structs.replace(turn, index=at) for at, turn in enumerate([first, *then])]
-    return reaction(
+    return scripted_reaction(
         msgspec.structs.replace(make_trajectory(), turns=tuple(numbered)), 0, LOOK, "99.50"
     )
 

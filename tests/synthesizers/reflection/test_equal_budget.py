@@ -15,7 +15,6 @@ from synth.ledger.journal import JournaledReply, recorded
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
-from synth.synthesizers.reflection.chain import CHAIN
 from synth.synthesizers.reflection.equal_budget import (
     ARMS,
     FROM_START,
@@ -31,6 +30,7 @@ from synth.synthesizers.reflection.report import (
     compared,
     verdict,
 )
+from synth.synthesizers.reflection.retry_chain import CHAIN
 from synth.synthesizers.reflection.token_cost import (
     ArmResult,
     Prices,

@@ -17,16 +17,18 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.guidance import (
-    carried_scores,
-    carried_text,
     guidance_text,
     memo_of,
+    memory_scores,
+    memory_text,
 )
 from synth.synthesizers.reflection.reflection import Reflected
 from synth.synthesizers.reflection.token_cost import (
     ArmResult,
     Prices,
     Tokens,
+    improved,
+    solved,
     tokens_of_attempts,
 )
 from synth.text.leaks import Leak, leaks
@@ -101,7 +103,7 @@ class Retry:
 
 
 @dataclass(slots=True)
-class Chain:
+class RetryChain:
     """What is known of a chain so far; `reason` says why it ended, empty while it goes on,
     `verified` where a retry is kept.
 
@@ -114,7 +116,7 @@ class Chain:
     base: Trajectory
     task: Task | None
     gold_informed: bool
-    carry: CarriedMemo | None = None
+    memory: CarriedMemo | None = None
     retries: list[Retry] = field(default_factory=list)
     reason: str = ""
     fault: Fault | None = None
@@ -152,9 +154,9 @@ class Chain:
     @property
     def guidance(self) -> str:
         """What the next retry is told in secret."""
-        if self.carry is None:
+        if self.memory is None:
             return guidance_text(self.lessons)
-        return carried_text([memo for _, memo in self.memos], self.carry)
+        return memory_text([memo for _, memo in self.memos], self.memory)
 
     def reflected(self, told: Reflected) -> Retry | None:
         """Takes in a reflection on the last attempt; None where no retry follows from it."""
@@ -219,8 +221,8 @@ class Chain:
             result.decisions += retry.decisions()
             result.replies += retry.reflected.replies
             result.scores.append(self._reflection_score(at + 1, retry))
-        if self.carry is not None:
-            result.scores += carried_scores(self.key, self.memos, self.outcomes, self.carry)
+        if self.memory is not None:
+            result.scores += memory_scores(self.key, self.memos, self.outcomes, self.memory)
         tokens, made = self.tokens(), [retry.attempts for retry in self.retries if retry.attempts]
         end = ChainEnd(
             chain=self.base.trajectory_id,
@@ -262,20 +264,3 @@ class Chain:
         )
         value = None if result is None else float(retry.keep and not retry.found)
         return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)
-
-
-def solved(trajectory: Trajectory) -> float:
-    """R: 1 where the check passed within the limits, else 0; a truncated attempt is not solved."""
-    return float(trajectory.outcome is Outcome.SUCCESS)
-
-
-def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
-    """The keep condition: (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps); and its reason in a
-    word.
-    """
-    if not solved(retry):
-        return False, f"still_{retry.outcome.value}"
-    if not solved(base):
-        return True, "solved"
-    fewer = len(retry.turns) < len(base.turns)
-    return fewer, "fewer_steps" if fewer else "no_improvement"

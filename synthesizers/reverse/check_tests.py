@@ -1,4 +1,6 @@
-"""T5: solutions with one thing wrong fail."""
+"""T1 to T3 and T5: the check fails at the start and passes at the end, and it fails without any one
+operation and for solutions with one mistake.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,17 +11,77 @@ import msgspec
 
 from synth.envs.audit.mutants import Mutant, mutants
 from synth.envs.audit.solutions import differences, variant
-from synth.schemas.environment import AgentTurn
-from synth.synthesizers.reverse.check_predicates import RejectedError, verdict
-from synth.synthesizers.reverse.exploration import signature_of, tool_of
+from synth.envs.transcript import perform
+from synth.schemas.check import ToldFact
+from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.check_predicates import RejectedError, broken, check_in, verdict
+from synth.synthesizers.reverse.exploration import played, signature_of, tool_of
 from synth.synthesizers.reverse.solution_tests import SolvedTask
+from synth.synthesizers.reverse.subtrajectories import Segment
 
+TOLD = "told"
+"""The part of an environment's verdict that is about answers; where it has none, the verdict
+itself.
+"""
 FEWEST_MUTANTS = 10
 KILLED = 0.95
 MOST_OF_A_SOURCE = 12
-"""Mutants by the audit's rules, by the environment's own, by what the walk could have done, by what
-the environment offers: so many of each.
-"""
+"""Mutants that are tried of one source."""
+
+
+async def first_tests(
+    env: Env, task: Task, segment: Segment, said: AgentTurn | None
+) -> tuple[dict[str, Any], list[int]]:
+    """T1 to T3: false at the start, true after the operations, false without any one of them; and
+    the operations without which the state is right all the same. Raises `RejectedError`.
+
+    A question is answered by the turn `said`, and its answer must not stand in the goal. A look-up
+    without which the answer counts all the same is not left out of the window: a question has one
+    part per look-up, so that nothing would be left to be asked.
+    """
+    check = check_in(task)
+    forms = (form for fact in check.told for form in _forms(fact)) if said is not None else ()
+    stated = next((form for form in forms if form in task.goal.lower()), None)
+    if stated is not None:
+        raise RejectedError("answer_in_the_goal", f"{stated}: {task.goal}")
+    await env.reset(task)
+    passes = (await env.check()).passed
+    decides = said is not None or check.required
+    if passes or (decides and not await _wrong_after(env, task, (), said)):
+        raise RejectedError("T1_true_at_the_start", task.goal)
+    if wrong := await _wrong_after(env, task, segment.turns, said):
+        raise RejectedError("T2_false_after_the_walk", wrong)
+    ablated = [at for at, operation in enumerate(segment.operations) if operation.denied is None]
+    incidental = [
+        at for at in ablated if not await _wrong_after(env, task, segment.without(at), said)
+    ]
+    if said is not None and incidental:
+        raise RejectedError("T3_known_without_the_look_up", task.goal)
+    third = verdict(not incidental if ablated else None, ablated=len(ablated))
+    return {"T1": verdict(), "T2": verdict(), "T3": third}, incidental
+
+
+async def _wrong_after(
+    env: Env, task: Task, turns: Sequence[AgentTurn], said: AgentTurn | None
+) -> str:
+    """What does not hold after these turns; of a question, after its answer."""
+    if said is None:
+        done = await played(env, turns, task)
+        return broken(check_in(task), done.start, done.end)
+    found = (await perform(env, task, (*turns, said))).verdict
+    told = next((part.passed for part in found.parts if part.name == TOLD), found.passed)
+    return "" if told else f"{said} {task.goal}"
+
+
+def _forms(fact: ToldFact) -> Iterator[str]:
+    """How a value may be written, in lower case; amounts are in cents."""
+    if fact.type == "money" and isinstance(fact.value, int):
+        yield f"{fact.value / 100:.2f}"
+        yield f"${fact.value / 100:g} "
+        return
+    yield str(fact.value).lower()
+    yield str(fact.value).lower().replace("_", " ")
 
 
 async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
@@ -30,17 +92,9 @@ async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
     must fail.
     """
     bench, task, known = solved.bench, solved.task, solved.known
-    draw = Random(task.task_id)
-    own = bench.world.mutants(task, known.transcript) if bench.world.mutants else ()
-    sources = {
-        "solution": list(mutants(known)),
-        "world": [Mutant(kind, kind, tuple(actions)) for kind, actions in own],
-        "walk": list(_otherwise(solved)),
-        "offered": await _offered(solved),
-    }
-    counted, equal = Counter[str](), 0
+    draw, counted, equal = Random(task.task_id), Counter[str](), 0
     survivors: list[str] = []
-    for source, every in sources.items():
+    for source, every in (await _mutants_by_source(solved)).items():
         for mutant in _of_all_kinds(every, draw):
             transcript, end = await variant(bench, task, mutant.actions)
             passed = transcript.verdict.passed
@@ -58,6 +112,20 @@ async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
         raise RejectedError("T5_mutants_survive", "; ".join(survivors)[:300])
     kinds = dict(sorted(counted.items()))
     return verdict(mutants=made, killed=killed, equal=equal, kinds=kinds)
+
+
+async def _mutants_by_source(solved: SolvedTask) -> dict[str, list[Mutant]]:
+    """Wrong solutions: by the audit's rules, by the environment's own, by what the walk could have
+    done, by what the environment offers.
+    """
+    world, known = solved.bench.world, solved.known
+    own = world.mutants(solved.task, known.transcript) if world.mutants else ()
+    return {
+        "solution": list(mutants(known)),
+        "world": [Mutant(kind, kind, tuple(actions)) for kind, actions in own],
+        "walk": list(_otherwise(solved)),
+        "offered": await _offered(solved),
+    }
 
 
 def _otherwise(solved: SolvedTask) -> Iterator[Mutant]:
