@@ -1,5 +1,5 @@
-"""Calibrate: the level of difficulty at which the policy of one role passes as often as the flow
-asks for, found by playing.
+"""Calibrate: finds, by playing, the level of difficulty at which the policy of one role passes as
+often as the flow asks for.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.engine.stage_reports import commonest
 from synth.engine.study.method import Method, synthesizer
-from synth.engine.study.player import Player, places_for, trial_settings
+from synth.engine.study.player import Player, trial_settings
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.rollout.episode import EpisodeSpec
@@ -25,20 +25,21 @@ from synth.stats.calibration import LEVEL_DIGITS, LevelPlayed, fitted, round_lev
 from synth.synthesizers.tasks import refuse_mistyped
 
 MOST_INVALID = 0.25
-"""Share of a round's episodes that may end in a fault: beyond it what is left says little, since
-faults prefer the long ones.
+"""The share of a round's episodes that may end in a fault. Faults hit long episodes more often, so
+a round that has lost more of them says little about the pass rate.
 """
 
 
 LevelEpisode = tuple[float, EpisodeSpec]
-"""An episode of a round: its level, and the work that plays it."""
+"""The level of an episode, and the specification that plays it."""
 
 
 @synthesizer("calibration")
 class Calibrate(Method):
-    """The stage `calibrate`, before `tasks`; its settings are the flow's `env.difficulty`. Its
-    episodes are kept and paid for, but no other stage sees them. They are played as the flow's
-    rollout plays: under its limits, by its trials in turn.
+    """The stage `calibrate`, before `tasks`; its settings are the flow's `env.difficulty`.
+
+    The ledger keeps its episodes, but no other stage sees them. They are played under the limits of
+    the flow's rollout, by its trials in turn.
     """
 
     unit = "episodes"
@@ -49,7 +50,7 @@ class Calibrate(Method):
     episodes: int
 
     def cast(self) -> Player:
-        """Who is calibrated against, as the rollout plays it."""
+        """The role of `against`, with the limits of the flow's rollout."""
         role = self.bound.roles.get(self.against)
         if role is None:
             known = ", ".join(self.bound.roles) or "none"
@@ -57,13 +58,17 @@ class Calibrate(Method):
                 f"env.difficulty.against: no role {self.against!r} among the flow's models "
                 f"({known})"
             )
-        trials = trial_settings(self.bound.flow, self.against)
-        places = places_for(trials.live, role)
-        return Player(self.against, role, trials.limits, places, self.bound.flow.seed, self.method)
+
+        self.live = trial_settings(self.bound.flow, self.against).live
+        return self.playing(self.against, role)
 
     def bind(self) -> None:
-        """The environment's level, which the flow leaves open."""
-        env, self.level = self.bound.env, self.bound.entry.level
+        """Looks up the setting of the environment that makes its tasks harder. Raises `ConfigError`
+        where it has none, or the flow sets it itself.
+        """
+
+        env = self.bound.env
+        self.level = self.bound.entry.level
         if self.level is None:
             raise ConfigError(
                 f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder "
@@ -74,11 +79,12 @@ class Calibrate(Method):
                 f"env.{self.level} and env.difficulty both say how hard the tasks are; leave one "
                 "of them out"
             )
+
         self.trials = trial_settings(self.bound.flow, self.against).trials
         self._start = self.bound.start_state()
 
     def key_settings(self) -> Mapping[str, Any]:
-        """What determines the level that is found."""
+        """The settings that determine the level."""
         env = self.bound.env
         return {
             "env": env.name,
@@ -92,87 +98,117 @@ class Calibrate(Method):
         }
 
     def units(self, stage: StageContext) -> Sequence[int]:
-        """Rounds follow from one another, so that they are one unit."""
+        """All episodes are one unit, since each round follows from the one before."""
         return [self.episodes]
 
     def cut(self, units: Sequence[int]) -> Sequence[Shard]:
-        """One shard."""
+        """One shard holds all rounds."""
         return [Shard("rounds", units)]
 
     def left(self, stage: StageContext, units: Sequence[int]) -> Sequence[int]:
-        """Nothing where the level is known."""
+        """Nothing is left once the level is known."""
         return () if stage.finished else units
 
     def progress_of(self, unit: int) -> int:
-        """Episodes."""
+        """Progress counts episodes."""
         return unit
 
     async def play(self, shard: ShardContext, units: Sequence[int]) -> None:
         """Plays the rounds that are left. Raises `SynthError` where faults leave too few episodes
         with a verdict.
         """
+
         known, first, _ = self._known(shard)
         shard.run.progress.step(len(known))
+        # the flow shows tasks of the level that is found, none of a level on the way to it
         shard.hidden = True
+
         for number in count(first):
             placed = self._round(shard, number, known)
             if not placed:
                 return
+
             await self._play(shard, number, placed)
             if shard.run.stopped is not None:
                 shard.of(shard.shard).open = True
                 return
+
             known += self._verdicts(shard, placed)
 
-    async def _play(self, shard: ShardContext, number: int, placed: Sequence[LevelEpisode]) -> None:
-        """Fills a round's open slots and commits them; the round is done once enough of all its
+    async def _play(
+        self,
+        shard: ShardContext,
+        number: int,
+        placed: Sequence[LevelEpisode],
+    ) -> None:
+        """Fills the open slots of a round and commits them; the round is done once enough of its
         slots have a verdict.
         """
+
         specs = [spec for _, spec in placed]
         found = await shard.episodes.attempted(specs, self.player)
         new = [attempts.made for attempts in found.values() if not attempts.known]
         shard.run.progress.step(len(found) - len(new))
         tasks = {spec.task.task_id: spec.task for spec in specs}
-        stored, result = shard.tasks(tasks, every=True), shard.of(str(number))
+        stored = shard.tasks(tasks, every=True)
+        result = shard.of(str(number))
+
         result.trajectories += [attempt for attempts in new for attempt in attempts]
         result.tasks += [task for identity, task in tasks.items() if identity not in stored]
 
         faulty = [made[-1] for made in new if made[-1].outcome is Outcome.INVALID]
         lost = len(specs) - len(found) + len(faulty)
-        enough, stopped = lost <= MOST_INVALID * len(placed), shard.run.stopped is not None
+        enough = lost <= MOST_INVALID * len(placed)
+        stopped = shard.run.stopped is not None
+        # a round that is not done keeps what it has: a rerun plays the rest alone
         shard.commit(part=str(number) if enough and not stopped else "")
         if not enough and not stopped:
             raise SynthError(_too_many_faults(shard.name, lost, len(placed), faulty))
 
     def _known(self, stage: StageContext) -> tuple[list[LevelPlayed], int, int]:
-        """The verdicts of all rounds that are done, how many those are, and how many of their
-        episodes ended in a fault.
+        """(the verdicts of all finished rounds, the number of these rounds, how many of their
+        episodes ended in a fault).
         """
+
         known: list[LevelPlayed] = []
         number = faults = 0
+
+        # rounds are replayed in thought: each follows from the verdicts before it
         while stage.has(str(number)):
             placed = self._round(stage, number, known)
             verdicts = self._verdicts(stage, placed)
             known += verdicts
             faults += len(placed) - len(verdicts)
             number += 1
+
         return known, number, faults
 
     def _round(
-        self, stage: StageContext, number: int, known: Sequence[LevelPlayed]
+        self,
+        stage: StageContext,
+        number: int,
+        known: Sequence[LevelPlayed],
     ) -> list[LevelEpisode]:
-        """A round's episodes: a function of the verdicts before it."""
+        """Lays out the episodes of a round; they depend on nothing but the verdicts before it."""
         placed: list[LevelEpisode] = []
         levels = round_levels(number, known, self.target_pass_rate, self.episodes)
+
         for part, (level, size) in enumerate(levels):
-            seed = int(content_hash(["calibration", self.player.seed, number, part])[:7], 16)
+            # each level of each round has tasks of its own, which a rerun makes again
+            seed = int(
+                content_hash(["calibration", self.player.seed, number, part])[:7],
+                16,
+            )
             for task in self._tasks(stage, level, seed, size):
-                also, trial = {"place": [number, len(placed)]}, len(placed) % self.trials
+                also = {"place": [number, len(placed)]}
+                trial = len(placed) % self.trials
                 spec = self.player.episode(stage.run, task, trial, also)
                 placed.append((level, spec))
+
         return placed
 
     def _tasks(self, stage: StageContext, level: float, seed: int, size: int) -> Sequence[Task]:
+        """Makes the tasks of one level; its errors name the level."""
         env = self.bound.env
         try:
             config = {**env.settings(), self.level: level}
@@ -182,28 +218,33 @@ class Calibrate(Method):
                     f"world {env.name!r}: make_tasks gave {len(tasks)} tasks where {size} are to "
                     "be played"
                 )
+
             refuse_mistyped(tasks, env.name)
         except ConfigError as error:
             raise ConfigError(f"{stage.name}: at {self.level} {level:g}: {error}") from error
+
         return tasks
 
     def _verdicts(self, stage: StageContext, placed: Sequence[LevelEpisode]) -> list[LevelPlayed]:
-        """What came of a round, in its order; episodes that ended in a fault say nothing."""
+        """The verdicts of a round in its order, without episodes that ended in a fault."""
         sql = "SELECT trajectory_id, outcome FROM trajectories_all WHERE synthesizer = ?"
         outcomes: dict[str, str] = dict(stage.select(sql, self.method))
         slots = [(level, stage.slot(spec.slot_id)) for level, spec in placed]
+
         return [
-            LevelPlayed(level, outcomes[slot.valid.trajectory_id] == Outcome.SUCCESS)
+            LevelPlayed(
+                level,
+                outcomes[slot.valid.trajectory_id] == Outcome.SUCCESS,
+            )
             for level, slot in slots
             if slot is not None and slot.valid is not None
         ]
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """The level, the pass rate that is expected there, its 95 % interval, and what both rest
-        on.
-        """
+        """The level, its expected pass rate with a 95 % interval, and the counts behind them."""
         known, rounds, faults = self._known(stage)
-        target, curve = self.target_pass_rate, fitted(known)
+        target = self.target_pass_rate
+        curve = fitted(known)
         level = round(curve.crossing(target), LEVEL_DIGITS)
         low, high = curve.interval(level)
         found = {
@@ -213,7 +254,10 @@ class Calibrate(Method):
             "reached": 0 < level < 1 or low <= target <= high,
             "level": level,
             "pass_rate": round(curve.rate(level), LEVEL_DIGITS),
-            "interval": [round(low, LEVEL_DIGITS), round(high, LEVEL_DIGITS)],
+            "interval": [
+                round(low, LEVEL_DIGITS),
+                round(high, LEVEL_DIGITS),
+            ],
             "against": self.against,
             "policy": self.player.role.policy.identity,
             "model": self.player.role.policy.model,
@@ -221,17 +265,20 @@ class Calibrate(Method):
             "passed": sum(episode.passed for episode in known),
             "faults": faults,
         }
+
         if found["finished"]:
             stage.run.progress.say(f"{stage.name}: {_summary(found)}")
+
         return found
 
 
 def _too_many_faults(stage: str, lost: int, of: int, faulty: Sequence[Trajectory]) -> str:
-    """Why a round gives no verdict, with the commonest fault."""
+    """The error of a round without enough verdicts, with the commonest fault."""
     faults = Counter(str(attempt.fault) for attempt in faulty)
     (detail, _), *_ = commonest(
         Counter(attempt.fault_detail or "unknown" for attempt in faulty)
     ).items()
+
     return (
         f"{stage}: {lost} of {of} episodes ended in a fault ({counted(faults)}), which says "
         f"nothing about the policy; the commonest: {detail}; mend it and run again, what was done "
@@ -240,7 +287,7 @@ def _too_many_faults(stage: str, lost: int, of: int, faulty: Sequence[Trajectory
 
 
 def _summary(found: Mapping[str, Any]) -> str:
-    """For instance: level 0.47: explorer passes 0.5 (0.43 to 0.57), 200 episodes."""
+    """One line, such as "level 0.47: explorer passes 0.5 (0.43 to 0.57), 200 episodes"."""
     low, high = found["interval"]
     words = (
         f"level {found['level']:g}: {found['against']} passes {found['pass_rate']:.2f} "
@@ -249,4 +296,5 @@ def _summary(found: Mapping[str, Any]) -> str:
     words += f" and {counted_noun(found['faults'], 'fault')}" if found["faults"] else ""
     if found["reached"]:
         return words
+
     return f"{words}; no level reaches {found['target_pass_rate']:g}, this is the nearest"

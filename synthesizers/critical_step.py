@@ -1,5 +1,5 @@
-"""Critical steps: which acts of failed trials decided their outcome, each tested by continuations
-of the policy that is to be trained.
+"""Critical steps: finds the acts of failed trials that decided their outcome; continuations of the
+policy that is to be trained test each of them.
 """
 
 from collections import Counter
@@ -28,9 +28,12 @@ from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
 from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, judge_proposals, proposed
 
-_EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
-"""The source of alternatives that is the environment's own planner, without a misconception; a role
-of that name takes its place.
+_EXPERT_ROLE = Role(
+    expert_policy({"profiles": "correct"}, model_name=None, sampling={}),
+    None,
+)
+"""The environment's own planner as a source of alternatives, unless the flow has a role of that
+name.
 """
 
 
@@ -38,8 +41,8 @@ class Proposals(BaseModel):
     """At most so many steps of a trajectory, and so many alternatives of each, drawn at most
     `samples` times from each source.
 
-    `from`: steps of failed trials, or of successful ones too; truncated and invalid trials are
-    never looked at.
+    `from`: steps of failed trials, or of successful ones too; the stage never looks at truncated
+    and invalid trials.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -52,13 +55,16 @@ class Proposals(BaseModel):
 
 @synthesizer("critical_step")
 class CriticalStep(Study):
-    """Which steps are tested, against what, by whose continuations.
+    """Tests steps of trials against alternatives, by continuations.
 
-    `role`: whose trials they are, and who continues them. `alternatives_from`: roles, or `expert`
-    for the environment's own planner; left out, the role itself and, where the environment has one,
-    its expert. `control_share` of the tests compare the own act with itself (A/A), at least one
-    where ten are planned. `limits`: left out, those of the flow's rollout. `shard` trajectories are
-    committed together.
+    `role`: plays the trials, and continues them.
+    `proposals`: the steps that are tested, and the alternatives of each.
+    `alternatives_from`: roles, or `expert` for the environment's own planner; left out, the role
+    itself and, where the environment has one, its expert.
+    `control_share`: of the tests compare the own act with itself (A/A), at least one where ten are
+    planned.
+    `limits`: left out, those of the flow's rollout.
+    `shard` trajectories are committed together; `live` as for a rollout.
     """
 
     role: str = "explorer"
@@ -70,52 +76,73 @@ class CriticalStep(Study):
     live: int | None = Field(default=None, ge=1)
 
     def agents(self) -> Sequence[str]:
-        """Those that continue, and those that propose."""
-        return (self.role, *(name for name in self.alternatives_from if name != EXPERT))
+        """The role that continues, then the roles that propose."""
+        return (
+            self.role,
+            *(name for name in self.alternatives_from if name != EXPERT),
+        )
 
     def bind(self) -> None:
-        """The sources of alternatives, and the judge, where the flow has one."""
-        roles, spec = self.bound.roles, self.bound.entry.spec
-        if EXPERT in self.alternatives_from and not {EXPERT} & {*roles, *spec.capabilities}:
+        """Looks up the sources of alternatives, and the judge where the flow has one."""
+        roles = self.bound.roles
+        spec = self.bound.entry.spec
+        if EXPERT in self.alternatives_from and not {EXPERT} & {
+            *roles,
+            *spec.capabilities,
+        }:
             raise ConfigError(f"world {spec.name} has no expert; name a role in alternatives_from")
+
+        # the expert is no source in an environment without one: `Ask` skips it there
         names = self.alternatives_from or tuple(dict.fromkeys((self.role, EXPERT)))
         self.sources = [
-            replace(self.player, name=name, role=roles.get(name, _EXPERT_ROLE)) for name in names
+            replace(
+                self.player,
+                name=name,
+                role=roles.get(name, _EXPERT_ROLE),
+            )
+            for name in names
         ]
         judge = roles.get(JUDGE)
         self.judging = judge if judge is not None and judge.model is not None else None
 
     def identity(self) -> Mapping[str, Any]:
-        """Who proposes."""
+        """The roles that propose."""
         judge = {} if self.judging is None else {"judge": _identity(self.judging)}
         sources = {source.name: _identity(source.role) for source in self.sources}
         return {"sources": sources, **judge}
 
     def inputs(self, stage: StageContext) -> Any:
-        """The base trials, what came of them, and the versions of their environments."""
+        """The base trials, the success potential that fell along them, and the versions of their
+        environments.
+        """
+
         drops = decisive_drops(stage)
         return [*super().inputs(stage), *([drops] if drops else [])]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
-        """Trials: which of their steps are tested is known once a judge was asked."""
+        """One unit per trial; a judge, asked later, decides which of its steps are tested."""
         also = [Outcome.SUCCESS] if self.proposals.source == "all" else []
         rows = self.base(stage).rows_of(Outcome.FAILURE, *also)
         return [PlannedUnit(row.trajectory_id) for row in rows]
 
     def progress_of(self, unit: PlannedUnit) -> int:
-        """Steps of a trial."""
+        """Progress counts the steps of a trial."""
         return self.proposals.per_trajectory
 
     async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
-        """The steps of some trials that are still to be tested."""
+        """Lists the steps of these trials that have no test yet."""
         trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
         solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
         successes = shard.trials({one.trajectory_id for one in solved})
         suspicions = await self._judge_proposals(shard, list(trials.values()))
-        drops, controls = decisive_drops(shard), self._controls(shard)
-        done, found = self.tested_turns(shard), list[Unit]()
+        drops = decisive_drops(shard)
+        controls = self._controls(shard)
+        done = self.tested_turns(shard)
+        found = list[Unit]()
+
         for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
             trial = trials[identity]
+            # the trial itself may be a success, which is no departure from itself
             same_task = {one.trajectory_id for one in solved if one.task_id == trial.task_id}
             steps = proposed(
                 trial,
@@ -124,7 +151,12 @@ class CriticalStep(Study):
                 suspicions[identity],
                 drops.get(identity, ()),
             )
-            controlled = self._drawn([step.turn for step in steps], identity, controls[identity])
+            controlled = self._drawn(
+                [step.turn for step in steps],
+                identity,
+                controls[identity],
+            )
+
             found += [
                 Unit(
                     BranchPoint(trial, step.turn),
@@ -135,32 +167,39 @@ class CriticalStep(Study):
                 for step in steps
                 if (identity, step.turn) not in done
             ]
+
         return found
 
     def _drawn(self, turns: Sequence[int], identity: str, count: int) -> set[int]:
-        """So many of a trial's turns, for the control."""
+        """Draws `count` of a trial's turns for the control."""
         key = ["control", self.player.seed, identity]
         return set(sorted(turns, key=lambda turn: content_hash([*key, turn]))[:count])
 
     def _controls(self, stage: StageContext) -> Counter[str]:
-        """At how many steps of each trial the own act is compared with itself too: trials get one
-        each in a drawn order, and a second one where all have one.
+        """Counts, by trial, the steps whose own act is compared with itself too: in a drawn order
+        each trial gets one, and a second one once all have one.
         """
+
+        # sorted first, so that the draw does not depend on the order of the ledger
         order = sorted(unit.trajectory_id for unit in self.units(stage))
         order.sort(key=lambda one: content_hash(["control", self.player.seed, one]))
         tests = len(order) * self.proposals.per_trajectory * self.proposals.alternatives
         count = control_count(tests, self.control_share)
+
         return Counter(order[number % len(order)] for number in range(count))
 
     async def _judge_proposals(
         self, shard: ShardContext, trials: Sequence[Trajectory]
     ) -> Mapping[str, Sequence[int]]:
-        """The turns that a judge suspects of failed trials, by trial; nothing about trials that it
-        was not asked about, which stay open.
+        """Asks the judge about failed trials: the turns that it suspects, by trial. Trials that it
+        could not be asked about are left out and stay open.
         """
+
         if self.judging is None:
             return {trial.trajectory_id: () for trial in trials}
-        client, most = shard.client(JUDGE, self.judging), self.proposals.per_trajectory
+
+        client = shard.client(JUDGE, self.judging)
+        most = self.proposals.per_trajectory
         found: dict[str, Answer[tuple[int, ...]]] = {}
 
         async def ask(trial: Trajectory, result: UnitResult) -> None:
@@ -168,26 +207,37 @@ class CriticalStep(Study):
             if shard.run.may_start():
                 failed = trial.outcome is Outcome.FAILURE
                 answer = await judge_proposals(client, trial, most) if failed else Answer(())
+
             found[trial.trajectory_id] = answer
             result.open |= answer.value is None
 
         await shard.each({trial.trajectory_id: trial for trial in trials}, ask)
         shard.of(OF_ALL).replies += [one for unit in sorted(found) for one in found[unit].replies]
+
         return {unit: one.value for unit, one in found.items() if one.value is not None}
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
-        """Of all sources in turn."""
-        most, samples = self.proposals.alternatives, self.proposals.samples
+        """Samples all sources in turn."""
+        most = self.proposals.alternatives
+        samples = self.proposals.samples
         return await ask.alternatives(self.sources, most=most, samples=samples)
 
     def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """The alternative against the own act."""
-        return (Arm("treated", force=proposal.act), Arm(CONTROL, force=unit.recorded_act))
+        """Plays the alternative against the own act."""
+        return (
+            Arm("treated", force=proposal.act),
+            Arm(CONTROL, force=unit.recorded_act),
+        )
 
     def judge(self, unit: Unit, played: Episodes) -> Iterator[StepLabel]:
-        """Whether it decides."""
+        """Yields the label of the test."""
         yield StepLabel.tested(unit, played.sequential_test("treated"))
 
 
 def _identity(role: Role) -> Sequence[Any]:
-    return [role.policy.identity, role.policy.model, role.policy.sampling]
+    """The settings of a role that determine its proposals."""
+    return [
+        role.policy.identity,
+        role.policy.model,
+        role.policy.sampling,
+    ]

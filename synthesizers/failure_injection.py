@@ -1,11 +1,14 @@
-"""Failure injection: mistakes put into clean trials, and corrections into failed ones, each tested
-live. Rounds of attempts follow one another: the mix of each follows from what the former yielded.
+"""Failure injection: puts mistakes into clean trials and corrections into failed ones, and tests
+each live.
+
+The stage attempts them in rounds: the modes that a round draws depend on the yields of the rounds
+before it.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -29,6 +32,7 @@ from synth.synthesizers.failures.planning import (
     AttemptPlanner,
     InjectionPlan,
     PlannedTask,
+    in_rounds,
 )
 from synth.synthesizers.failures.records import (
     ATTEMPT,
@@ -44,15 +48,11 @@ from synth.synthesizers.failures.records import (
 from synth.synthesizers.failures.repairing import repair
 
 NATURAL_SOURCES = frozenset({"rollout", IMPORT})
-"""Synthesizers of trials that nobody has meddled with: twins and failures to repair are taken from
-these.
-"""
-MOST_ATTEMPTS = 640
-"""Of a round, unless its settings say more: what one holds in memory, and what a kill costs."""
+"""Synthesizers whose trials are unaltered; clean twins and failures to repair come from these."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One attempt to be made: an injection at a state by a plan; without one, a repair."""
+    """One attempt: an injection at a state by a plan, or, without a plan, a repair."""
 
     state: DecisionState
     plan: InjectionPlan | None = None
@@ -60,7 +60,7 @@ class Job(msgspec.Struct, frozen=True):
 
 @synthesizer("failure_injection")
 class FailureInjection(InjectionSettings):
-    """Mistakes put into clean trials, and corrections into failed ones, each tested live."""
+    """Puts mistakes into clean trials and corrections into failed ones, and tests each live."""
 
     unit = "attempts"
     at_once = 1
@@ -70,15 +70,19 @@ class FailureInjection(InjectionSettings):
         return [task.identity for task in self.units(stage)]
 
     def units(self, stage: StageContext) -> Sequence[PlannedTask]:
-        """The tasks in a drawn order, each with as many of its trials as can be needed."""
+        """The tasks in a drawn order, each with as many of its trials as the settings can use."""
         found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for row in stage.run.ledger.records():
             if row["synthesizer"] in NATURAL_SOURCES:
                 found[row["task_id"]][row["outcome"]].append(row["trajectory_id"])
+
         seed = self.player.seed
 
         def drawn(identities: Sequence[str], count: int) -> tuple[str, ...]:
-            order = sorted(identities, key=lambda identity: content_hash([seed, identity]))
+            order = sorted(
+                identities,
+                key=lambda identity: content_hash([seed, identity]),
+            )
             return tuple(order[:count])
 
         tasks = [
@@ -89,71 +93,84 @@ class FailureInjection(InjectionSettings):
             )
             for task_id in sorted(found, key=lambda task_id: content_hash([seed, task_id]))
         ]
-        return self._in_rounds(task for task in tasks if task.twins or task.failed)
-
-    def _in_rounds(self, tasks: Iterator[PlannedTask]) -> list[PlannedTask]:
-        """The first round makes about as many attempts as the settings say, and each later one
-        twice as many.
-        """
-        per_task, attempts = max(1, self.per_task + self.repairs), self.round
-        found, number = list[PlannedTask](), 0
-        while part := list(islice(tasks, max(1, attempts // per_task))):
-            found += [msgspec.structs.replace(task, round=number) for task in part]
-            attempts, number = min(2 * attempts, max(MOST_ATTEMPTS, self.round)), number + 1
-        return found
+        return in_rounds((task for task in tasks if task.twins or task.failed), self)
 
     def cut(self, units: Sequence[PlannedTask]) -> Iterator[Shard]:
-        """By rounds."""
+        """One shard per round."""
         for _, part in groupby(units, lambda task: task.round):
             tasks = list(part)
             yield Shard(content_hash([task.identity for task in tasks]), tasks)
 
     def progress_of(self, unit: PlannedTask) -> int:
-        """Attempts at a task."""
+        """Progress counts attempts."""
         return min(self.per_task, len(unit.twins) * self.per_twin) + len(unit.failed)
 
     def shown(self, stage: StageContext) -> Iterable[str]:
-        """Injected runs that are labelled here."""
+        """The injected runs that the stage has labelled."""
         return sorted({row.subject_id for row in stage.rows(AttributionLabel, *OF_INJECTED_RUNS)})
 
     async def play(self, shard: ShardContext, units: Sequence[PlannedTask]) -> None:
         """Makes the attempts of one round that are still to be made."""
         number = units[0].round
-        notes = [row.about for row in shard.rows(Note, ATTEMPT)]
-        made = settled(note for note in notes if note.round == number)
-        done = {(note.task_id, note.key) for note in made if note.tried and not note.open}
-        before = settled(note for note in notes if note.round < number)
-        planner = AttemptPlanner(self, self.offer(), yields_of(before), self.player.seed)
-
+        planner, done = self._planner(shard, number)
         trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
         tasks = shard.tasks({unit.task_id for unit in units})
         fit = await self._fit(shard, trials, number)
         jobs: dict[str, Job] = {}
+
         for unit in units:
             await asyncio.sleep(0)  # looking for places in long trajectories must stop nobody
             if not fit.keys().isdisjoint((*unit.twins, *unit.failed)):
                 task = tasks[unit.task_id]
                 own = {key for task_id, key in done if task_id == unit.task_id}
                 jobs |= self._jobs(shard, planner, unit, task, fit, own)
+
         shard.run.progress.step(len(done))
 
         async def attempt(job: Job, result: UnitResult) -> None:
             if shard.run.may_start():
-                await self._attempt(InjectionContext(self, shard, result, job.state), job, number)
+                await self._attempt(
+                    InjectionContext(self, shard, result, job.state),
+                    job,
+                    number,
+                )
             else:
                 result.open = True
 
         await shard.each(jobs, attempt)
 
+    def _planner(
+        self, shard: ShardContext, number: int
+    ) -> tuple[AttemptPlanner, set[tuple[str, str]]]:
+        """(the planner of a round, the tasks and keys of its attempts that are done)."""
+        notes = [row.about for row in shard.rows(Note, ATTEMPT)]
+        before = settled(note for note in notes if note.round < number)
+        made = settled(note for note in notes if note.round == number)
+        done = {(note.task_id, note.key) for note in made if note.tried and not note.open}
+
+        return AttemptPlanner(self, self.offer(), yields_of(before), self.player.seed), done
+
     async def _fit(
-        self, shard: ShardContext, trials: Mapping[str, Trajectory], number: int
+        self,
+        shard: ShardContext,
+        trials: Mapping[str, Trajectory],
+        number: int,
     ) -> Mapping[str, Trajectory]:
-        """The trials that can be built on; why the others cannot is noted."""
+        """Selects the trials that can be replayed, and notes why the others cannot."""
         misfits = await shard.misfits(trials, self.unfit)
         for identity, reason in misfits.items():
-            task_id, result = trials[identity].task_id, shard.of(identity)
-            note = Note("twin", task_id, identity, reason, number, open=result.open)
+            task_id = trials[identity].task_id
+            result = shard.of(identity)
+            note = Note(
+                "twin",
+                task_id,
+                identity,
+                reason,
+                number,
+                open=result.open,
+            )
             result.scores.append(note.as_score(identity))
+
         return {identity: one for identity, one in trials.items() if identity not in misfits}
 
     def _jobs(
@@ -165,9 +182,10 @@ class FailureInjection(InjectionSettings):
         fit: Mapping[str, Trajectory],
         done: Collection[str],
     ) -> Mapping[str, Job]:
-        """The attempts at one task that are not `done`; strategies that were drawn and are ruled
-        out are noted.
+        """Plans the attempts at one task that are not `done`, and notes strategies that were drawn
+        but are ruled out.
         """
+
         twins, failed = (
             [fit[one] for one in ids if one in fit] for ids in (unit.twins, unit.failed)
         )
@@ -179,6 +197,7 @@ class FailureInjection(InjectionSettings):
             for why, count in declined.items()
             for at in range(count)
         ]
+
         injections = {
             plan.seed: Job(DecisionState(fit[plan.twin_id], task, plan.turn), plan)
             for plan in planned
@@ -188,35 +207,49 @@ class FailureInjection(InjectionSettings):
             for trial in failed
             if _repair_key(trial) not in done
         }
+
         return injections | repairs
 
     async def _attempt(self, context: InjectionContext, job: Job, number: int) -> None:
-        """Makes one attempt of round `number`, and notes what came of it."""
-        result, trial = context.result, job.state.parent
+        """Makes one attempt of round `number`, and notes its result."""
+        result = context.result
+        trial = job.state.parent
         if job.plan is not None:
             subject, reason = await inject(context, job.plan)
             note = note_of(job.plan, reason, number, still_open=result.open)
         else:
-            subject, reason = trial.trajectory_id, await repair(context)
+            subject = trial.trajectory_id
+            reason = await repair(context)
             key = _repair_key(trial)
-            note = Note("repair", trial.task_id, key, reason, number, open=result.open)
+            note = Note(
+                "repair",
+                trial.task_id,
+                key,
+                reason,
+                number,
+                open=result.open,
+            )
+
         result.scores.append(note.as_score(subject))
         context.shard.run.progress.step(1)
 
     async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
-        """Why a trial does not come to the same again, of the flow's own trials too."""
+        """Replays every trial, the flow's own too: a mistake needs an environment that answers the
+        same again.
+        """
         return await why_not_replayable(shard.run, task, trial, self.player.limits.step_timeout_s)
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
-        """What the tests of the whole stage give."""
+        """The labels that follow from the tests of the whole stage."""
         return labels(stage.rows(AttributionLabel, *TESTS))
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """Attempts, confirmed labels, why the rest gave none, the mix, what it has cost."""
+        """Attempts, confirmed labels, reasons of the others, the mix of modes, the cost."""
         clean = {task.task_id for task in self.units(stage) if task.twins}
         without = len(stage.task_ids().keys() - clean) if self.per_task else 0
         return injection_report(stage, self.modes, without)
 
 
 def _repair_key(trial: Trajectory) -> str:
+    """The key of a repair, beside which injections have their ordinals."""
     return f"repair {trial.trajectory_id}"

@@ -1,9 +1,9 @@
-"""Lucky passes: a success of a hard task is played again from its first effectful turn, by the
-policy, live (the stage `second_evidence`).
+"""Lucky passes (the stage `second_evidence`): the policy plays successes of hard tasks again, live,
+from their first effectful turn.
 
 Rejection sampling on hard tasks concentrates luck: where a task is truly solved once in twenty
-trials and passed by luck as often, half of the passes are luck. What the policy passes again from
-before its first change, in at least two of four continuations, is no accident.
+trials and passed by luck as often, half of the passes are luck. A policy that passes again from
+before its first change, in at least two of four continuations, has not been lucky.
 """
 
 from collections import Counter
@@ -37,7 +37,9 @@ HAS_EVIDENCE = "has_evidence"
 
 
 class PlayedAgain(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What stands behind a row: why nothing was played or is known, and what was played."""
+    """The evidence behind a row: the continuations that were played, or the reason why there are
+    none.
+    """
 
     reason: str | None = None
     evidence: tuple[str, ...] | None = None
@@ -48,8 +50,8 @@ class PlayedAgain(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @synthesizer(SECOND_EVIDENCE)
 class LuckyPass(Study):
-    """Which successes: of tasks that pass in at most `hard` of their trials, those `unproven` by
-    provenance and process, or `all`. Before `select`, which takes what it finds for evidence.
+    """Plays successes again: of tasks that pass in at most `hard` of their trials, those `unproven`
+    by provenance and process, or `all`. It runs before `select`, which takes its rows as evidence.
     """
 
     unit = "successes"
@@ -67,7 +69,7 @@ class LuckyPass(Study):
         return self._hard(stage)
 
     def _hard(self, stage: StageContext) -> list[str]:
-        """Successes of this role, and imported ones, on tasks that base trials seldom pass."""
+        """The successes, of this role and imported, on tasks that base trials seldom pass."""
         sql = f"""
             WITH standing AS (
                 SELECT task_id, avg((outcome = 'success')::INT) AS rate FROM trajectories
@@ -82,72 +84,101 @@ class LuckyPass(Study):
         """
         policy = self.player.role.policy
         who = IMPORT, self.role, policy.name, policy.model
+
         return [identity for (identity,) in stage.select(sql, self.hard, *who)]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
-        """One for each success; its turn is found once the trial is read."""
+        """One unit per success; its turn is found once the trial is read."""
         return [PlannedUnit(identity) for identity in self._hard(stage)]
 
     def left(self, stage: StageContext, units: Sequence[PlannedUnit]) -> Sequence[PlannedUnit]:
-        """Those that nothing was found out about yet."""
+        """The successes without a row."""
         known = {subject for subject, _ in self.tested_turns(stage)}
         return [unit for unit in units if unit.trajectory_id not in known]
 
     async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
-        """Why a success is not played again: something speaks for it, another policy's passes are
-        no evidence for it, its environment cannot be rebuilt, or the policy does the same again.
+        """The reason why a success is not played again: it has evidence already, another policy
+        played it, its environment cannot be rebuilt, or the policy would do the same again.
         """
+
         policy = self.player.role.policy
         if self.of == "unproven" and evidence(trial):
             return HAS_EVIDENCE
-        other = (trial.policy, trial.model) != (policy.name, policy.model)
+
+        other = (trial.policy, trial.model) != (
+            policy.name,
+            policy.model,
+        )
         if trial.synthesizer == IMPORT and other:
             return "another_policy"
+
         reason = await super().unfit(shard, trial, task)
         if reason is not None or task is None:
             return reason or "no_task"
+
         return "deterministic" if self.player.certain(shard.run, task) else None
 
     def untestable(self, trial: Trajectory, reason: str) -> Score:
-        """Nothing was played."""
+        """The row of a success that is not played again."""
         if reason == HAS_EVIDENCE:
+            # no continuation is counted for a success that needs none
             about = PlayedAgain(reason, evidence=evidence(trial))
             return Score(trial.trajectory_id, self.metric, None, detail=about)
         about = PlayedAgain(reason, None, 0, CONTINUATIONS, ())
-        return Score(trial.trajectory_id, self.metric, None, first_effect(trial), about)
+
+        return Score(
+            trial.trajectory_id,
+            self.metric,
+            None,
+            first_effect(trial),
+            about,
+        )
 
     async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
-        """From the first turns with an effect."""
+        """Starts from the first turn with an effect."""
         trials = shard.trials({unit.trajectory_id for unit in units}).values()
         tasks = shard.tasks({trial.task_id for trial in trials})
+
         return [
-            Unit(BranchPoint(one, first_effect(one)), task=tasks[one.task_id]) for one in trials
+            Unit(
+                BranchPoint(one, first_effect(one)),
+                task=tasks[one.task_id],
+            )
+            for one in trials
         ]
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
-        """Nothing: the policy decides anew."""
+        """Proposes the own act: the policy decides anew."""
         return [Proposal(unit.state.own)]
 
     def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """The policy from there on; where two pass, nothing further is asked."""
+        """Lets the policy continue, until enough continuations have passed."""
         return (Arm("again", n=CONTINUATIONS, enough=PASSES),)
 
     def judge(self, unit: Unit, played: Episodes) -> Iterator[Score]:
-        """Enough passes count whatever was lost; too few only where what was lost could not have
+        """Counts enough passes whatever was lost, and too few only where lost ones could not have
         made up for them.
         """
-        side, start = played["again"], unit.start
+
+        side = played["again"]
+        start = unit.start
         known = passes_of(side)
         reason = "faults" if known is None else None
         about = PlayedAgain(reason, None, len(side.played), CONTINUATIONS, side.ids)
-        yield Score(start.trajectory.trajectory_id, self.metric, known, start.turn, about)
+        yield Score(
+            start.trajectory.trajectory_id,
+            self.metric,
+            known,
+            start.turn,
+            about,
+        )
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
-        """Nothing: what each came to stands by itself."""
+        """Concludes nothing: each row stands by itself."""
         return ()
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """Successes of hard tasks, those that were passed again, and why the others were not."""
+        """Successes of hard tasks, those that passed again, reasons of the others."""
         found = stage.rows(PlayedAgain, self.metric)
         hard = len(self._hard(stage))
         proven = sum(row.value is not None and row.value >= PASSES for row in found)
@@ -156,19 +187,22 @@ class LuckyPass(Study):
             for row in found
             if row.value is None or row.value < PASSES
         )
+
         rejected["not_played"] = hard - len(found)
         return method_report(self.unit, hard, proven, rejected)
 
 
 def first_effect(trajectory: Trajectory) -> int:
-    """The first turn that changed the environment's logical state; without keys of it, the first
-    with an effectful call that was not refused.
+    """The first turn that changed the environment's logical state; where states have no keys, the
+    first with an effectful call that was not refused.
 
     The policy's first turn where nothing was changed: then the whole trial is played again.
     """
+
     own = [turn for turn in trajectory.turns if turn.sampled_by is not SampledBy.CANNED]
     before = trajectory.opening_state_key
     keyed = before is not None and all(turn.state_key is not None for turn in own)
+
     for turn in own:
         failed = {seen.call_id for seen in turn.observations if seen.error}
         called = any(
@@ -176,14 +210,17 @@ def first_effect(trajectory: Trajectory) -> int:
         )
         if (turn.state_key != before) if keyed else called:
             return turn.index
+
         before = turn.state_key
+
     return own[0].index if own else 0
 
 
 def passes_of(side: Side) -> int | None:
-    """How many continuations passed; None where it is not known whether enough would have."""
+    """The continuations that passed; None where lost ones could have decided."""
     return None if undecided(side, PASSES) else side.successes
 
 
 def _listed(names: Collection[str]) -> str:
+    """Names as SQL literals."""
     return ", ".join(f"'{name}'" for name in sorted(names))

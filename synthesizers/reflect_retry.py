@@ -1,5 +1,5 @@
-"""Reflect-then-retry: failed trials are diagnosed, and played again from the diagnosed turn with
-the lesson as hidden guidance (R3L).
+"""Reflect-then-retry (R3L): diagnoses failed trials, and plays them again from the diagnosed turn
+with the lesson as hidden guidance.
 
 Data sets are made of the retry without it: no message holds the guidance, and the turns before the
 pivot carry no loss.
@@ -24,38 +24,49 @@ from synth.schemas.user import USER
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.equal_budget import played_at_equal_cost
 from synth.synthesizers.reflection.guidance import EVIDENCE, PDI, RetryAttempts, attempts_of
-from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, SAMPLES, Gain, Measures
+from synth.synthesizers.reflection.measuring import (
+    GAIN,
+    OFF_POLICY,
+    SAMPLES,
+    Gain,
+    Measures,
+    judged,
+)
 from synth.synthesizers.reflection.playing import begun_chains, play_through, rows_of, stored_chains
 from synth.synthesizers.reflection.reflection import Reflect, Reflector, ReflectorName
-from synth.synthesizers.reflection.report import judged, retry_report
-from synth.synthesizers.reflection.retry_chain import (
-    CHAIN,
-    REFLECTION,
-)
+from synth.synthesizers.reflection.report import retry_report
+from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION
 from synth.synthesizers.reflection.rules import by_rules
 from synth.synthesizers.reflection.token_cost import Prices
 
 OF_A_CHAIN = (CHAIN, REFLECTION, PDI, EVIDENCE, GAIN, OFF_POLICY)
-"""Metrics of the rows that tell of a chain."""
+"""Metrics of the rows about a chain."""
 
 
 @synthesizer("reflect_retry")
 class ReflectRetry(Method):
-    """Who diagnoses, what is retried, how often, within which limits.
+    """Diagnoses trials and retries them.
 
     `reflector`: `model` asks the role `reflector_role`; `rules` reads what the check found wrong
     (its rows are `gold_informed`); `rules_blind` guesses from what the agent saw; `auto` is `model`
-    where the flow has the role, else `rules`. `evidence`: a model is shown the check's findings
-    too, which makes its rows gold-informed. `attempts`: so many retries in a chain, each from a
-    turn of the one before and with the lessons of all before; `{n: 4, memo: true}` carries a memo
-    of all attempts instead, and measures the online proxy of PDI. Failures are retried, with
-    `truncated` also what ran into a limit (it counts as not solved), with `inefficient` also
-    successes that the reflector calls so. `limits`: left out, those under which the role's trials
-    were played, so that both are judged alike. `likelihood`: kept retries are scored with and
-    without guidance by the role `scorer`, where the flow has it; it needs an engine that gives
-    probabilities. `off_policy_samples`: of the unguided policy at each kept retry's pivot, 0 for
-    none; left out, 8 of a model and none of a script. `equal_budget`: what each retry has cost is
-    spent on four other arms too, whose episodes go into no data set.
+    where the flow has the role, else `rules`.
+    `evidence`: a model is shown the check's findings too, which makes its rows gold-informed.
+    `role`: whose trials are retried, and who retries them.
+    `attempts`: so many retries in a chain, each from a turn of the one before and with the lessons
+    of all before; `{n: 4, memo: true}` carries a memo of all attempts instead, and measures the
+    online proxy of PDI.
+    `per_task`: at most so many trials of a task; left out, all.
+    `truncated`: trials that ran into a limit are retried too, and count as not solved.
+    `inefficient`: successes that the reflector calls so are retried too.
+    `likelihood`: the role `scorer`, where the flow has it, scores kept retries with and without
+    guidance; it needs an engine that gives probabilities.
+    `off_policy_samples`: of the unguided policy at each kept retry's pivot, 0 for none; left out, 8
+    of a model and none of a script.
+    `equal_budget`: the cost of each retry, at these `prices`, is spent on four other arms too,
+    whose episodes go into no data set.
+    `limits`: left out, those under which the role's trials were played, so that both are judged
+    alike.
+    `shard` trials are committed together; `live` episodes are under way at a time.
     """
 
     unit = "retries"
@@ -81,7 +92,7 @@ class ReflectRetry(Method):
     live: int | None = Field(default=None, ge=1)
 
     def agents(self) -> Sequence[str]:
-        """Who retries. Raises `ConfigError` for a role that plays no agent."""
+        """The role that retries. Raises `ConfigError` for a role that plays no agent."""
         if self.role == USER or self.role not in self.bound.roles:
             raise ConfigError(
                 f"{self.bound.name}: role {self.role!r} plays no agent in this flow; add `models: "
@@ -90,15 +101,18 @@ class ReflectRetry(Method):
         return (self.role,)
 
     def bind(self) -> None:
-        """Who reflects, and what is measured."""
+        """Looks up the reflector and the scorer, and decides what is measured."""
         if self.equal_budget and self.attempts.n > 1:
             raise ConfigError(
                 "equal_budget compares one retry with what else its cost would buy; leave "
                 "attempts at 1"
             )
+
+        # two spellings of one setting
         self.memory = self.attempts.memo or self.memo
         roles = self.bound.roles
-        asked, scoring = roles.get(self.reflector_role), roles.get(self.scorer)
+        asked = roles.get(self.reflector_role)
+        scoring = roles.get(self.scorer)
         auto: ReflectorName = "rules" if asked is None else "model"
         self.chosen: ReflectorName = auto if self.reflector == "auto" else self.reflector
         self.reflecting = asked if self.chosen == "model" else None
@@ -112,6 +126,7 @@ class ReflectRetry(Method):
                 f"{self.bound.name}: the role {self.reflector_role!r} has no model to ask; name "
                 "one as `model`, or set reflector: rules_blind"
             )
+
         able = self.likelihood and scoring is not None and scoring.model is not None
         samples = self.off_policy_samples
         if samples is None:
@@ -127,20 +142,25 @@ class ReflectRetry(Method):
         """
 
     def _of_a_chain(self) -> Mapping[str, Any]:
-        """What determines a chain."""
-        found: dict[str, Any] = {"reflector": self.chosen, **self.player.identity()}
+        """The settings that determine a chain."""
+        found: dict[str, Any] = {
+            "reflector": self.chosen,
+            **self.player.identity(),
+        }
         if self.reflecting is not None:
             policy = self.reflecting.policy
             asked = {"model": policy.model, "sampling": policy.sampling}
             found["asked"] = {**asked, "evidence": self.evidence}
+
         if self.equal_budget:
             found["equal_budget"] = self.prices.model_dump()
         if self.memory is not None:
             found["memo"] = self.memory.model_dump()
+
         return found
 
     def key_settings(self) -> Mapping[str, Any]:
-        """What determines the retries; how they are cut into shards does not."""
+        """The settings that determine the retries; how they are cut into shards does not."""
         return {
             **self._of_a_chain(),
             "attempts": self.attempts.n,
@@ -150,6 +170,7 @@ class ReflectRetry(Method):
         }
 
     def _outcomes(self) -> list[str]:
+        """The outcomes of trials that are retried."""
         chosen = {
             Outcome.FAILURE: True,
             Outcome.TRUNCATED: self.truncated,
@@ -160,66 +181,85 @@ class ReflectRetry(Method):
     def inputs(self, stage: StageContext) -> Any:
         """The base trials, and the versions of the environments of imported ones."""
         bases = self._bases(stage)
-        return [list(bases), world_versions(stage.run, set(bases.values()))]
+        return [
+            list(bases),
+            world_versions(stage.run, set(bases.values())),
+        ]
 
     def _bases(self, stage: StageContext) -> dict[str, str]:
-        """The tasks of a role's trials, and of imported ones; by trial, those of a task in the
-        order of their numbers.
+        """(trial -> task): the trials of the role, and imported ones; those of a task in the order
+        of their numbers.
         """
+
         sql = """SELECT trajectory_id, task_id FROM trajectories
             WHERE ((synthesizer = 'rollout' AND role = ?) OR synthesizer = ?)
             AND outcome IN (SELECT unnest(?))
             QUALIFY row_number() OVER (PARTITION BY task_id ORDER BY trial, trajectory_id) <= ?
             ORDER BY task_id, trial, trajectory_id"""
+        # larger than any number of trials: SQL has no comparison with "no limit"
         most = 2**62 if self.per_task is None else self.per_task
+
         return dict(stage.select(sql, self.role, IMPORT, self._outcomes(), most))
 
     def units(self, stage: StageContext) -> Sequence[str]:
-        """Base trials."""
+        """The base trials."""
         return list(self._bases(stage))
 
     def left(self, stage: StageContext, units: Sequence[str]) -> Sequence[str]:
-        """Those whose chains are not settled under this key; what another key of the stage has
-        settled is noted on the way, and taken over.
+        """The trials whose chains are not settled under this key; chains that another key of the
+        stage has settled are remembered, to be copied.
         """
+
         about = self._of_a_chain()
         self._keys = {base: content_hash([about, base]) for base in units}
-        self._stored = stored_chains(stage, self._keys.values(), self.attempts.n, self.measures.how)
+        self._stored = stored_chains(
+            stage,
+            self._keys.values(),
+            self.attempts.n,
+            self.measures.how,
+        )
         settled = self._stored.settled
         left = [
             unit
             for unit in units
+            # a chain of another key is copied under this one, so it is left to be done too
             if unit not in settled or settled[unit].stage_key != stage.stage_key
         ]
+
         if left and self.reflector == "auto" and self.chosen == "rules":
             stage.run.say_once(
                 f"{stage.name}: no role {self.reflector_role!r} among the flow's models, so rules "
                 "reflect, by what the check found wrong: the retries are gold_informed, and show "
                 "nothing about whether reflection works"
             )
+
         return left
 
     def progress_of(self, unit: str) -> int:
-        """Retries; how many episodes a budget buys is not known before."""
+        """Progress counts retries; how many episodes a budget buys is not known before."""
         return 0 if self.equal_budget or unit in self._stored.settled else self.attempts.n
 
     def shown(self, stage: StageContext) -> Iterable[str]:
-        """The retries of chains that are there."""
+        """The retries that are stored already."""
         return self._stored.retries
 
     async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
-        """Makes the chains of some trials; those that came to an end are written down."""
+        """Makes the chains of some trials, and writes those that ended."""
         settled = self._stored.settled
         for unit in units:
             if unit in settled:
                 shard.of(unit).scores += rows_of(shard.run.ledger, settled[unit], OF_A_CHAIN)
+
         left = {unit: self._keys[unit] for unit in units if unit not in settled}
         chains = await begun_chains(shard, left, self.unfit, self.memory)
+
         for chain in chains:
             chain.gold_informed |= self.gold_informed
+
         reflect: Reflect = by_rules(self.chosen)
         if self.reflecting is not None:
             reflect = Reflector(self.reflector_role, self.reflecting, self.evidence)
+
         await play_through(shard, chains, reflect, self.attempts.n)
         await self.measures.measure(shard, [chain for chain in chains if chain.reason])
         ended = [chain for chain in chains if chain.reason and chain.measured]
@@ -228,6 +268,7 @@ class ReflectRetry(Method):
             apart = None if stopped else await played_at_equal_cost(shard, ended, self.prices)
             ended = [] if apart is None else ended
             shard.of(OF_ALL).apart += apart or ()
+
         for chain in chains:
             result = shard.of(chain.base.trajectory_id)
             result.open = chain not in ended or not chain.settled
@@ -235,17 +276,19 @@ class ReflectRetry(Method):
                 chain.record(result, self.prices)
 
     def finalize(self, stage: StageContext) -> Sequence[Decision]:
-        """Which kept retries are likelier under their guidance than under that of other tasks: the
-        limit is of all of them.
+        """Decides which kept retries are likelier under their guidance than under that of other
+        tasks; the threshold is that of all retries together.
         """
         return judged(stage.rows(Gain, GAIN))
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """How many trials were attempted, how many retries stood up, and why the others did not;
-        what it has cost, and the comparison at equal cost.
+        """The trials, the retries that hold, reasons of the others, the cost, and the comparison at
+        equal cost.
         """
+
         asked = self.reflecting
         reflector = self.chosen if asked is None else f"model {asked.policy.model}"
+
         return retry_report(
             stage,
             reflector,

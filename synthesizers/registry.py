@@ -1,5 +1,5 @@
-"""Collection stages by the name that a flow.yaml gives them: `module:attribute`, imported when
-used.
+"""The built-in collection stages, by the name that a flow.yaml gives them: `module:attribute`,
+imported when used.
 """
 
 SYNTHESIZERS: dict[str, str] = {

@@ -1,4 +1,4 @@
-"""Rollout: every task of the flow, `trials` times, by the policy of one role."""
+"""Rollout: the policy of one role plays every task of the flow, `trials` times."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,16 +15,17 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.stage import PlannedSlot
 
 MOST_EPISODES = 10_000_000
-"""Of one stage."""
+"""The most episodes of one stage."""
 
 
 @synthesizer("rollout")
 class Rollout(Method):
-    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are
-    under way at a time.
+    """Plays every task `trials` times as `role`, within `limits`.
 
-    Without `live` it is twice the `max_in_flight` of the role's model, or 64 without a model:
-    enough to keep the server busy while environments step, and few enough for a ceiling to bind.
+    `shard` episodes are committed together.
+    `live`: episodes under way at a time; left out, twice the `max_in_flight` of the role's model,
+    or 64 without a model: enough to keep the server busy while environments step, and few enough
+    for a ceiling to bind.
     """
 
     unit = "episodes"
@@ -39,7 +40,7 @@ class Rollout(Method):
     live: int | None = Field(default=None, ge=1)
 
     def bind(self) -> None:
-        """A plan is held in memory."""
+        """Raises `ConfigError` for more episodes than a plan can hold in memory."""
         tasks = self.bound.env.tasks
         episodes = tasks * self.trials
         if episodes > MOST_EPISODES:
@@ -47,10 +48,11 @@ class Rollout(Method):
                 f"{tasks:,} tasks x {self.trials:,} trials are {episodes:,} episodes, and a run "
                 f"plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds"
             )
+
         self._filled: list[str] = []
 
     def key_settings(self) -> Mapping[str, Any]:
-        """What determines the episodes."""
+        """The settings that determine the episodes."""
         return {"trials": self.trials, **self.player.identity()}
 
     def inputs(self, stage: StageContext) -> list[str]:
@@ -58,25 +60,31 @@ class Rollout(Method):
         return sorted(self._task_ids(stage))
 
     def _task_ids(self, stage: StageContext) -> list[str]:
+        """The tasks of the flow's environment."""
         tasks = stage.task_ids()
         return [task_id for task_id, env in tasks.items() if env == self.bound.env.name]
 
     def units(self, stage: StageContext) -> Sequence[PlannedSlot]:
-        """The slots that no stage has filled with these settings: naming a slot takes its time, so
-        what is filled is noted on the way.
+        """The slots that no stage has filled with these settings; filled ones are remembered on the
+        way, since naming a slot takes its time.
         """
-        env, planned = self.bound.env, list[PlannedSlot]()
+
+        env = self.bound.env
+        planned = list[PlannedSlot]()
         version = stage.run.spec_of(env.name, env.settings()).version
         self._filled = []
+
         for task_id in self._task_ids(stage):
             for trial in range(self.trials):
                 slot_id = self.player.slot(task_id, version, trial)
                 slot = stage.slot(slot_id)
                 if slot is not None and slot.valid is not None:
                     self._filled.append(slot.valid.trajectory_id)
+                # a slot whose last fault will not pass is not tried again
                 elif slot is None or slot.last_fault in RETRIED_BY_A_RERUN:
                     attempts = 0 if slot is None else slot.attempts
                     planned.append(PlannedSlot(slot_id, task_id, trial, attempts))
+
         return planned
 
     def key_of(self, unit: PlannedSlot) -> str:
@@ -84,16 +92,19 @@ class Rollout(Method):
         return unit.slot_id
 
     def shown(self, stage: StageContext) -> Iterable[str]:
-        """What is filled, as `units` has just found."""
+        """The filled slots that `units` has just found."""
         return self._filled
 
     async def play(self, shard: ShardContext, units: Sequence[PlannedSlot]) -> None:
-        """Fills the slots that no other worker has in hand."""
+        """Fills the slots that no other worker has claimed."""
         slots = shard.claimed_slots()
         tasks = shard.tasks({slot.task_id for slot in slots})
         specs = [
             self.player.episode(
-                shard.run, tasks[slot.task_id], slot.trial, first_attempt=slot.first_attempt
+                shard.run,
+                tasks[slot.task_id],
+                slot.trial,
+                first_attempt=slot.first_attempt,
             )
             for slot in slots
         ]

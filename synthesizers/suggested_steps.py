@@ -1,6 +1,7 @@
-"""Which steps of a failed trajectory are worth a test: what a judge suspects, drops of the success
-potential, rules. Nothing more than a proposal: only continuations decide, and a judge's silence is
-no label either.
+"""Proposes the steps of a failed trajectory that are worth a test: steps that a judge suspects,
+drops of the success potential, rules.
+
+These are proposals only: continuations decide, and a judge's silence is no label either.
 """
 
 import re
@@ -43,6 +44,7 @@ def proposed(
     were not refused, the latest first. `error`: turns answered by an error, the first first.
     `last`: the last turn. Turns that the policy did not decide are never proposed.
     """
+
     turns = _own(trajectory)
     refused = [turn for turn in turns if any(seen.error for seen in turn.observations)]
     taken = [turn for turn in turns if not any(seen.error for seen in turn.observations)]
@@ -54,26 +56,31 @@ def proposed(
         "error": refused,
         "last": turns[-1:],
     }
+
     steps = [[SuggestedStep(turn.index, rule) for turn in found] for rule, found in rules.items()]
     found: dict[int, SuggestedStep] = {}
+
     for round_ in zip_longest(*steps):
         for step in filter(None, round_):
             found.setdefault(step.turn, step)
+
     return list(found.values())[:most]
 
 
 def _own(trajectory: Trajectory) -> list[Turn]:
+    """The turns that the policy decided."""
     return [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
 
 
 def _departure(turns: Sequence[Turn], successes: Sequence[Trajectory]) -> Sequence[Turn]:
+    """The first turn after which no success was ever in the same state."""
     passed = {turn.state_key for success in successes for turn in success.turns} - {None}
     left = [turn for turn in turns if turn.state_key not in {None, *passed}]
     return left[:1] if passed else ()
 
 
 def _changed(trajectory: Trajectory, turn: Turn) -> bool:
-    """Whether the state after the turn is another than before it."""
+    """Whether the turn changed the state."""
     before = (
         trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
     )
@@ -83,16 +90,18 @@ def _changed(trajectory: Trajectory, turn: Turn) -> bool:
 async def judge_proposals(
     asking: RoleClient, trajectory: Trajectory, most: int
 ) -> Answer[tuple[int, ...]]:
-    """What the judge answers when it is asked for at most `most` turns of the policy's own: none
-    where it was not understood, or never will answer, as where a context is too long. Without a
-    value where a rerun may ask it.
+    """Asks the judge for at most `most` turns of the policy's own. An answer that cannot be read,
+    or never will come since the context is too long, proposes none; one without a value is left to
+    a rerun.
     """
+
     own = [turn.index for turn in _own(trajectory)]
 
     def read(completion: Completion) -> tuple[int, ...]:
         lists = _LIST.findall(completion.content or "")
         if len(lists) != 1:
             raise UnreadableError("it holds no JSON list of step numbers, or several")
+
         named = tuple(dict.fromkeys(msgspec.json.decode(lists[0], type=list[int])))
         if not set(named) <= set(own):
             raise UnreadableError(
@@ -102,6 +111,7 @@ async def judge_proposals(
 
     if not own:
         return Answer(())
+
     form = prompt("judge/steps_form").format(most)
     question = RoleRequest(
         purpose="suspected_steps",
@@ -115,6 +125,7 @@ async def judge_proposals(
     answer = await asking.ask(question, read)
     too_long = answer.fault is not None and answer.fault.context_overflow
     over = too_long or answer.unreadable is not None
+
     return Answer((), answer.replies) if over else answer
 
 
@@ -122,10 +133,12 @@ def decisive_drops(stage: StageContext) -> Mapping[str, Sequence[int]]:
     """Trajectory -> the turns at which a `topology` before this stage saw the success potential
     fall, the lowest first.
     """
+
     names = list(stage.run.ledger.state.stages)
     before = names[: names.index(stage.name)] if stage.name in names else names
     sql = (
         "SELECT subject_id, list(turn ORDER BY value, turn) FROM scores WHERE metric = "
         "'decisive_drop' AND stage IN (FROM unnest(?)) GROUP BY 1 ORDER BY 1"
     )
+
     return {identity: tuple(turns) for identity, turns in stage.select(sql, before)}

@@ -18,31 +18,37 @@ CALIBRATE = "calibrate"
 
 @synthesizer("tasks")
 class TemplateTasks(Method):
-    """As many as the flow asks for, the same ones each time; at the level that `calibrate` found,
-    where the flow says how hard they are to be.
+    """Makes as many tasks as the flow asks for, the same ones each time; at the level that
+    `calibrate` found, where the flow says how hard they are to be.
     """
 
     unit = "tasks"
     needs_env = True
 
     def bind(self) -> None:
-        """What the tasks begin from is told at once where it is not there."""
+        """Reads the start state; it raises at once where that is missing."""
         self._start = self.bound.start_state()
 
     def key_settings(self) -> Mapping[str, Any]:
-        """All that determines the tasks."""
+        """The settings that determine the tasks."""
         env = self.bound.env
+        # a flow that makes no tasks keeps its key whatever the environment starts from
         none = self._start is None or not env.tasks
         start = {} if none else {"start_state": self._start}
-        settings = {"env": env.name, "config": env.settings(), "seed": self.bound.flow.seed}
+        settings = {
+            "env": env.name,
+            "config": env.settings(),
+            "seed": self.bound.flow.seed,
+        }
+
         return {**settings, "count": env.tasks, **start}
 
     def inputs(self, stage: StageContext) -> Any:
-        """What was found about their difficulty."""
+        """The report of the calibration, where there is one."""
         return None if self.bound.env.difficulty is None else stage.report_of(CALIBRATE)
 
     def units(self, stage: StageContext) -> Sequence[int]:
-        """All of them are one unit."""
+        """All tasks are one unit."""
         return [self.bound.env.tasks]
 
     def cut(self, units: Sequence[int]) -> Sequence[Shard]:
@@ -50,28 +56,31 @@ class TemplateTasks(Method):
         return [Shard("all", units)]
 
     def left(self, stage: StageContext, units: Sequence[int]) -> Sequence[int]:
-        """Nothing where they are committed, or where their level is not known yet."""
+        """Nothing where the tasks are committed, or where their level is not known yet."""
         env = self.bound.env
         known = env.difficulty is None or stage.report_of(CALIBRATE) is not None
         return units if env.tasks and known and not stage.committed else ()
 
     def progress_of(self, unit: int) -> int:
-        """Tasks."""
+        """Progress counts tasks."""
         return unit
 
     async def play(self, shard: ShardContext, units: Sequence[int]) -> None:
-        """Makes them."""
+        """Makes the tasks, and refuses mistyped and equal ones."""
         env, (count,) = self.bound.env, units
-        config, found = env.settings(), None
+        config = env.settings()
+        found = None
         if env.difficulty is not None:
             found = shard.report_of(CALIBRATE)
             config |= {} if found is None else {self.bound.entry.level: found["level"]}
+
         tasks = shard.run.make_tasks(env.name, config, self.bound.flow.seed, count)
         if len(tasks) < count:
             raise ConfigError(
                 f"world {env.name!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for "
                 f"{count}; set tasks: {len(tasks)}"
             )
+
         refuse_mistyped(tasks, env.name)
         _refuse_equal(tasks, env.name)
         made = tasks if found is None else [_with_calibration(task, found) for task in tasks]
@@ -79,9 +88,13 @@ class TemplateTasks(Method):
         shard.run.progress.step(count)
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """How many."""
+        """The number of tasks."""
         ids = sorted(stage.task_ids())
-        return {"kind": "tasks", "count": len(ids), "digest": content_hash(ids)}
+        return {
+            "kind": "tasks",
+            "count": len(ids),
+            "digest": content_hash(ids),
+        }
 
 
 def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
@@ -89,7 +102,12 @@ def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
     for index, task in enumerate(tasks):
         try:
             msgspec.convert(msgspec.to_builtins(task, builtin_types=(bytes,)), Task)
-        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+        except (
+            msgspec.ValidationError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ) as error:
             problem, _, place = str(error).partition(" - at `$.")
             raise ConfigError(
                 f"world {env!r}: make_tasks: task {index}: {place.removesuffix('`')}: {problem}"
@@ -100,6 +118,7 @@ def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
     """Raises `ConfigError` for two tasks of the same identity: the run would hold one of them
     only.
     """
+
     places: dict[str, int] = {}
     for index, task in enumerate(tasks):
         first = places.setdefault(task.task_id, index)
@@ -112,7 +131,13 @@ def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
 
 
 def _with_calibration(task: Task, found: Mapping[str, Any]) -> Task:
-    """The task with what its difficulty was set by; another task by identity."""
+    """Adds the calibration to the task's difficulty, which makes it another task by identity."""
     known = {key: value for key, value in found.items() if key not in ("kind", "finished")}
     fields = {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
-    return Task.identified(**{**fields, "difficulty": {**task.difficulty, "calibration": known}})
+
+    return Task.identified(
+        **{
+            **fields,
+            "difficulty": {**task.difficulty, "calibration": known},
+        }
+    )

@@ -1,8 +1,8 @@
-"""Trajectory reward: a judge says 1 to 5 how well a passed trial did its task; a sampling weight,
-never a verdict (OS-Genesis, A2 step 9).
+"""Trajectory reward: a judge rates from 1 to 5 how well a passed trial did its task. The reward is
+a sampling weight, never a verdict (OS-Genesis, A2 step 9).
 
-P(i) = R_i / sum_k R_k over the trials that were judged; a trial for which the judge's reply could
-not be read has no weight. `select` draws by it (`by_reward`).
+P(i) = R_i / sum_k R_k over the trials that were judged; a trial whose judge's reply could not be
+read has no weight. `select` draws by it (`by_reward`).
 """
 
 from collections import Counter
@@ -30,14 +30,14 @@ LONGEST_REASON = 1000
 
 
 class JudgedReward(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the judge is to answer."""
+    """The form of the judge's reply."""
 
     reason: str
     reward: int
 
 
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a trial has its reward; `unreadable`: what was wrong with the judge's last reply."""
+    """The judge's reason for a reward; `unreadable`: the error in its last reply."""
 
     reason: str | None = None
     unreadable: str | None = None
@@ -45,7 +45,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @synthesizer("trajectory_reward")
 class TrajectoryReward(Method):
-    """Whose trials: of tasks `derived` from explorations, or of `all`. `shard` trials are committed
+    """Judges trials of tasks `derived` from explorations, or of `all`. `shard` trials are committed
     together.
     """
 
@@ -57,11 +57,11 @@ class TrajectoryReward(Method):
     shard: int = Field(default=100, ge=1, le=1000)
 
     def agents(self) -> Sequence[str]:
-        """Nobody plays."""
+        """No role plays."""
         return ()
 
     def bind(self) -> None:
-        """Rules cannot judge."""
+        """Looks up the judge, which must be a model."""
         judge = self.bound.roles.get(self.role)
         if judge is None or judge.model is None:
             raise ConfigError(
@@ -71,24 +71,31 @@ class TrajectoryReward(Method):
         self.judge = judge
 
     def key_settings(self) -> Mapping[str, Any]:
-        """What determines the rewards."""
+        """The settings that determine the rewards."""
         policy = self.judge.policy
         sampling = {**policy.sampling, **SAMPLING}
-        return {"tasks": self.tasks, "model": policy.model, "sampling": sampling}
+
+        return {
+            "tasks": self.tasks,
+            "model": policy.model,
+            "sampling": sampling,
+        }
 
     def inputs(self, stage: StageContext) -> Sequence[str]:
         """The trials."""
         return self.units(stage)
 
     def units(self, stage: StageContext) -> Sequence[str]:
-        """Trials that the environment's own check has passed: a judge weighs them, and decides
-        about none.
+        """Trials that passed the environment's own check: the judge weighs them, and decides about
+        none.
         """
+
         derived = "AND origin = 'reverse'" if self.tasks == "derived" else ""
         sql = (
             "SELECT trajectory_id FROM trajectories JOIN tasks USING (task_id) WHERE outcome = "
             f"'success' {derived} ORDER BY task_id, trajectory_id"
         )
+
         return [identity for (identity,) in stage.select(sql)]
 
     async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
@@ -100,26 +107,33 @@ class TrajectoryReward(Method):
             if not shard.run.may_start():
                 result.open = True
                 return
+
             answer = await client.ask(_question(trial, tasks[trial.task_id]), read_reward)
             result.replies += answer.replies
+            # a fault or a ceiling: a rerun asks again
             if answer.value is None and not answer.unreadable:
                 result.open = True
                 return
-            value, about = None, Reason(unreadable=answer.unreadable)
+
+            value = None
+            about = Reason(unreadable=answer.unreadable)
             if answer.value is not None:
                 value = float(answer.value.reward)
                 about = Reason(valid_text(answer.value.reason)[:LONGEST_REASON])
+
             result.scores.append(Score(trial.trajectory_id, REWARD, value, detail=about))
             shard.run.progress.step(1)
 
         await shard.each({one: trials[one] for one in units if one in trials}, judge)
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """Trials judged, their rewards, and what share of draws each reward's trials have."""
+        """Judged trials, their rewards, and the share of draws of each reward."""
         found = stage.rows(Reason, REWARD)
         counts = sorted(Counter(int(row.value) for row in found if row.value is not None).items())
         total = sum(reward * count for reward, count in counts)
-        judged, left = sum(dict(counts).values()), len(self.units(stage)) - len(found)
+        judged = sum(dict(counts).values())
+        left = len(self.units(stage)) - len(found)
+
         each = ", ".join(f"{count} of {reward}" for reward, count in reversed(counts))
         return method_report(
             self.unit,
@@ -137,12 +151,13 @@ class TrajectoryReward(Method):
 
 
 def _question(trial: Trajectory, task: Task) -> RoleRequest:
-    """What the judge is asked about one trial."""
+    """The question about one trial."""
     log = f"The log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
     messages: list[Message] = [
         {"role": "system", "content": prompt("judge/reward")},
         {"role": "user", "content": f"The task:\n{task.goal}\n\n{log}"},
     ]
+
     return RoleRequest(
         purpose=REWARD,
         subject_id=trial.trajectory_id,
@@ -153,9 +168,10 @@ def _question(trial: Trajectory, task: Task) -> RoleRequest:
 
 
 def read_reward(completion: Completion) -> JudgedReward:
-    """The reward in a reply. Raises `UnreadableError` for anything but the object asked for, with a
-    whole number from 1 to 5.
+    """Reads the reward from a reply. Raises `UnreadableError` for anything but the object asked
+    for, with a whole number from 1 to 5.
     """
+
     judged = json_reply(completion, JudgedReward)
     if not 1 <= judged.reward <= 5:
         raise UnreadableError(f"reward is {judged.reward}; 1 to 5 are allowed")

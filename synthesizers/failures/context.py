@@ -1,5 +1,5 @@
-"""What a flow may say of the stage `failure_injection`, who plays and writes for it, and one attempt
-under way.
+"""The settings of the stage `failure_injection`, the roles that play and write for it, and the
+context of one attempt.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,11 +45,12 @@ class NullPolicy:
     """A policy that never acts."""
 
     async def act(self, view: View) -> Act:
-        """Nothing: the recorded turns are over."""
+        """Does nothing: the recorded turns are over."""
         return Act(turn=AgentTurn(""))
 
 
 def _open_null_policy(episode: Episode) -> Policy:
+    """Opens the policy for any episode."""
     return NullPolicy()
 
 
@@ -63,12 +64,13 @@ NOBODY = Role(
     ),
     None,
 )
-"""Who goes on where only recorded turns are done again: an episode that they do not end is ended by
-the stuck rule.
+"""The role that plays where recorded turns are replayed; the stuck rule ends an episode that they
+do not end.
 """
 
 
 def _known_modes(value: dict[str, float]) -> dict[str, float]:
+    """Refuses a code that is no mode of a single agent."""
     for code in value.keys() - set(SINGLE_AGENT):
         raise ValueError(
             f"{code!r} is no failure mode that a single agent shows; known: "
@@ -78,14 +80,15 @@ def _known_modes(value: dict[str, float]) -> dict[str, float]:
 
 
 def _weights(value: dict[Any, float]) -> dict[Any, float]:
+    """Refuses weights that are negative, endless, or all zero."""
     if not any(value.values()) or not all(0 <= one < float("inf") for one in value.values()):
         raise ValueError("weights are numbers from 0 on, one of them above 0")
     return value
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What the flow's policy and environment allow: `declined` are strategies that they rule out,
-    and why.
+    """The strategies that the flow's policy and environment allow, by weight; `declined` has the
+    reasons of those that they rule out.
     """
 
     strategies: Mapping[str, float]
@@ -93,26 +96,33 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 class InjectionSettings(Method):
-    """How many injected runs per task, of which kinds, by whom, how tested.
+    """Puts so many mistakes into the trials of a task, of these kinds, and tests them.
 
-    `strategies`: weights of: errors that the policy makes itself when it is sampled (`natural`), by
+    `per_task`: injected runs of a task, at most `per_twin` from one clean trial.
+    `strategies`: weights of errors that the policy makes itself when it is sampled (`natural`), by
     rules (`rule`), written by the role `injector` (`role`, where the flow has it), planted in the
-    environment's answers (`environment`), made by the policy itself where it reads what the
-    injector slips in (`prompt`). `modes`: weights of the failure modes. `evidence`: `live`
-    continuations of the role on both sides; or `replay` of the recorded rest, which says only
-    whether that still works. `repairs`: failed trials per task for which the other flip is looked
-    for, with what the role `corrector` and the environment's expert would do, as far as there are
-    such, at most `repair_rounds` tests of each. `controls`: share of the tests beside which the
-    recorded turn is tested against itself. `round`: attempts before the first look at what the
-    modes yield; each later round is twice as long. Without `limits` those of the flow's rollout
-    hold; `live` as for a rollout.
+    environment's answers (`environment`), made by the policy itself once it has read the injector's
+    text (`prompt`).
+    `modes`: weights of the failure modes.
+    `evidence`: `live` continuations of the role on both sides; or `replay` of the recorded rest,
+    which says only whether that still works.
+    `natural_draws`, `natural_temperature`: how often, and how warm, the policy is sampled for an
+    error of its own.
+    `repairs`: failed trials per task to be repaired, by corrections of the role `corrector` and the
+    environment's expert, as far as there are such, at most `repair_rounds` tests of each.
+    `controls`: share of the tests beside which the recorded turn is tested against itself.
+    `round`: attempts before the first look at the yields of the modes; each later round is twice as
+    long.
+    `limits`: left out, those of the flow's rollout; `live` as for a rollout.
     """
 
     per_task: int = Field(default=2, ge=0, le=1000)
     per_twin: int = Field(default=4, ge=1)
-    modes: Annotated[dict[str, float], AfterValidator(_known_modes), AfterValidator(_weights)] = (
-        Field(default_factory=mast_weights)
-    )
+    modes: Annotated[
+        dict[str, float],
+        AfterValidator(_known_modes),
+        AfterValidator(_weights),
+    ] = Field(default_factory=mast_weights)
     strategies: Annotated[dict[Strategy, float], AfterValidator(_weights)] = Field(
         default_factory=_WEIGHTS.copy
     )
@@ -130,8 +140,12 @@ class InjectionSettings(Method):
     live: int | None = Field(default=None, ge=1)
 
     def cast(self) -> Player:
-        """Who goes on after a mistake; nobody where only recorded turns are done again."""
+        """The role that continues after a mistake, or `NOBODY` where only recorded turns are
+        replayed.
+        """
+
         if self.evidence == "replay":
+            # `NOBODY` has no name in the flow, and its episodes have no role
             return replace(self.playing(self.role, NOBODY), name=None)
         try:
             return self.playing(self.role, agent_in(self.method, self.role, self.bound.roles))
@@ -141,7 +155,7 @@ class InjectionSettings(Method):
             ) from error
 
     def bind(self) -> None:
-        """The roles that write."""
+        """Looks up the roles that write."""
         if self.evidence == "replay" and self.repairs:
             raise ConfigError(
                 "repairs: they are tested by live continuations, and `evidence: replay` has none; "
@@ -158,6 +172,9 @@ class InjectionSettings(Method):
             )
 
     def _writer(self, setting: str, what: str, instead: str = "") -> Role | None:
+        """The role of a setting; None where the flow has none of the name. Raises `ConfigError`
+        for one without a model.
+        """
         name = getattr(self, setting)
         found = self.bound.roles.get(name)
         if found is not None and found.model is None:
@@ -165,19 +182,22 @@ class InjectionSettings(Method):
                 f"{setting}: the role {name!r} writes {what} in words, so it needs a "
                 f"`model`{instead}"
             )
+
         return found
 
     def identity(self) -> Mapping[str, Any]:
-        """Who writes."""
+        """The models that write."""
         return {
             name: None if found is None else [found.policy.model, found.policy.sampling]
             for name, found in self.writers.items()
         }
 
     def offer(self) -> Offer:
-        """What policy and roles allow."""
-        role, declined = self.player.role, dict[str, str]()
-        policy, chats = role.policy, role.model is not None and role.policy.name == "chat"
+        """The strategies that this policy and these roles allow."""
+        role = self.player.role
+        declined = dict[str, str]()
+        policy = role.policy
+        chats = role.model is not None and role.policy.name == "chat"
         if self.evidence == "replay":
             declined |= dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
         if policy.authorship is Authorship.SCRIPTED:
@@ -188,6 +208,7 @@ class InjectionSettings(Method):
             declined.setdefault("natural", "policy_is_no_chat_model")
         if not chats:
             declined.setdefault("prompt", "policy_is_no_chat_model")
+
         ruled_out = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
         weights: dict[str, float] = {
             name: weight for name, weight in self.strategies.items() if name not in ruled_out
@@ -197,7 +218,7 @@ class InjectionSettings(Method):
 
 @dataclass(frozen=True, slots=True)
 class InjectionContext:
-    """One attempt at a trial, at a turn of it; all that comes of it goes to `result`."""
+    """One attempt at a turn of a trial; `result` takes all that it produces."""
 
     settings: InjectionSettings
     shard: ShardContext
@@ -214,43 +235,58 @@ class InjectionContext:
         return self.shard.able(self.state.task, capability)
 
     def faulted(self, error: FaultError) -> str:
-        """A fault of the machinery as a reason; the attempt stays open where it may pass."""
+        """Counts a fault and names it as a reason; the attempt stays open where the fault may
+        pass.
+        """
+
         self.shard.run.faulted(error)
         self.result.open |= error.fault in RETRIED_BY_A_RERUN
         return f"fault:{error.fault}"
 
     async def ask(
-        self, writer: str, question: RoleRequest, read: Callable[[Completion], T]
+        self,
+        writer: str,
+        question: RoleRequest,
+        read: Callable[[Completion], T],
     ) -> Answer[T]:
-        """Asks `injector` or `corrector`; only what was unreadable is its last word. Raises
-        `ValueError` where the flow has no such role.
+        """Asks `injector` or `corrector`; the attempt stays open unless the role has answered,
+        readably or not. Raises `ValueError` where the flow has no such role.
         """
+
         role = self.settings.writers[writer]
         if role is None:
             raise ValueError(f"nobody is {writer}")
+
         client = self.shard.client(getattr(self.settings, writer), role)
         answer = await client.ask(question, read)
         self.result.replies += answer.replies
         self.result.open |= answer.value is None and answer.unreadable is None
+
         return answer
 
     def placed(self, turn: int) -> AbstractAsyncContextManager[Env]:
-        """The environment in the trial's state before a turn."""
+        """The environment in the state before a turn of the trial."""
         state = self.state
         return placed(self.shard.run, state.task, state.parent, turn, self.patience)
 
     async def tested(self, good: ForcedAct, bad: ForcedAct, *, draws_from: int = 1) -> Effect:
-        """The test of `good` against `bad`; its continuations are kept apart."""
+        """Tests `good` against `bad`, and hides the continuations from the flow."""
         shard = self.shard
         effect = await step_effect(
-            shard.episodes, shard.player, self.state, good, bad, draws_from=draws_from
+            shard.episodes,
+            shard.player,
+            self.state,
+            good,
+            bad,
+            draws_from=draws_from,
         )
         self.result.apart += effect.continuations
+
         return effect
 
 
 def without(answer: Answer[Any]) -> str:
-    """Why a role gave nothing."""
+    """The reason why a role gave nothing."""
     if answer.fault is not None:
         return f"fault:{answer.fault.fault}"
     return "unreadable" if answer.unreadable else "not_started"

@@ -1,5 +1,5 @@
-"""One injection: a mistake is put before a turn of a clean trajectory, run, and tested; what it
-came to is written down.
+"""Makes one injection: runs a mistake before a turn of a clean trajectory, tests it, and writes the
+label.
 """
 
 from random import Random
@@ -32,22 +32,27 @@ from synth.synthesizers.failures.records import (
 from synth.text.failure_modes import LEGEND_VERSION
 
 CONTROL_DRAWS = 101
-"""From where an A/A control draws: its continuations are nobody else's."""
+"""The first draw of an A/A control, which shares no continuation with any other test."""
 
 
 async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, str]:
-    """Makes one attempt: the trajectory that its note is about, and the reason how it ended. A
-    fault of the machinery gives a reason and no label.
+    """Makes one attempt; (the trajectory that its note is about, the reason how it ended). A fault
+    of the machinery gives a reason and no label.
     """
-    twin, result = context.state.parent, context.result
+
+    twin = context.state.parent
+    result = context.result
     ready = await prepared(context, plan)
     if ready.put is None:
         return twin.trajectory_id, ready.what
+
     attempts = await _run(context, plan, ready.put)
     if attempts is None:
         result.open = True
         return twin.trajectory_id, "not_started"
-    run, new = attempts.made[-1], [] if attempts.known else attempts.made
+
+    run = attempts.made[-1]
+    new = [] if attempts.known else attempts.made
     if run.fault is not None:
         result.apart += new
         result.open |= run.fault in RETRIED_BY_A_RERUN
@@ -57,6 +62,8 @@ async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, s
     reason = _without_label(run, plan.turn, has_effect=changed.any)
     if context.settings.evidence == "replay":
         reason = {"": "replay_flip", "recovered": "harmless"}.get(reason, reason)
+
+    # the flow shows a labelled run, and no faulty or unlabelled attempt beside it
     for attempt in new:
         shown = reason in ("", *UNTESTED) and attempt is run
         (result.trajectories if shown else result.apart).append(attempt)
@@ -65,21 +72,28 @@ async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, s
     if not reason:
         reason = await _tested(context, plan, ready.put, run, label)
     elif reason in UNTESTED:
-        recovered = reason == "recovered"
-        metric, value = (RECOVERY, 1.0) if recovered else (str(label.label), None)
-        label = replace(label, status=UNTESTED[reason], recovered=recovered, label=UNSET)
-        result.scores.append(Score(run.trajectory_id, metric, value, plan.turn, label))
+        result.scores.append(_untested(label, run, plan.turn, reason))
+
     return run.trajectory_id, reason
 
 
 async def _run(context: InjectionContext, plan: InjectionPlan, put: ForcedAct) -> Attempts | None:
-    """The episode with the mistake in it; None where a ceiling kept it from starting."""
-    shard, puts = context.shard, [put]
+    """Plays the episode with the mistake in it; None where a ceiling kept it from starting."""
+    shard = context.shard
+    puts = [put]
     if context.settings.evidence == "replay":
         rest = context.state.parent.turns[plan.turn + 1 :]
         puts += [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
     spec = continued(shard.run, shard.player, context.state, tuple(puts), 0)
     return (await shard.episodes.attempted([spec], shard.player, shown=False)).get(spec.slot_id)
+
+
+def _untested(label: AttributionLabel, run: Trajectory, turn: int, reason: str) -> Score:
+    """The row of a label that stands on no test."""
+    recovered = reason == "recovered"
+    metric = RECOVERY if recovered else str(label.label)
+    label = replace(label, status=UNTESTED[reason], recovered=recovered, label=UNSET)
+    return Score(run.trajectory_id, metric, 1.0 if recovered else None, turn, label)
 
 
 async def _tested(
@@ -89,15 +103,18 @@ async def _tested(
     run: Trajectory,
     label: AttributionLabel,
 ) -> str:
-    """The test that a label stands on: the recorded turn against what was put there, live on both
-    sides; now and then the A/A control.
+    """Tests the recorded turn against the mistake, live on both sides, now and then with an A/A
+    control; the reason how that ended.
     """
-    twin, scores = context.state.parent, context.result.scores
+
+    twin = context.state.parent
+    scores = context.result.scores
     good = ForcedAct(act=recorded_act(twin.turns[plan.turn]), mask=PREFIX_MASK)
     found = await context.tested(good, bad)
     if found.accepted is None:
         context.result.open |= found.open
         return f"undefined:{found.reason}"
+
     label = replace(label, recovered=False, **found.evidence())
     scores.append(Score(run.trajectory_id, TEST, float(found.accepted), plan.turn, label))
 
@@ -108,6 +125,7 @@ async def _tested(
             about = AttributionLabel(**same.evidence(), control_of=run.trajectory_id)
             value = float(same.accepted)
             scores.append(Score(twin.trajectory_id, CONTROL, value, plan.turn, about))
+
     return ACCEPTED if found.accepted else "weak"
 
 
@@ -118,11 +136,14 @@ def _label(
     run: Trajectory,
     changed: Changed,
 ) -> AttributionLabel:
-    """What was done to which run; it can be given to no dataset of preferences: no likelihood was
-    measured (rigor.md, 5).
+    """Describes the injection. Without a measured likelihood its label goes into no preference
+    dataset (rigor.md, 5).
     """
-    agent, twin = plan.strategy != "environment", context.state.parent
+
+    agent = plan.strategy != "environment"
+    twin = context.state.parent
     seen = None if agent else scripted_reaction(run, plan.turn, ready.answered, ready.wrong)
+
     return AttributionLabel(
         label=INJECTION if agent else OBSERVATION_FAULT,
         side="agent" if agent else "environment",
@@ -147,25 +168,32 @@ def _label(
 
 
 def executed(twin: Turn, injected: Turn) -> Changed:
-    """Whether state key and what the agent was shown differ from the twin's; a user's wording and
-    call ids aside.
+    """Compares a turn with the twin's: did the state key change, and did the agent see something
+    else? A user's wording and call ids do not count.
     """
+
     keys = {twin.state_key, injected.state_key}
     moved = len(keys) == 2 and None not in keys
     return Changed(moved, _shown(twin) != _shown(injected))
 
 
 def _shown(turn: Turn) -> object:
+    """The answers of a turn as the agent saw them; planted ones whole."""
     return [
-        (o.content if o.planted is not None else o.as_given().content, o.source, o.error)
+        (
+            o.content if o.planted is not None else o.as_given().content,
+            o.source,
+            o.error,
+        )
         for o in turn.observations
     ]
 
 
 def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
-    """Why a run gives no failure label; empty where it may: it failed, and the turn had an
+    """The reason why a run gives no failure label; empty where it failed and the turn had an
     effect.
     """
+
     if run.outcome is Outcome.UNKNOWN:
         return "no_verdict"
     if not has_effect:
@@ -174,4 +202,5 @@ def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
         return "truncated"
     if run.outcome is Outcome.SUCCESS:
         return "recovered" if len(run.turns) > turn + 1 else "harmless"
+
     return ""

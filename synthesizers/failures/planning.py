@@ -1,10 +1,11 @@
-"""Which mistakes are tried: a function of the clean twins, the settings, and what modes have
-yielded in the rounds before.
+"""Plans the mistakes to be tried from the clean twins, the settings, and the yields of the modes in
+the rounds before.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 
 import msgspec
@@ -19,16 +20,20 @@ from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.text.failure_modes import NATURAL
 
 LEAST_YIELD = 0.1
-"""Below it a mode is drawn no more often: one that hardly ever breaks a run would take all
-attempts.
-"""
+"""A floor for yields: a mode that hardly ever breaks a run would otherwise take all attempts."""
 HOPELESS_AFTER = 30
-"""Attempts of which none was verified, after which a mode is not drawn any more."""
+"""A mode is dropped after so many attempts without a verified one."""
 PRIOR_ATTEMPTS = 2
-"""With half of them verified: what a mode is thought to yield before it was tried."""
+"""Imagined attempts of every mode, half of them verified: the yield of a mode before its first
+attempt.
+"""
 WITH_MODE = frozenset({"rule", "role", "prompt"})
 """Strategies whose mode is drawn, and which count for the mix: a natural error has no known mode,
 and a fault of the environment none at all.
+"""
+MOST_ATTEMPTS = 640
+"""The attempts of a round, unless its settings say more: they are held in memory, and a kill loses
+them.
 """
 Cell = tuple[str, str]
 """Strategy and mode."""
@@ -44,7 +49,7 @@ class PlannedTask(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> Sequence[object]:
-        """What of it is not the round."""
+        """Everything but the round."""
         return [self.task_id, self.twins, self.failed]
 
 
@@ -62,13 +67,32 @@ class InjectionPlan(msgspec.Struct, frozen=True):
 
     @property
     def seed(self) -> str:
-        """Of all that is drawn for the attempt."""
+        """The seed of all that is drawn for the attempt."""
         return content_hash(list(msgspec.structs.astuple(self)))
 
 
+def in_rounds(tasks: Iterator[PlannedTask], settings: InjectionSettings) -> list[PlannedTask]:
+    """Numbers the rounds: the first makes about as many attempts as the settings say, each later
+    one twice as many.
+    """
+
+    per_task = max(1, settings.per_task + settings.repairs)
+    attempts = settings.round
+    most = max(MOST_ATTEMPTS, attempts)
+    found = list[PlannedTask]()
+    number = 0
+
+    while part := list(islice(tasks, max(1, attempts // per_task))):
+        found += [msgspec.structs.replace(task, round=number) for task in part]
+        attempts = min(2 * attempts, most)
+        number = number + 1
+
+    return found
+
+
 def yields(attempted: Mapping[str, int], verified: Mapping[str, int]) -> dict[str, float]:
-    """Share of a mode's attempts that were verified, shrunk towards one half by two attempts; 0 for
-    one that is hopeless.
+    """The share of a mode's attempts that were verified, shrunk towards one half by two attempts; 0
+    for a hopeless mode.
     """
     return {
         mode: 0.0
@@ -84,7 +108,7 @@ def draw_mode(
     yielded: Mapping[str, float],
     random: Random,
 ) -> str | None:
-    """One of the possible modes by weight / yield; None where all weigh nothing or are hopeless."""
+    """Draws a mode by weight / yield; None where all weigh nothing or are hopeless."""
     odds = {
         mode: weights[mode] / max(yielded.get(mode, 0.5), LEAST_YIELD)
         for mode in sorted(possible)
@@ -94,7 +118,7 @@ def draw_mode(
 
 
 def mode_quotas_line(weights: Mapping[str, float], verified: Mapping[str, int]) -> str:
-    """Target and achieved share of each mode in percent, and the distance of the two: half the sum
+    """The target and the achieved share of each mode in percent, and their distance: half the sum
     of the differences.
     """
 
@@ -102,7 +126,8 @@ def mode_quotas_line(weights: Mapping[str, float], verified: Mapping[str, int]) 
         total = sum(counts.values())
         return {mode: count / total for mode, count in counts.items()} if total else {}
 
-    target, achieved = shares(weights), shares(verified)
+    target = shares(weights)
+    achieved = shares(verified)
     pairs = {
         mode: (target.get(mode, 0), achieved.get(mode, 0)) for mode in sorted({*target, *achieved})
     }
@@ -110,13 +135,14 @@ def mode_quotas_line(weights: Mapping[str, float], verified: Mapping[str, int]) 
         f"{mode} {100 * wanted:.0f}/{100 * got:.0f}" for mode, (wanted, got) in pairs.items()
     )
     distance = sum(abs(wanted - got) for wanted, got in pairs.values()) / 2
+
     return f"mix in % (target/achieved): {each}; {distance:.2f} apart"
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptPlanner:
-    """Plans the attempts of a round: by the settings, by what is offered, and by what each mode has
-    yielded in the rounds before.
+    """Plans the attempts of a round from the settings, the offer, and the yields of the modes in
+    the rounds before.
     """
 
     settings: InjectionSettings
@@ -132,20 +158,25 @@ class AttemptPlanner:
         *,
         affordances: bool = False,
     ) -> tuple[list[InjectionPlan], Counter[str]]:
-        """The attempts at a task, without the ordinals that are `done`; and how often a strategy
-        was drawn that is ruled out, by reason.
+        """(the attempts at a task without the ordinals that are `done`, how often a strategy was
+        drawn that is ruled out, by reason).
 
         Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at
         the same turn of a twin.
         """
-        settings, seed = self.settings, self.seed
+
+        settings = self.settings
+        seed = self.seed
+        # twins take turns in this order, so that no twin is used up before the others
         order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
         places = {
             twin.trajectory_id: _possible_places(twin, seed, affordances=affordances)
             for twin in order[: settings.per_task]
         }
+
         planned: list[InjectionPlan] = []
         declined: Counter[str] = Counter()
+
         for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
             twin_id = order[ordinal % len(order)].trajectory_id
             random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
@@ -154,14 +185,19 @@ class AttemptPlanner:
                 strategy, mode, turn = drawn
                 places[twin_id][strategy, mode].remove(turn)
                 planned.append(InjectionPlan(task.task_id, ordinal, twin_id, strategy, mode, turn))
+
         return [plan for plan in planned if plan.ordinal not in done], declined
 
     def _drawn(
-        self, places: Mapping[Cell, Sequence[int]], random: Random, declined: Counter[str]
+        self,
+        places: Mapping[Cell, Sequence[int]],
+        random: Random,
+        declined: Counter[str],
     ) -> tuple[str, str, int] | None:
-        """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn
-        uniformly where the mode applies.
+        """Draws (strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the
+        turn uniformly among those at which the mode applies.
         """
+
         strategies = {name: weight for name, weight in self.offer.strategies.items() if weight > 0}
         while strategies:
             strategy = random.choices(list(strategies), list(strategies.values()))[0]
@@ -169,43 +205,57 @@ class AttemptPlanner:
             mode = random.choice(modes) if modes and strategy not in WITH_MODE else None
             if strategy in WITH_MODE:
                 mode = draw_mode(modes, self.settings.modes, self.yielded, random)
+
+            # the mode is drawn before this look, so that random numbers do not depend on the offer
             ruled_out = self.offer.declined.get(strategy)
             if ruled_out is None and mode is not None:
-                return strategy, mode, random.choice(places[strategy, mode])
+                return (strategy, mode, random.choice(places[strategy, mode]))
+
             declined[ruled_out or f"{strategy}: applies nowhere"] += 1
             del strategies[strategy]
+
         return None
 
 
 def _possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> dict[Cell, list[int]]:
-    """The turns of a twin at which a strategy's mode applies."""
+    """The turns of a twin at which each (strategy, mode) applies."""
     found: dict[Cell, list[int]] = {}
     transcript = InjectionTranscript(twin)
     start = InjectionPoint(transcript, 0)
     derails = affordances and any(
         start.names(call) for turn in twin.turns for call in turn.tool_calls
     )
+
     for turn in twin.turns:
         if turn.sampled_by is not SampledBy.CANNED:
             for cell in _cells(InjectionPoint(transcript, turn.index), seed, derails=derails):
                 found.setdefault(cell, []).append(turn.index)
+
     return found
 
 
 def _cells(site: InjectionPoint, seed: int, *, derails: bool) -> Iterator[Cell]:
-    """What may be tried at a turn; `derails`: something else can always be done there."""
-    turn, twin = site.turn, site.twin
+    """Yields each (strategy, mode) that applies at a turn; with `derails`, FM-2.3 always does."""
+    turn = site.turn
+    twin = site.twin
     yield "natural", NATURAL
+
     for code, rule in RULES.items():
-        mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))
+        mistake = rule(
+            site,
+            Random(content_hash([seed, twin.trajectory_id, turn.index, code])),
+        )
         differs = mistake is not None and not same_act(mistake.turn, site.own)
         if differs or (derails and code == "FM-2.3"):
             yield "rule", code
+
         # who goes on too long does so where the twin ends, all other mistakes come before
-        too_late, too_early = code == "FM-1.5", code == "FM-3.1"
+        too_late = code == "FM-1.5"
+        too_early = code == "FM-3.1"
         if too_late is (turn is closing(twin)) and not (too_early and turn is twin.turns[-1]):
             yield "role", code
             yield "prompt", code
+
     for kind, plant in PLANTS.items():
         if plant(site, Random(0)) is not None:
             yield "environment", kind

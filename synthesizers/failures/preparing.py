@@ -1,4 +1,4 @@
-"""What an attempt puts before the turn, by its strategy; or the reason why it puts nothing."""
+"""Prepares the turn that an attempt puts before the recorded one, by its strategy."""
 
 from collections.abc import Sequence
 from random import Random
@@ -32,10 +32,10 @@ INJECTED_MASK = "injected"
 
 
 class PreparedInjection(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn to put, and what is wrong with it; without one the reason.
+    """The act to put and its description (`what`), or without an act the reason.
 
-    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`:
-    what the agent read when it did it.
+    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`: the
+    text that the agent read when it did it.
     """
 
     put: ForcedAct | None = None
@@ -46,7 +46,7 @@ class PreparedInjection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepared(context: InjectionContext, plan: InjectionPlan) -> PreparedInjection:
-    """By the attempt's strategy. A fault of the machinery is a reason too."""
+    """Prepares the act by the attempt's strategy; a fault of the machinery is a reason too."""
     site = InjectionPoint(InjectionTranscript(context.state.parent), plan.turn)
     try:
         match plan.strategy:
@@ -61,12 +61,16 @@ async def prepared(context: InjectionContext, plan: InjectionPlan) -> PreparedIn
         site.affordances = await _affordances(context, plan)
     except FaultError as error:
         return PreparedInjection(what=context.faulted(error))
+
     mistake = RULES[plan.mode](site, Random(plan.seed))
     return PreparedInjection(what="applies_not") if mistake is None else _put(mistake, site, plan)
 
 
 def _put(mistake: Mistake, site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
-    """Never the recorded turn itself: that would be a label without an injection."""
+    """Puts the mistake, unless it equals the recorded turn: that would be a label without an
+    injection.
+    """
+
     if same_act(mistake.turn, site.own):
         return PreparedInjection(what="equal")
     act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
@@ -77,6 +81,7 @@ def _put(mistake: Mistake, site: InjectionPoint, plan: InjectionPlan) -> Prepare
 async def _by_role(
     context: InjectionContext, site: InjectionPoint, plan: InjectionPlan
 ) -> PreparedInjection:
+    """Puts the mistake that the injector writes."""
     question = injector_question(site, "turn", plan.mode, plan.ordinal)
     answer = await context.ask("injector", question, lambda reply: read_mistake(reply, site))
     if answer.value is None:
@@ -87,20 +92,24 @@ async def _by_role(
 async def _by_prompt(
     context: InjectionContext, site: InjectionPoint, plan: InjectionPlan
 ) -> PreparedInjection:
-    """The agent's own act where it reads what the role wrote: one that differs from the recorded
-    act and shows nothing of the text.
+    """Lets the agent act after it has read the injector's text; takes the first act that differs
+    from the recorded one and shows nothing of the text.
     """
+
     question = injector_question(site, "text", plan.mode, plan.ordinal)
     answer = await context.ask("injector", question, read_instruction)
     if answer.value is None:
         return PreparedInjection(what=without(answer))
-    text, state = answer.value.instruction, context.state
+
+    text = answer.value.instruction
+    state = context.state
 
     def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
         others = (act for act in acts if not same_act(act, state.own))
         return [act for act in others if not gives_away(act, text, site.twin, plan.turn)]
 
-    player, ask = context.shard.player, Ask(context.shard, state, context.result)
+    player = context.shard.player
+    ask = Ask(context.shard, state, context.result)
     drawn = await ask.drawn(
         player,
         DRAWS,
@@ -114,12 +123,13 @@ async def _by_prompt(
         misled = not all(same_act(act, state.own) for act in drawn.acts)
         unmoved = "gives_away" if misled else "not_misled"
         return PreparedInjection(what=drawn.lost or unmoved)
+
     ready = _put(Mistake(found[0], answer.value.description), site, plan)
     return msgspec.structs.replace(ready, instruction=text)
 
 
 async def _natural(context: InjectionContext) -> PreparedInjection:
-    """The first act of the policy's own that differs from the recorded one."""
+    """Samples the policy until an act differs from the recorded one."""
     settings = context.settings
     ask = Ask(context.shard, context.state, context.result)
     others = await ask.alternatives(
@@ -130,6 +140,7 @@ async def _natural(context: InjectionContext) -> PreparedInjection:
     if not others:
         context.result.open |= ask.open
         return PreparedInjection(what=ask.lost or "no_natural_error")
+
     return PreparedInjection(
         put=ForcedAct(act=others[0].act, mask=INJECTED_MASK, injected=NATURAL),
         what="the policy's own act, where it did another one than before",
@@ -137,9 +148,11 @@ async def _natural(context: InjectionContext) -> PreparedInjection:
 
 
 def _planted(site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
+    """Repeats the recorded act, and alters its answer."""
     planting = PLANTS[plan.mode](site, Random(plan.seed))
     if planting is None:
         return PreparedInjection(what="applies_not")
+
     put = ForcedAct(
         act=recorded_act(site.turn),
         mask=PREFIX_MASK,
@@ -151,9 +164,10 @@ def _planted(site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
 
 
 async def _affordances(context: InjectionContext, plan: InjectionPlan) -> Sequence[AgentTurn]:
-    """What could be done at the turn, for the mode that looks for something else to do; nothing
-    where the environment does not say.
+    """The possible actions at the turn, which only FM-2.3 looks at; none where the environment does
+    not list them.
     """
+
     if plan.mode != "FM-2.3" or not context.able("affordances"):
         return ()
     async with context.placed(plan.turn) as env:

@@ -1,6 +1,5 @@
-"""What the stage writes down of its attempts: tests, the labels that stand on them once the A/A
-control of the whole stage is counted, and a note of every attempt, labelled or not, which rounds,
-reruns and the report of the stage go by.
+"""The stage's rows: tests, the labels that stand on them once the A/A control of the whole stage is
+counted, and a note of every attempt, which rounds, reruns and the report read.
 """
 
 from collections import Counter
@@ -21,43 +20,44 @@ from synth.stats.sequential import MOST_FALSE
 from synth.synthesizers.failures.planning import WITH_MODE, InjectionPlan, mode_quotas_line, yields
 
 INJECTION = "injection"
-"""Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only
-that the recorded rest works).
+"""Metric of labels on an agent's mistakes: 1 confirmed, 0 weak, None replay_flip (only the recorded
+rest was replayed).
 """
 OBSERVATION_FAULT = "observation_fault"
-"""The same for faults of the environment, apart: they are no mistake of the agent, and no label on
-its turn.
-"""
+"""Metric of labels on environment faults: the agent made no mistake, so its turn has no label."""
 RECOVERY = "recovery"
 REPAIR = "repair"
 CONTROL = "injection_control"
 TEST, REPAIR_TEST = "injection_test", "repair_test"
-"""Metrics of tests as they ended, 1 accepted, 0 not: what a label is worth is known once the
-control of the whole stage is.
+"""Metrics of tests as they ended, 1 accepted, 0 not; only the control of the whole stage tells how
+far a label can be trusted.
 """
 TESTS = (TEST, REPAIR_TEST, CONTROL)
 OF_INJECTED_RUNS = (TEST, INJECTION, RECOVERY)
-"""Whose subject is a run of the stage's own, which the flow is to see."""
-UNTESTED: Mapping[str, Status] = {"replay_flip": "replay_flip", "recovered": "recovered"}
-"""Reasons of labels that stand on no test."""
+"""Metrics whose subject is a run of the stage's own, which the flow shows."""
+UNTESTED: Mapping[str, Status] = {
+    "replay_flip": "replay_flip",
+    "recovered": "recovered",
+}
+"""Reasons of labels without a test."""
 ATTEMPT = "injection_attempt"
-"""Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a
+"""Metric of the notes: 1 where the test accepted it, 0 where not, None where nothing was tried or a
 rerun may still tell.
 """
 ACCEPTED = "accepted"
-"""The reason of an attempt that its test accepted; whether its label is confirmed, the control of
-the whole stage says.
+"""The reason of an attempt that its test accepted; the control of the whole stage decides whether
+its label is confirmed.
 """
 Judged = Read[AttributionLabel]
-"""A test or a control, as it ended: value 1 accepted, 0 not."""
+"""A stored test or control: value 1 accepted, 0 not."""
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One attempt (`injection`, `repair`), a trial that cannot be built on (`twin`), or a drawn
+    """One attempt (`injection`, `repair`), a trial that cannot be replayed (`twin`), or a drawn
     strategy that is ruled out (`declined`).
 
-    `reason`: what the test said, else why there was none; `key` tells the notes of a task apart;
-    `open`: a rerun may still tell.
+    `reason`: the result of the test, else why there was none; `key` tells the notes of a task
+    apart; `open`: a rerun may still tell.
     """
 
     kind: Literal["injection", "repair", "twin", "declined"]
@@ -71,22 +71,35 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def tried(self) -> bool:
+        """Whether the note is about an attempt."""
         return self.kind in ("injection", "repair")
 
     def as_score(self, subject_id: str) -> Score:
-        """As it is stored."""
+        """The row of the note."""
         value = None if self.open or not self.tried else float(self.reason == ACCEPTED)
         return Score(subject_id, ATTEMPT, value, None, self)
 
 
 def note_of(plan: InjectionPlan, reason: str, round: int, *, still_open: bool) -> Note:
     """The note of an injection."""
-    key, strategy, mode = str(plan.ordinal), plan.strategy, plan.mode
-    return Note("injection", plan.task_id, key, reason, round, strategy, mode, still_open)
+    key = str(plan.ordinal)
+    strategy = plan.strategy
+    mode = plan.mode
+
+    return Note(
+        "injection",
+        plan.task_id,
+        key,
+        reason,
+        round,
+        strategy,
+        mode,
+        still_open,
+    )
 
 
 def settled(notes: Iterable[Note]) -> list[Note]:
-    """The last word on each: what a rerun has told stands for what was left open."""
+    """The last note on each attempt: a rerun overrides an open one."""
     last: dict[tuple[str, str, str], Note] = {}
     for note in notes:
         key = (note.kind, note.task_id, note.key)
@@ -96,21 +109,25 @@ def settled(notes: Iterable[Note]) -> list[Note]:
 
 
 def yields_of(notes: Iterable[Note]) -> dict[str, float]:
-    """Share of the attempts of each mode that were accepted."""
+    """The yields of the modes, from notes of injections."""
     ended = [note for note in notes if note.kind == "injection" and not note.open and note.mode]
     attempted = Counter(str(note.mode) for note in ended)
-    return yields(attempted, Counter(str(one.mode) for one in ended if one.reason == ACCEPTED))
+    return yields(
+        attempted,
+        Counter(str(one.mode) for one in ended if one.reason == ACCEPTED),
+    )
 
 
 def ended(test: Judged) -> EndedTest:
-    """A test or a control, as the control of the stage counts it."""
+    """The outcome of a test or a control, as `ErrorControl` counts it."""
     sequential = given(test.about.method) == SEQUENTIAL
     return EndedTest(test.value == 1, test.metric == CONTROL, sequential)
 
 
 def labels(tests: Sequence[Judged]) -> list[Score]:
     """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
-    control, found = ErrorControl(map(ended, tests)), []
+    control = ErrorControl(map(ended, tests))
+    found = []
     for test in tests:
         if test.metric != CONTROL:
             confirmed = control.status(ended(test)) == "confirmed"
@@ -122,15 +139,17 @@ def labels(tests: Sequence[Judged]) -> list[Score]:
             )
             metric = str(given(test.about.label))
             found.append(Score(test.subject_id, metric, float(confirmed), test.turn, label))
+
     return found
 
 
 def injection_report(
     stage: StageContext, target: Mapping[str, float], without: int
 ) -> Mapping[str, Any]:
-    """Attempts, confirmed labels, why the rest gave none, target and achieved mix of the modes, the
-    control, what it has cost; `without` tasks have no clean trial.
+    """Attempts, confirmed labels, reasons of the others, target and achieved mix of the modes, the
+    control, the cost; `without` tasks have no clean trial.
     """
+
     notes = settled(row.about for row in stage.rows(Note, ATTEMPT))
     tests = stage.rows(AttributionLabel, *TESTS)
     control = ErrorControl(map(ended, tests))
@@ -141,11 +160,7 @@ def injection_report(
     del reasons[ACCEPTED]
     reasons["weak_by_control"] = len(held) - len(confirmed)
 
-    injected = [test.about for test in confirmed if test.metric == TEST]
-    modes = Counter(str(label.mode) for label in injected if label.strategy in WITH_MODE)
-    strategies = Counter(
-        "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
-    )
+    modes, strategies = _mix(confirmed)
     methods = Counter(str(given(test.about.method)) for test in held)
     cost = stage.cost()
     mixed = {"confirmed by": strategies, "tested by": methods}
@@ -154,6 +169,7 @@ def injection_report(
     also += [*_control_line(control), *_lines(notes)]
     also.append(cost_line(cost, cost["episodes"], "episode"))
     also += [f"{counted_noun(without, 'task')} without a clean trial"] if without else []
+
     return method_report(
         "attempts",
         len(tried),
@@ -169,8 +185,20 @@ def injection_report(
     )
 
 
+def _mix(confirmed: Sequence[Judged]) -> tuple[Counter[str], Counter[str]]:
+    """Counts the confirmed injections by mode, and all confirmed labels by strategy."""
+    injected = [test.about for test in confirmed if test.metric == TEST]
+    modes = Counter(str(label.mode) for label in injected if label.strategy in WITH_MODE)
+    strategies = Counter(
+        "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
+    )
+    return modes, strategies
+
+
 def _control_line(control: ErrorControl) -> Iterator[str]:
-    share, controls = control.false_share, control.controls
+    """Yields the line on the A/A control, where there was one."""
+    share = control.false_share
+    controls = control.controls
     if controls:
         words = f"A/A control: {accepted(controls)} of {len(controls)} accepted"
         if share is not None:
@@ -180,10 +208,15 @@ def _control_line(control: ErrorControl) -> Iterator[str]:
 
 
 def _lines(notes: Sequence[Note]) -> Iterator[str]:
-    for kind, what in (("twin", "cannot be built on"), ("declined", "drawn and ruled out")):
+    """Yields lines on trials and strategies that were left out, and on open attempts."""
+    for kind, what in (
+        ("twin", "cannot be built on"),
+        ("declined", "drawn and ruled out"),
+    ):
         reasons = Counter(note.reason for note in notes if note.kind == kind)
         if reasons:
             yield f"{what}: {counted(reasons)}"
+
     left = sum(note.open for note in notes)
     if left:
         yield f"{counted_noun(left, 'attempt')} left to a rerun"

@@ -1,4 +1,4 @@
-"""The other flip: a failed trial, a correction at one of its turns, and whether that makes it pass
+"""Repairs a failed trial: corrects one of its turns and tests whether that makes the trial pass
 (AgenTracer, arXiv 2509.03312).
 """
 
@@ -24,12 +24,13 @@ NO_REPAIR = "no_repair"
 
 
 async def repair(context: InjectionContext) -> str:
-    """Tests corrections until one makes the trial pass: the reason how it ended.
+    """Tests corrections until one makes the trial pass; the reason how the repair ended.
 
-    From every test a label follows. The role `corrector` proposes first, where the flow has it,
-    then the environment's expert, which knows what was observed by then; at most `repair_rounds`
-    tests of each.
+    Every test gives a label. The role `corrector` proposes first, where the flow has it, then the
+    environment's expert, which knows no more than the agent had observed by then; at most
+    `repair_rounds` tests of each.
     """
+
     try:
         corrector = context.settings.writers["corrector"]
         by_role = None if corrector is None else await _by_role(context)
@@ -42,33 +43,41 @@ async def repair(context: InjectionContext) -> str:
 
 
 async def _by_role(context: InjectionContext) -> str | None:
-    """One proposal after the other, each told what did not help; None where the role proposed
-    nothing of use.
+    """Asks for one correction after the other, and tells the role which ones did not help; None
+    where it proposed nothing of use.
     """
-    trial, tried = context.state.parent, list[Correction]()
+
+    trial = context.state.parent
+    tried = list[Correction]()
+    # an open attempt ends at once: the role is asked again by a rerun, from the journal
     for number in range(context.settings.repair_rounds):
         question = corrector_question(trial, tried, number)
         answer = await context.ask(
-            "corrector", question, lambda reply: read_correction(reply, trial, tried)
+            "corrector",
+            question,
+            lambda reply: read_correction(reply, trial, tried),
         )
         if context.result.open:
             return without(answer)
         if answer.value is None:
             break
+
         ended = await _tested(context, answer.value, "role", earliest=False)
         if ended is not None:
             return ended
+
         tried.append(answer.value)
+
     return NO_REPAIR if tried else None
 
 
 async def _by_expert(context: InjectionContext) -> str | None:
-    """The turns that write or tell something come first; None where the expert would have done the
-    same, or there is none.
+    """Tests the expert's corrections, those of turns that write or report something first; None
+    where there are none.
 
-    `earliest_tested`: every turn before, at which the expert does otherwise, was tested in vain.
-    Raises `FaultError`.
+    `earliest_tested`: every earlier correction was tested in vain. Raises `FaultError`.
     """
+
     corrections = await _corrections(context)
     transcript = InjectionTranscript(context.state.parent)
 
@@ -84,15 +93,17 @@ async def _by_expert(context: InjectionContext) -> str | None:
         if ended is not None:
             return ended
         failed.add(correction.turn)
+
     return NO_REPAIR if corrections else None
 
 
 async def _tested(
     context: InjectionContext, correction: Correction, strategy: str, *, earliest: bool
 ) -> str | None:
-    """Notes the test of a correction; how the repair ended by it, None where others may be
-    tried.
+    """Tests a correction and writes its label; the reason how the repair ended, None where others
+    may be tried.
     """
+
     state = msgspec.structs.replace(context.state, turn=correction.turn)
     recorded = state.parent.turns[state.turn]
     good = ForcedAct(
@@ -105,6 +116,7 @@ async def _tested(
     if found.accepted is None:
         context.result.open |= found.open
         return f"undefined:{found.reason}"
+
     label = AttributionLabel(
         label=REPAIR,
         side="agent",
@@ -119,23 +131,33 @@ async def _tested(
         dpo=False,
         **found.evidence(),
     )
-    value, trial = float(found.accepted), state.parent.trajectory_id
+    value = float(found.accepted)
+    trial = state.parent.trajectory_id
     context.result.scores.append(Score(trial, REPAIR_TEST, value, state.turn, label))
+
     return ACCEPTED if found.accepted else None
 
 
 async def _corrections(context: InjectionContext) -> list[Correction]:
-    """Where the expert does otherwise than the trial did. Raises `FaultError`."""
+    """The turns at which the expert would act otherwise. Raises `FaultError`."""
     if not context.able("expert"):
         return []
-    found, transcript = [], InjectionTranscript(context.state.parent)
+
+    found = []
+    transcript = InjectionTranscript(context.state.parent)
     for turn in context.state.parent.turns:
+        # the agent did not decide this turn, so it cannot be corrected
         if turn.sampled_by is SampledBy.CANNED:
             continue
         async with context.placed(turn.index) as env:
             act = await guard_async(
-                Fault.ENVIRONMENT, "expert", lambda: env.expert("correct", 0), context.patience
+                Fault.ENVIRONMENT,
+                "expert",
+                lambda: env.expert("correct", 0),
+                context.patience,
             )
+
         if not same_act(act, InjectionPoint(transcript, turn.index).own):
             found.append(Correction(turn.index, msgspec.structs.replace(act, thought=None)))
+
     return found

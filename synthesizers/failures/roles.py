@@ -1,6 +1,6 @@
-"""The roles that write: `injector` makes a mistake of a given mode plausible (AEGIS, arXiv
-2509.14295: response corruption), `corrector` names a step of a failed trial and says what should
-have been done there (AgenTracer, arXiv 2509.03312).
+"""Asks the roles that write: `injector` makes a mistake of a given mode plausible (AEGIS, arXiv
+2509.14295: response corruption), `corrector` names a step of a failed trial and the act that it
+should have been (AgenTracer, arXiv 2509.03312).
 """
 
 import json
@@ -25,14 +25,13 @@ from synth.text.transcript.log import log_of
 
 TEMPERATURE = 0.7
 DRAWS = 3
-"""Replies of the agent to what was rewritten, of which one has to be another act than the recorded
-one.
+"""Samples of the agent after the injector's text, one of which must differ from the recorded act.
 """
 SHOWN_MESSAGES = 12
 SHOWN_CHARACTERS = 2000
-"""Of one message, of the system prompt, and of one tool."""
+"""The most of one message, of the system prompt, and of one tool."""
 LONGEST = 2000
-"""Characters of what is slipped in."""
+"""The most characters of an injector's text."""
 _BETRAYS = re.compile(
     r"\b(FM-\d|inject(ed|ion|or)?|failure mode|deliberate(ly)?|on "
     r"purpose|intentional(ly)?|plausible mistake)\b",
@@ -48,7 +47,7 @@ class WrittenCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InjectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the injector is to answer; what it leaves out is empty."""
+    """The form of the injector's reply; fields that it leaves out are empty."""
 
     description: str
     content: str | None = None
@@ -56,14 +55,16 @@ class InjectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Instruction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the injector slips in, and in words what is wrong with what follows from it."""
+    """The text that the injector puts before the agent, and a description of the mistake that
+    follows from it.
+    """
 
     instruction: str
     description: str
 
 
 class CorrectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the corrector is to answer."""
+    """The form of the corrector's reply."""
 
     step: int
     content: str | None = None
@@ -78,16 +79,19 @@ class Correction(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[int, str]:
-        """What tells corrections apart."""
+        """Tells corrections apart."""
         return self.turn, act_digest(self.act)
 
 
 def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> RoleRequest:
-    """What the injector is asked about a turn and what leads to it, to make a mistake of a mode:
-    `turn` changes it, `text` is slipped into what the agent reads before it.
+    """Asks the injector for a mistake of a mode at a turn: `turn` rewrites the turn, `text` adds to
+    the messages that the agent reads before it.
     """
-    mode, twin = MODES[code], site.twin
+
+    mode = MODES[code]
+    twin = site.twin
     shown = view_messages(Opening(None, (), twin.opening), twin.turns[: site.index])
+    # the first message is shown even so: it holds the task
     left_out = max(0, len(shown) - SHOWN_MESSAGES)
     hint = f" ({left_out} before them are left out)" if left_out else ""
     parts = {
@@ -97,6 +101,7 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
         f"The last messages before the turn{hint}": _lines(shown[left_out:]),
         "The recorded turn": _turn(site.turn),
     }
+
     task = prompt(f"injector/{name}").format(code=code, name=mode.name, meaning=mode.meaning)
     said = [f"{title}:\n{text}" for title, text in parts.items() if text is not None]
     return RoleRequest(
@@ -113,10 +118,11 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
 
 
 def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
-    """The mistake in a reply. Raises `UnreadableError` for one that is no JSON of the form asked
-    for, uses a tool or argument that is not there, is empty, gives itself away, or is the recorded
+    """Reads the mistake from a reply. Raises `UnreadableError` for a reply that is no JSON of the
+    form, uses an unknown tool or argument, is empty, gives itself away, or equals the recorded
     turn.
     """
+
     reply = json_reply(completion, InjectorReply)
     if _BETRAYS.search(reply.content or ""):
         raise UnreadableError("the turn gives away that it is a mistake made on purpose")
@@ -127,7 +133,7 @@ def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
 
 
 def read_instruction(completion: Completion) -> Instruction:
-    """The text in a reply. Raises `UnreadableError` for one that is empty or too long."""
+    """Reads the text from a reply. Raises `UnreadableError` for one that is empty or too long."""
     reply = json_reply(completion, Instruction)
     if not reply.instruction.strip():
         raise UnreadableError("the instruction is empty")
@@ -137,7 +143,7 @@ def read_instruction(completion: Completion) -> Instruction:
 
 
 def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int) -> RoleRequest:
-    """What the corrector is asked about a failed trial, told what did not help."""
+    """Asks the corrector about a failed trial, and tells it which corrections did not help."""
     lines = [
         f"\n- step {one.turn}: {one.act.content or ''} "
         f"{[(call.name, call.arguments) for call in one.act.tool_calls]}"
@@ -150,7 +156,10 @@ def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int
         task_id=trial.task_id,
         messages=[
             {"role": "system", "content": prompt("corrector/role")},
-            {"role": "user", "content": "\n\n".join([log_of(trial), *(failed if tried else ())])},
+            {
+                "role": "user",
+                "content": "\n\n".join([log_of(trial), *(failed if tried else ())]),
+            },
         ],
         draw=draw,
     )
@@ -159,30 +168,38 @@ def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int
 def read_correction(
     completion: Completion, trial: Trajectory, tried: Collection[Correction]
 ) -> Correction:
-    """The correction in a reply. Raises `UnreadableError` for one of no step of the agent, and for
-    one that does nothing, nothing else, or what was tried.
+    """Reads the correction from a reply. Raises `UnreadableError` for a step that the agent did not
+    take, and for an act that is empty, the recorded one, or tried already.
     """
+
     reply = json_reply(completion, CorrectorReply)
     own = [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
     if reply.step not in own:
         took = f"; it took {own[0]} to {own[-1]}" if own else ""
         raise UnreadableError(f"there is no step {reply.step} of the agent{took}")
+
     site = InjectionPoint(InjectionTranscript(trial), reply.step)
     act = _written_turn(site, reply.content, reply.tool_calls, "the correction")
     if same_act(act, site.own):
         raise UnreadableError("that is what the agent did there; it must differ")
+
     found = Correction(reply.step, act)
     if found.key in {one.key for one in tried}:
         raise UnreadableError("that was tried already, and did not help")
+
     return found
 
 
 def _written_turn(
-    site: InjectionPoint, content: str | None, calls: Sequence[WrittenCall], what: str
+    site: InjectionPoint,
+    content: str | None,
+    calls: Sequence[WrittenCall],
+    what: str,
 ) -> AgentTurn:
-    """A written turn as one that can be taken at a point. Raises `UnreadableError` for an empty
-    one, and for a tool or argument that is not there or missing.
+    """Turns a role's text and calls into a turn. Raises `UnreadableError` for an empty one, and for
+    an unknown or missing tool or argument.
     """
+
     said = (content or "").strip() or None
     if said is None and not calls:
         raise UnreadableError(f"{what} says nothing and does nothing")
@@ -190,24 +207,28 @@ def _written_turn(
 
 
 def _written_call(site: InjectionPoint, call: WrittenCall) -> ToolCall:
+    """Checks a call against the schemas of the trial's tools."""
     schemas = site.transcript.tools
     if call.name not in schemas:
         raise UnreadableError(
             f"there is no tool {call.name[:60]!r}; the tools are {', '.join(schemas) or 'none'}"
         )
+
     schema = schemas[call.name].get("function", {}).get("parameters", {})
     known: Mapping[str, object] = schema.get("properties", {})
     strange = [name for name in call.arguments if known and name not in known]
     if strange:
         raise UnreadableError(f"{call.name} has no argument {strange[0][:60]!r}")
+
     missing = [name for name in schema.get("required", ()) if name not in call.arguments]
     if missing:
         raise UnreadableError(f"{call.name} lacks its argument {missing[0]!r}")
+
     return site.fresh(ToolCall.received("", call.name, canonical_json(call.arguments).decode()))
 
 
 def rewritten(messages: Sequence[Message], instruction: str) -> list[Message]:
-    """What the agent reads, with the text at the end of the last message."""
+    """Appends the text to the last message that the agent reads."""
     *before, last = messages
     content = "\n\n".join(filter(None, (last.get("content"), instruction)))
     return [*before, {**last, "content": content}]
@@ -215,23 +236,35 @@ def rewritten(messages: Sequence[Message], instruction: str) -> list[Message]:
 
 def gives_away(act: AgentTurn, instruction: str, twin: Trajectory, turn: int) -> bool:
     """Whether an act quotes the text, speaks of it, or holds a value that only the text had."""
-    done = Turn(turn, content=act.content, thought=act.thought, tool_calls=act.tool_calls)
+    done = Turn(
+        turn,
+        content=act.content,
+        thought=act.thought,
+        tool_calls=act.tool_calls,
+    )
     transcript = msgspec.structs.replace(twin, turns=(*twin.turns[:turn], done))
     found = leaks(transcript, instruction, since=turn)
+
     return any(leak.kind in (COPIED, REFERENCE, LITERAL) for leak in found)
 
 
 def _lines(messages: Sequence[Message]) -> str:
+    """Messages as text, one block each."""
     lines = []
     for message in messages:
         calls = [call["function"] for call in message.get("tool_calls", ())]
-        said = [message.get("content"), *(f"{one['name']} {one['arguments']}" for one in calls)]
+        said = [
+            message.get("content"),
+            *(f"{one['name']} {one['arguments']}" for one in calls),
+        ]
         text = _short("\n".join(filter(None, said)))
         lines.append(f"[{message['role']}] {text}")
+
     return "\n".join(lines)
 
 
 def _turn(turn: Turn) -> str:
+    """A turn as the JSON that the injector is to answer with."""
     calls = [
         {
             "name": call.name,
@@ -243,12 +276,14 @@ def _turn(turn: Turn) -> str:
 
 
 def _tool(tool: ToolSchema) -> str:
+    """A tool in one line."""
     function = tool.get("function", tool)
     parameters = json.dumps(function.get("parameters", {}), ensure_ascii=False)
     return _short(f"{function.get('name')}: {function.get('description', '')} {parameters}")
 
 
 def _short(text: str) -> str:
+    """Cuts a text, and says how long it was."""
     if len(text) <= SHOWN_CHARACTERS:
         return text
     return f"{text[:SHOWN_CHARACTERS]}... ({len(text)} characters)"

@@ -1,6 +1,5 @@
-"""What is measured of the kept retries of a shard: how much likelier their guidance made them,
-beside guidance of other tasks, which is judged over the whole stage; and whether the unguided
-policy would ever do what they do first (rigor.md, provenance).
+"""Measures the kept retries of a shard: how much likelier their guidance made them than guidance of
+other tasks, and whether the unguided policy would ever begin as they do (rigor.md, provenance).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ from synth.engine.context import Role, Run
 from synth.engine.study.alternatives import Ask, Drawn
 from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, UnitResult
 from synth.engine.study.step_effect import DecisionState
-from synth.ledger.ledger import Score
+from synth.ledger.ledger import Decision, Score
+from synth.ledger.typed import Read
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
@@ -27,6 +27,8 @@ from synth.synthesizers.reflection.retry_chain import RetryChain
 from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,
     largest_gain,
+    leaks_by_likelihood,
+    threshold,
     turn_gains_of_each,
 )
 from synth.text.transcript.acts import act_digest
@@ -36,18 +38,21 @@ GAIN = "guidance_gain"
 detail, under guidance of other tasks.
 """
 FEWEST_SHUFFLED = 4
-"""Guidances of other tasks under which each retry is scored, more where a shard has few retries."""
+"""The guidances of other tasks under which each retry is scored, more where a shard has few
+retries.
+"""
 OFF_POLICY = "off_policy_pivot"
 """Metric: 1 where none of the unguided policy's samples at the pivot is the retry's act there, 0
 where one is, None where not known.
 """
+FILTER = "likelihood_leak"
 PURPOSE = "off_policy"
 SAMPLES = 8
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands behind a gain: the chain, the model that scored, the largest gain under guidance
-    of each of some other tasks (`shuffled`), and why there is none.
+    """The evidence of a gain: the chain, the model that scored, the largest gain under each
+    guidance of another task (`shuffled`), and the reason where there is none.
     """
 
     key: str = ""
@@ -58,8 +63,8 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffPolicy(msgspec.Struct, frozen=True):
-    """How a tag was found: `method` deterministic, sampled (`samples` times) or none, and why it is
-    not known.
+    """The evidence of a tag: `method` deterministic, sampled (`samples` times) or none, and the
+    reason where it is unknown.
     """
 
     key: str
@@ -70,8 +75,8 @@ class OffPolicy(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """By which scoring model (its role's name, the role), and how many samples of the unguided
-    policy.
+    """Scores with one model (`scorer`: its role's name, the role), and samples the unguided policy
+    so often.
     """
 
     scorer: tuple[str, Role] | None
@@ -79,14 +84,15 @@ class Measures:
 
     @property
     def how(self) -> Mapping[str, Any]:
-        """By what a chain says how it was measured."""
+        """The settings of the measures, which a chain records."""
         scorer = None if self.scorer is None else self.scorer[1].policy.model
         return {"scorer": scorer, "off_policy_samples": self.samples}
 
     def scoring(self, run: Run) -> ScoringModel | None:
-        """The model that gives probabilities; None where the flow names none, or one whose engine
-        gives none.
+        """The model that gives probabilities; None where the flow names none, or its engine gives
+        none.
         """
+
         if self.scorer is None or self.scorer[1].open_scoring is None:
             return None
         try:
@@ -99,16 +105,20 @@ class Measures:
         """Scores and tags the kept retries; a chain that a ceiling kept from it stays
         unmeasured.
         """
+
         kept = {chain.base.trajectory_id: chain for chain in chains if chain.kept is not None}
         for chain in chains:
             chain.measured = {} if chain.kept is not None else self.how
+
         retries = [chain.kept for chain in kept.values() if chain.kept is not None]
         scorer = self.scoring(shard.run) if kept else None
 
         async def measured(chain: RetryChain, result: UnitResult) -> None:
-            retry, run = chain.kept, shard.run
+            retry = chain.kept
+            run = shard.run
             if retry is None or chain.task is None or not run.may_start():
                 return
+
             gain = await self._gain(run, scorer, retry, retries, chain.key)
             state = DecisionState(retry, chain.task, retry.pivot_turn or 0)
             method, drawn = await self._unguided(shard, state, chain.retries[-1].of, result)
@@ -127,7 +137,7 @@ class Measures:
         key: str,
     ) -> Score:
         """Scores a retry without guidance, under its own, and under that of retries of other tasks;
-        why it is undefined stands in `reason`.
+        `reason` tells why a gain is undefined.
         """
 
         def row(value: float | None, reason: str | None, **found: Any) -> Score:
@@ -137,6 +147,7 @@ class Measures:
 
         if scorer is None or retry.guidance is None:
             return row(None, "no_scoring_model")
+
         texts = [retry.guidance, *_shuffled(retry, others)]
         try:
             score = partial(turn_gains_of_each, scorer, retry, texts)
@@ -144,20 +155,28 @@ class Measures:
         except FaultError as error:
             run.faulted(error, "scoring")
             return row(None, f"fault:{error.fault}")
+
         run.role_breakers["scoring"].answered()
+        # the first text is the own guidance, see `texts`
         own, *shuffled = (None if gains is None else largest_gain(retry, gains) for gains in found)
         known = tuple(gain for gain in shuffled if gain is not None)
         why = "not_scored" if found[0] is None else "no_effectful_turn"
+
         return row(own, why, shuffled=known, scorings=len(texts) + 1)
 
     async def _unguided(
-        self, shard: ShardContext, state: DecisionState, parent: Trajectory, result: UnitResult
+        self,
+        shard: ShardContext,
+        state: DecisionState,
+        parent: Trajectory,
+        result: UnitResult,
     ) -> tuple[str, Drawn]:
-        """What the unguided policy does at the pivot of a retry of `parent`, and how that was
-        found. A deterministic one is asked nothing: what it did there unguided stands in its own
-        trial.
+        """Samples the unguided policy at the pivot of a retry of `parent`; (method, acts). A
+        deterministic policy need not be asked: its own trial shows what it does there.
         """
-        player, policy = shard.player, shard.player.role.policy
+
+        player = shard.player
+        policy = shard.player.role.policy
         if policy.deterministic:
             own = (parent.policy, parent.model) == (policy.name, policy.model)
             if parent.guidance is not None or not own or state.turn >= len(parent.turns):
@@ -166,31 +185,55 @@ class Measures:
             return "deterministic", Drawn([act])
         if not self.samples:
             return "none", Drawn((), lost="not_measured")
-        ask, enough = Ask(shard, state, result), partial(_has_own, state)
+
+        ask = Ask(shard, state, result)
+        enough = partial(_has_own, state)
         return "sampled", await ask.drawn(player, self.samples, enough, purpose=PURPOSE)
 
 
-def _shuffled(retry: Trajectory, others: Sequence[Trajectory]) -> list[str]:
-    """Guidance of other tasks that says something else, in a drawn order; together with that of the
-    other retries at least twenty texts.
+def judged(rows: Sequence[Read[Gain]]) -> list[Decision]:
+    """Decides on each retry: rejects gains above the 95th percentile of all shuffled gains of the
+    stage; undefined where a gain is unknown.
     """
+
+    limit = threshold([gain for row in rows for gain in row.about.shuffled])
+    found = []
+    for row in rows:
+        leaks = leaks_by_likelihood(row.value, limit)
+        undefined = row.about.reason or "fewer_than_20_shuffled"
+        reason = undefined if leaks is None else "likelier_under_guidance" if leaks else "clean"
+        keep = None if leaks is None else not leaks
+        about = {"limit": limit}
+        found.append(Decision(row.subject_id, FILTER, keep, reason, row.value, about))
+
+    return found
+
+
+def _shuffled(retry: Trajectory, others: Sequence[Trajectory]) -> list[str]:
+    """Guidances of other tasks in a drawn order, so many that the retries of the shard have twenty
+    together.
+    """
+
     texts = {
         other.guidance
         for other in others
         if other.task_id != retry.task_id and other.guidance != retry.guidance
     }
-    order = sorted(filter(None, texts), key=lambda text: content_hash([retry.trajectory_id, text]))
+    order = sorted(
+        filter(None, texts),
+        key=lambda text: content_hash([retry.trajectory_id, text]),
+    )
     return order[: max(FEWEST_SHUFFLED, ceil(LEAST_SHUFFLED / max(1, len(others))))]
 
 
 def _has_own(state: DecisionState, acts: Sequence[AgentTurn]) -> bool:
-    """Whether one of the acts is what the retry did at the state."""
+    """Whether one of the acts is the retry's own."""
     own = act_digest(state.own)
     return any(act_digest(act) == own for act in acts)
 
 
 def _tag(state: DecisionState, method: str, drawn: Drawn, key: str) -> Score:
-    """The tag of a retry."""
+    """The row that tags a retry as off-policy or not."""
     same = _has_own(state, drawn.acts)
     value = 0.0 if same else 1.0 if drawn.lost is None else None
     about = OffPolicy(key, drawn.asked, method, None if same else drawn.lost)

@@ -1,5 +1,5 @@
-"""The chains of one shard, attempt by attempt: reflect on the last, play again; what the ledger
-holds of them, whatever flow made it, is taken up.
+"""Plays the chains of one shard, attempt by attempt: reflects on the last attempt, then plays
+again; chains that the ledger has, whatever flow made them, are continued.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from synth.text.transcript.log import first_own_turn
 
 
 class StoredChains(msgspec.Struct, frozen=True):
-    """The chains that the ledger has: those that are `settled`, by base trial, as some key of the
-    stage has them; and the `retries` of these and of those that are still going.
+    """The chains of the ledger: those that are `settled`, by base trial, and the `retries` of these
+    and of unfinished ones.
     """
 
     settled: Mapping[str, Read[ChainEnd]]
@@ -35,16 +35,22 @@ class StoredChains(msgspec.Struct, frozen=True):
 
 
 def stored_chains(
-    stage: StageContext, keys: Collection[str], attempts: int, measured: Mapping[str, Any]
+    stage: StageContext,
+    keys: Collection[str],
+    attempts: int,
+    measured: Mapping[str, Any],
 ) -> StoredChains:
-    """Those among these keys, settled for so many attempts and measured so; those of the stage's
-    own key come first.
+    """Finds the chains among these keys that are settled for so many attempts and were measured so;
+    chains of the stage's own key come first.
 
-    A chain that came to its end because no more attempts were allowed is not settled for more of
-    them, nor one that had more for fewer.
+    A chain that ended only because no more attempts were allowed is not settled for more of them,
+    nor one that had more for fewer.
     """
+
     found: dict[str, Read[ChainEnd]] = {}
-    having, going = ("key", list(keys)), set(keys)
+    having = ("key", list(keys))
+    going = set(keys)
+
     for row in read(stage.run.ledger, ChainEnd, (CHAIN,), having=having, every=True):
         end = row.about
         enough = end.made == attempts if end.exhausted else end.made <= attempts
@@ -52,10 +58,12 @@ def stored_chains(
         if end.settled and enough and end.measured == measured and first:
             found[end.chain] = row
             going.discard(end.key)
+
     retries = [identity for row in found.values() for identity in row.about.retries]
     for (_, number), label in recorded(stage.run.ledger, going).items():
         if number <= attempts and label.about.retry is not None:
             retries.append(label.about.retry)
+
     return StoredChains(found, sorted(retries))
 
 
@@ -71,22 +79,27 @@ def recorded(ledger: Ledger, keys: Collection[str]) -> dict[tuple[str, int], Rea
 
 
 def rows_of(ledger: Ledger, row: Read[ChainEnd], metrics: Sequence[str]) -> list[Score]:
-    """The score rows of a chain as they stand under the key that has settled it."""
+    """Copies the rows of a chain from the stage key that has settled it."""
     having = ("key", [row.about.key])
     found = read(ledger, dict[str, Any], metrics, stage_key=row.stage_key, having=having)
     return [Score(one.subject_id, one.metric, one.value, one.turn, one.about) for one in found]
 
 
 async def begun_chains(
-    shard: ShardContext, keys: Mapping[str, str], unfit: Unfit, memory: CarriedMemo | None
+    shard: ShardContext,
+    keys: Mapping[str, str],
+    unfit: Unfit,
+    memory: CarriedMemo | None,
 ) -> list[RetryChain]:
-    """The chains of base trials, given with their keys; those of trials that cannot be built on
-    have ended.
+    """Begins the chains of base trials, given with their keys; those of trials that cannot be
+    replayed have ended.
     """
+
     trials, tasks = shard.trials_with_tasks(keys)
     misfits = await shard.misfits(trials, unfit)
     shard.run.progress.step(len(misfits))
     chains = []
+
     for base, key in keys.items():
         trial = trials[base]
         chain = RetryChain(key, trial, tasks.get(trial.task_id), trial.gold_informed, memory)
@@ -94,6 +107,7 @@ async def begun_chains(
         may_pass = (fault for fault in RETRIED_BY_A_RERUN if chain.reason == f"fault:{fault}")
         chain.fault = next(may_pass, None)
         chains.append(chain)
+
     return chains
 
 
@@ -107,17 +121,21 @@ def retry_spec(
     draw: int,
     synthesizer: str | None = None,
 ) -> EpisodeSpec:
-    """An episode on the chain's task: its slot names everything that determines it; `draw` gives it
-    randomness of its own.
+    """An episode on the chain's task; its slot names everything that determines it, and `draw`
+    gives it randomness of its own.
     """
+
     if chain.task is None:
         raise ValueError(f"chain {chain.key}: no episode without its task")
-    player, informed = shard.player, chain.gold_informed and guidance is not None
+
+    player = shard.player
+    informed = chain.gold_informed and guidance is not None
     also = {
         "guidance": None if guidance is None else content_hash(guidance),
         "gold_informed": informed,
         "draw": draw,
     }
+
     return replace(player, synthesizer=synthesizer or player.synthesizer).episode(
         shard.run,
         chain.task,
@@ -131,16 +149,21 @@ def retry_spec(
 
 
 async def play_through(
-    shard: ShardContext, chains: Sequence[RetryChain], reflect: Reflect, attempts: int
+    shard: ShardContext,
+    chains: Sequence[RetryChain],
+    reflect: Reflect,
+    attempts: int,
 ) -> None:
-    """Reflects and retries until each chain has an end, or a ceiling is reached; what the ledger
-    has of them is taken up.
+    """Reflects and retries until each chain has an end or a ceiling is reached; reuses what the
+    ledger has of them.
     """
+
     known = recorded(shard.run.ledger, [chain.key for chain in chains])
     for number in range(1, attempts + 1):
         going = [chain for chain in chains if not chain.reason]
         if not going or not shard.run.may_start():
             return
+
         retries = await _reflected(shard, going, reflect, number, known)
         specs = [
             retry_spec(
@@ -154,7 +177,9 @@ async def play_through(
             for chain, retry in retries
         ]
         found = await shard.episodes.attempted(specs, shard.player)
+
         for (chain, retry), spec in zip(retries, specs, strict=True):
+            # leak scans of long attempts must not stop the event loop
             await asyncio.sleep(0)
             if spec.slot_id in found:
                 retry.known = found[spec.slot_id].known
@@ -168,9 +193,10 @@ async def _reflected(
     number: int,
     known: Mapping[tuple[str, int], Read[RetryLabel]],
 ) -> list[tuple[RetryChain, Retry]]:
-    """The retries that follow from reflections on the chains' last attempts, in the order of the
+    """Reflects on the last attempts of the chains; the retries that follow, in the order of the
     chains.
     """
+
     found: dict[str, Retry] = {}
 
     async def look(chain: RetryChain, result: UnitResult) -> None:
@@ -182,6 +208,7 @@ async def _reflected(
             told = Reflected(said, spent=msgspec.convert(held.about.tokens, Tokens))
         else:
             told = await reflect(shard, chain.last, chain.lessons)
+
         retry = chain.reflected(told)
         await asyncio.sleep(0)
         if retry is not None:

@@ -1,5 +1,5 @@
-"""What a reflection says, who gives it, and how it is read out of a reply: every key checked,
-nothing guessed (R3L, arXiv 2601.03715).
+"""Reflections: asks a model for one, and reads it from the reply; every key is checked, nothing is
+guessed (R3L, arXiv 2601.03715).
 """
 
 import json
@@ -26,11 +26,11 @@ from synth.text.transcript.log import log_of
 Judged = Literal["success", "success_but_inefficient", "failure"]
 ReflectorName = Literal["model", "rules", "rules_blind"]
 LONGEST_TEXT = 4000
-"""Characters of one field: hidden guidance is a lesson, not a transcript."""
+"""The most characters of one field: hidden guidance is a lesson, not a transcript."""
 MOST_BRACES = 400
-"""Places in a reply at which an object may begin; the last ones are tried."""
+"""The most places in a reply at which an object may begin; the last ones are tried."""
 MOST_TOKENS = 4096
-"""Of a reflection, where the role's settings do not say."""
+"""The longest reflection, unless the role's settings say otherwise."""
 _WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*", re.ASCII)
 _DECODER = json.JSONDecoder()
 _KNOWN = {
@@ -58,11 +58,10 @@ KEYS = Reflection.__struct_fields__
 
 
 class Reflected(msgspec.Struct, frozen=True):
-    """What came of asking for a reflection: the reflection, or in `reason` why there is none
-    (neither: a ceiling kept it from being asked).
+    """A reflection, or in `reason` why there is none (neither: a ceiling kept it from being asked).
 
-    `replies` are all that were received; `fault` where the reflector's server failed; `spent` what
-    one that the ledger holds has used.
+    `replies`: all that were received; `fault`: where the reflector's server failed; `spent`: the
+    tokens of a reflection that the ledger holds.
     """
 
     reflection: Reflection | None = None
@@ -73,7 +72,7 @@ class Reflected(msgspec.Struct, frozen=True):
     spent: Tokens | None = None
 
     def tokens(self, attempt: Trajectory, lessons: Sequence[str]) -> Tokens:
-        """What it has used, about an attempt that had been given these lessons."""
+        """The tokens that it used, about an attempt that had been given these lessons."""
         if self.spent is not None:
             return self.spent
         said = "" if self.reflection is None else msgspec.json.encode(self.reflection).decode()
@@ -81,12 +80,12 @@ class Reflected(msgspec.Struct, frozen=True):
 
 
 Reflect = Callable[[ShardContext, Trajectory, Sequence[str]], Awaitable[Reflected]]
-"""(the shard, the attempt, the lessons that it had been given) -> what came of it."""
+"""(the shard, the attempt, the lessons that it had been given) -> a reflection on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reflector:
-    """A model that reads the log, with `evidence` also what the check found wrong."""
+    """Asks a model that reads the log, with `evidence` also the findings of the check."""
 
     name: str
     role: Role
@@ -95,7 +94,7 @@ class Reflector:
     async def __call__(
         self, shard: ShardContext, attempt: Trajectory, lessons: Sequence[str]
     ) -> Reflected:
-        """The diagnosis of an attempt that had been given these lessons."""
+        """Diagnoses an attempt that had been given these lessons."""
         sampling = self.role.policy.sampling
         question = RoleRequest(
             purpose="reflection",
@@ -112,57 +111,75 @@ class Reflector:
         if fault is not None:
             broken = f"reflector_fault:{fault.fault}"
             return Reflected(None, broken, fault.detail, answer.replies, fault.fault)
+
         reason = None if answer.unreadable is None else "unreadable_reflection"
         return Reflected(answer.value, reason, answer.unreadable, answer.replies)
 
 
 def reflection_messages(
-    trajectory: Trajectory, lessons: Sequence[str], evidence: CheckResult | None = None
+    trajectory: Trajectory,
+    lessons: Sequence[str],
+    evidence: CheckResult | None = None,
 ) -> list[Message]:
     """The chat that asks for a reflection.
 
-    The reflector is told whether the environment judged the attempt as solved, as R3L's log has the
-    reward; with `evidence` also which parts of the check failed and why, which makes what it says
-    gold-informed.
+    It tells the reflector whether the environment judged the attempt as solved, as R3L's log has
+    the reward; with `evidence` also which parts of the check failed and why, which makes the
+    reflection gold-informed.
     """
+
     unknown = "Nothing is known about whether it solved the task."
     parts = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
     if lessons:
         given = (f"- {lesson}" for lesson in lessons)
         parts.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
+
     if evidence is not None:
         failed = (part for part in evidence.parts if not part.passed)
         found = (f"- {part.name}: {'; '.join(part.evidence)}" for part in failed)
         parts.append("\n".join(["What the environment's check found wrong:", *found]))
+
     # a JSON escape stands for a fence: no text of the log ends the block that it stands in
     log = log_of(trajectory).replace("```", "\\u0060\\u0060\\u0060")
-    parts += [f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```", prompt("reflector/form")]
+    parts += [
+        f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```",
+        prompt("reflector/form"),
+    ]
     role = prompt("reflector/role")
-    return [{"role": "system", "content": role}, {"role": "user", "content": "\n\n".join(parts)}]
+
+    return [
+        {"role": "system", "content": role},
+        {"role": "user", "content": "\n\n".join(parts)},
+    ]
 
 
 def _read(completion: Completion, turns: int) -> Reflection:
+    """Reads a reflection from a completion."""
     return parsed_reflection(completion.content or "", turns)
 
 
 def parsed_reflection(reply: str, turns: int) -> Reflection:
-    """The reflection in a reply on an attempt of `turns` turns: the last JSON object in it that has
-    one of its keys.
+    """Reads the reflection on an attempt of `turns` turns: the last JSON object in the reply that
+    has one of its keys.
 
-    Raises `UnreadableError` with the first thing that is wrong, in words that the model can act on.
+    Raises `UnreadableError` with the first error, in words that the model can act on.
     """
+
     found = [value for value in _objects(reply) if not value.keys().isdisjoint(KEYS)]
     if not found:
         raise UnreadableError(f"it holds no JSON object with the keys {', '.join(KEYS)}")
+
     value = found[-1]
     missing = [key for key in KEYS if key not in value]
     if missing:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")
+
     outcome = value["trajectory_outcome"]
     if outcome not in get_args(Judged):
         raise UnreadableError(
             f"trajectory_outcome is {_short(outcome)}, none of {', '.join(get_args(Judged))}"
         )
+
     summary = _text(value, "trajectory_summary")
     cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")
     if outcome == "success":
@@ -176,12 +193,16 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
         raise UnreadableError(
             f"improvement_suggestion is null; it is a text where the outcome is {outcome}"
         )
+
     advice = _text(value, "improvement_suggestion")
     return Reflection(summary, cause, outcome, advice, _step(value["retry_from_step"], turns))
 
 
 def _step(value: Any, turns: int) -> int:
-    """A whole number, or a text that is one and nothing else; booleans and fractions are none."""
+    """Reads a whole number, or a text that is one and nothing else; booleans and fractions are
+    none.
+    """
+
     if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -192,6 +213,7 @@ def _step(value: Any, turns: int) -> int:
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
+    """A text of the reply, stripped. Raises `UnreadableError` for one that is empty or too long."""
     text = value[key]
     if not isinstance(text, str):
         raise UnreadableError(f"{key} is {_short(text)}, not a text")
@@ -201,14 +223,17 @@ def _text(value: Mapping[str, Any], key: str) -> str:
         raise UnreadableError(
             f"{key} has {len(text)} characters; at most {LONGEST_TEXT} are allowed"
         )
+
     return valid_text(text.strip())
 
 
 def _objects(reply: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text, outermost ones only, in their order; prose, fences and broken
-    drafts between them are passed over.
+    """Yields the outermost JSON objects in a text, and passes over prose, fences and broken
+    drafts.
     """
+
     end = 0
+    # a decoder is tried from every brace; too many would take quadratic time
     for match in list(re.finditer(r"\{", reply))[-MOST_BRACES:]:
         if match.start() >= end:
             try:
@@ -219,6 +244,7 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
 
 
 def _short(value: Any) -> str:
+    """A value as short JSON, for an error."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:

@@ -1,12 +1,12 @@
-"""What the stage reports: which retries are likelier under their guidance, how many are off-policy,
-what it has cost, and what guidance, pivot and branching are worth at equal cost.
+"""Reports retries: the likelihood leak, off-policy shares, the cost, and the worth of guidance,
+pivot and branching at equal cost.
 
-Base trials are selected for failing, so that any further try improves on them: only the arms beside
-one another say anything.
+Base trials are selected for failing, so any further try improves on them: only arms compared with
+one another mean anything.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -28,12 +28,10 @@ from synth.synthesizers.reflection.equal_budget import (
     MOST_EPISODES,
     UNGUIDED,
 )
-from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, Gain, OffPolicy
+from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, Gain, OffPolicy, judged
 from synth.synthesizers.reflection.retry_chain import CHAIN, VERIFIED, ChainEnd
 from synth.synthesizers.reflection.token_cost import CHARACTERS_PER_TOKEN, ArmResult
-from synth.text.leaks.likelihood import leaks_by_likelihood, threshold
 
-FILTER = "likelihood_leak"
 EFFECTS: Mapping[str, tuple[str, str]] = {
     "guidance (d - b)": (GUIDED, UNGUIDED),
     "pivot (d - c)": (GUIDED, ELSEWHERE),
@@ -41,32 +39,39 @@ EFFECTS: Mapping[str, tuple[str, str]] = {
     "net (d - a)": (GUIDED, FRESH),
 }
 ROWS, TASKS = "kept rows per 1M priced tokens", "tasks newly solved"
-MILLION = 1_000_000
 RESAMPLES = 2000
 Sums = npt.NDArray[np.float64]
 """On the last axis: kept rows, price, tasks that are newly solved."""
 
 
 class RetryUnit(msgspec.Struct, frozen=True):
-    """One failed base trial: its task, whether any base trial solved that, and what each arm came
-    to.
+    """One failed base trial: its task, whether any base trial solved that, and the result of each
+    arm.
     """
 
     task_id: str
     task_was_solved: bool
     arms: Mapping[str, ArmResult]
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yields a row per arm; `new`: the arm has solved the task first."""
+        for arm, result in self.arms.items():
+            new = result.kept > 0 and not self.task_was_solved
+            yield {
+                "task": self.task_id,
+                "arm": arm,
+                "new": new,
+                **msgspec.to_builtins(result),
+            }
+
 
 def retry_report(
     stage: StageContext, reflector: str, *, gold_informed: bool, likelihood: bool, seed: int
 ) -> Mapping[str, Any]:
-    """The report of kind `method`; `likelihood`: whether it was to be measured."""
-    ends: dict[str, ChainEnd] = {}
-    for row in stage.rows(ChainEnd, CHAIN):  # a chain that was tried again counts once
-        if row.about.settled or row.about.key not in ends:
-            ends[row.about.key] = row.about
-    chains = [ends[key] for key in sorted(ends)]
-    gains, tags = stage.rows(Gain, GAIN), stage.rows(OffPolicy, OFF_POLICY)
+    """The report of kind `method`; `likelihood`: whether the stage was to measure it."""
+    chains = _ended_chains(stage)
+    gains = stage.rows(Gain, GAIN)
+    tags = stage.rows(OffPolicy, OFF_POLICY)
     decisions = judged(gains)
     likelier = sum(decision.keep is False for decision in decisions)
     reasons = Counter(chain.reason for chain in chains)
@@ -79,6 +84,7 @@ def retry_report(
     also += [likelihood_in_words(decisions, gains)] if gains and likelihood else []
     also += [off_policy_in_words(tags)] if tags else []
     more: dict[str, Any] = {"reflector": reflector, "gold_informed": gold_informed}
+
     if units := _compared_units(stage, chains):
         found = compared(units, gold_informed=gold_informed, reflector=reflector, seed=seed)
         more["equal_budget"] = found
@@ -86,9 +92,19 @@ def retry_report(
             f"equal budget, {name}: {effect_in_words(found['effects'][f'{name}: {ROWS}'])} ({ROWS})"
             for name in ("guidance (d - b)", "net (d - a)")
         ]
+
     return method_report(
         "trials", len(chains), verified, reasons, also=also, priced_tokens=priced, **more
     )
+
+
+def _ended_chains(stage: StageContext) -> list[ChainEnd]:
+    """The chains by their keys; one that was tried again counts once."""
+    ends: dict[str, ChainEnd] = {}
+    for row in stage.rows(ChainEnd, CHAIN):
+        if row.about.settled or row.about.key not in ends:
+            ends[row.about.key] = row.about
+    return [ends[key] for key in sorted(ends)]
 
 
 def _compared_units(stage: StageContext, chains: Sequence[ChainEnd]) -> list[RetryUnit]:
@@ -103,7 +119,7 @@ def _compared_units(stage: StageContext, chains: Sequence[ChainEnd]) -> list[Ret
 
 
 def _spent(stage: StageContext, priced: float) -> str:
-    """What was paid for, or an estimate where nothing was: scripts and rules use no tokens."""
+    """The cost, or an estimate where no model was asked: scripts and rules use no tokens."""
     sql = (
         "SELECT sum(model_calls), sum(prompt_tokens + completion_tokens), sum(cost_usd) "
         "FROM spending WHERE stage = ?"
@@ -112,29 +128,15 @@ def _spent(stage: StageContext, priced: float) -> str:
     if calls:
         money = "" if dollars is None else f", ${dollars:,.4g}"
         return f"cost {short_count(tokens)} tokens in {counted_noun(calls, 'call')}{money}"
+
     return (
         f"cost nothing: no model was asked (with one about {short_count(round(priced))} priced "
         f"tokens, at {CHARACTERS_PER_TOKEN} characters a token)"
     )
 
 
-def judged(rows: Sequence[Read[Gain]]) -> list[Decision]:
-    """A decision on each retry: rejected above the 95th percentile of all shuffled gains of the
-    stage; undefined where one is not known.
-    """
-    limit = threshold([gain for row in rows for gain in row.about.shuffled])
-    found = []
-    for row in rows:
-        leaks = leaks_by_likelihood(row.value, limit)
-        undefined = row.about.reason or "fewer_than_20_shuffled"
-        reason = undefined if leaks is None else "likelier_under_guidance" if leaks else "clean"
-        keep, about = None if leaks is None else not leaks, {"limit": limit}
-        found.append(Decision(row.subject_id, FILTER, keep, reason, row.value, about))
-    return found
-
-
 def likelihood_in_words(decisions: Sequence[Decision], rows: Sequence[Read[Gain]]) -> str:
-    """One line for the report: the rejected share with its counts, or why nothing is known."""
+    """One line: the rejected share with its counts, or the reasons why nothing is known."""
     known = [decision for decision in decisions if decision.keep is not None]
     if not known:
         reasons = dict.fromkeys(decision.reason for decision in decisions)
@@ -143,6 +145,7 @@ def likelihood_in_words(decisions: Sequence[Decision], rows: Sequence[Read[Gain]
             f"likelihood leak undefined for all {len(decisions)} kept retries "
             f"({', '.join(reasons)}{how if 'no_scoring_model' in reasons else ''})"
         )
+
     rejected = sum(decision.keep is False for decision in known)
     undefined = len(decisions) - len(known)
     return (
@@ -154,9 +157,7 @@ def likelihood_in_words(decisions: Sequence[Decision], rows: Sequence[Read[Gain]
 
 
 def off_policy_in_words(rows: Sequence[Read[OffPolicy]]) -> str:
-    """One line for the report: how many kept retries are off-policy, and what it has cost to
-    know.
-    """
+    """One line: how many kept retries are off-policy, and how many samples that took."""
     known = [row for row in rows if row.value is not None]
     if not known:
         reasons = dict.fromkeys(str(row.about.reason) for row in rows)
@@ -165,6 +166,7 @@ def off_policy_in_words(rows: Sequence[Read[OffPolicy]]) -> str:
             f"off-policy at the pivot: not known for all {len(rows)} kept retries "
             f"({', '.join(reasons)}{how if 'not_measured' in reasons else ''})"
         )
+
     exact = sum(row.about.method == "deterministic" for row in known)
     return (
         f"off-policy at the pivot: {sum(row.value == 1 for row in known)} of {len(known)} kept "
@@ -176,17 +178,11 @@ def off_policy_in_words(rows: Sequence[Read[OffPolicy]]) -> str:
 def compared(
     units: Sequence[RetryUnit], *, gold_informed: bool, reflector: str, seed: int
 ) -> dict[str, Any]:
-    """Endpoints and effects as plain values, the intervals by bootstrap over tasks. Gold-informed
+    """Endpoints and effects as plain values, with intervals by bootstrap over tasks. Gold-informed
     guidance gives no verdict: with it the result is true by construction.
     """
-    results = pl.DataFrame(
-        [
-            {"task": unit.task_id, "arm": arm, "new": result.kept > 0 and not unit.task_was_solved}
-            | msgspec.to_builtins(result)
-            for unit in units
-            for arm, result in unit.arms.items()
-        ]
-    )
+
+    results = pl.DataFrame([row for unit in units for row in unit.rows()])
     measured = _measured(results, seed)
     effects = {
         f"{name}: {endpoint}": _effect(measured[more][endpoint] - measured[less][endpoint])
@@ -196,6 +192,7 @@ def compared(
     if gold_informed:
         for effect in effects.values():
             effect["verdict"] = "supports no claim: gold-informed"
+
     totals = results.group_by("arm").agg(
         pl.col("episodes", "kept", "price", "overrun", "estimated").sum(),
         (pl.col("episodes") >= MOST_EPISODES).sum().alias("stopped_at_most_episodes"),
@@ -203,6 +200,7 @@ def compared(
     arms = {row.pop("arm"): row for row in totals.to_dicts()}
     for arm, row in arms.items():
         row |= {endpoint: float(values[0]) for endpoint, values in measured[arm].items()}
+
     return {
         "reflector": reflector,
         "gold_informed": gold_informed,
@@ -217,20 +215,26 @@ def _measured(results: pl.DataFrame, seed: int) -> Mapping[str, Mapping[str, Sum
     """The endpoints of each arm: first over all tasks, then over resamples of whole tasks, the same
     ones for all arms.
     """
+
     by_task = (
         results.group_by("arm", "task")
         .agg(pl.col("kept", "price").sum(), pl.col("new").max().cast(pl.Float64))
         .sort("task")
         .partition_by("arm", as_dict=True)
     )
-    count, rng = results["task"].n_unique(), Random(f"equal budget bootstrap {seed}")
+    count = results["task"].n_unique()
+    rng = Random(f"equal budget bootstrap {seed}")
+    # seeded, so that a report gives the same intervals each time
     draws = [rng.choices(range(count), k=count) for _ in range(RESAMPLES if count > 1 else 0)]
-    places, found = np.array([range(count), *draws]), {}
+    places = np.array([range(count), *draws])
+    found = {}
+
     for arm in ARMS:
         sums = by_task[arm,].select("kept", "price", "new").to_numpy()[places].sum(axis=1)
         kept, price, new = sums.T
-        rows = np.divide(MILLION * kept, price, out=np.zeros_like(price), where=price > 0)
+        rows = np.divide(1_000_000 * kept, price, out=np.zeros_like(price), where=price > 0)
         found[arm] = {ROWS: rows, TASKS: new}
+
     return found
 
 
@@ -238,9 +242,12 @@ def _effect(differences: Sums) -> dict[str, Any]:
     """The difference over all tasks, and the 2.5 and 97.5 percentiles over the resamples, None with
     fewer than two tasks.
     """
+
     whole, *resampled = map(float, differences)
-    values, last = sorted(resampled), len(resampled) - 1
+    values = sorted(resampled)
+    last = len(resampled) - 1
     low, high = (values[round(p * last)] if values else None for p in (0.025, 0.975))
+
     return {"difference": whole, "low": low, "high": high, "verdict": verdict(low, high)}
 
 

@@ -1,5 +1,5 @@
-"""A chain: a base trial and the retries that follow from it, each from a turn of the one before,
-with all lessons so far; and what the ledger holds of chains, whatever flow made them.
+"""A chain: a base trial and its retries, each from a turn of the attempt before and with all
+lessons so far; and the rows that store it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,8 +44,8 @@ VERIFIED = "verified"
 class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A chain as it is committed, under its key.
 
-    `exhausted`: it ended only because no more retries were allowed; `made` of them were. `measured`:
-    how its kept retry was measured; `arms`: what the arms of the comparison came to.
+    `exhausted`: it ended only because no more retries were allowed; `made` of them were.
+    `measured`: the settings of its measures; `arms`: the results of the comparison at equal cost.
     """
 
     chain: str
@@ -65,8 +65,8 @@ class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(slots=True)
 class Retry:
-    """One retry: the attempt that it reflects on, what was said of it and what that has used, where
-    it starts, what came of it. `known`: the ledger has it, with the decisions on it.
+    """One retry: the attempt that it reflects on, the reflection and its tokens, the pivot, the
+    result. `known`: the ledger has it, with the decisions on it.
     """
 
     of: Trajectory
@@ -88,28 +88,38 @@ class Retry:
         return last if last is not None and last.outcome is not Outcome.INVALID else None
 
     def decisions(self) -> list[Decision]:
-        """Where there is a new verdict: whether the retry shows traces of guidance, and whether it
-        meets the keep condition.
+        """Decides on a new attempt: whether it shows traces of guidance, and whether it meets the
+        keep condition.
         """
+
         if self.outcome is None or self.known:
             return []
-        identity, first = self.outcome.trajectory_id, self.found[0] if self.found else None
-        kind, shown = "clean", None
+
+        identity = self.outcome.trajectory_id
+        first = self.found[0] if self.found else None
+        kind = "clean"
+        shown = None
         if first is not None:
-            kind, findings = first.kind, len(self.found)
-            shown = {"turn": first.turn, "what": first.what[:200], "findings": findings}
+            kind = first.kind
+            findings = len(self.found)
+            shown = {
+                "turn": first.turn,
+                "what": first.what[:200],
+                "findings": findings,
+            }
+
         leak = Decision(identity, LEAK, first is None, kind, detail=shown)
         return [leak, Decision(identity, KEPT, self.keep, self.reason)]
 
 
 @dataclass(slots=True)
 class RetryChain:
-    """What is known of a chain so far; `reason` says why it ended, empty while it goes on,
-    `verified` where a retry is kept.
+    """The state of a chain; `reason` says why it ended, empty while it goes on, `verified` where a
+    retry is kept.
 
-    `exhausted`: it ended only because no more retries were allowed. `measured`: how its kept retry
-    was measured, and with `measures` what came of that; a chain that is still to be measured is not
-    done. `arms`: what the comparison at equal cost came to.
+    `exhausted`: it ended only because no more retries were allowed. `measured`: the settings of the
+    measures, whose rows are `measures`; a chain is done only once it is measured. `arms`: the
+    results of the comparison at equal cost.
     """
 
     key: str
@@ -128,7 +138,10 @@ class RetryChain:
     @property
     def outcomes(self) -> list[Trajectory]:
         """The attempts with a verdict, the base trial first."""
-        return [self.base, *(r.outcome for r in self.retries if r.outcome is not None)]
+        return [
+            self.base,
+            *(r.outcome for r in self.retries if r.outcome is not None),
+        ]
 
     @property
     def last(self) -> Trajectory:
@@ -137,12 +150,12 @@ class RetryChain:
 
     @property
     def kept(self) -> Trajectory | None:
-        """The retry that it came to."""
+        """The retry that is kept."""
         return self.last if self.reason == VERIFIED else None
 
     @property
     def lessons(self) -> list[str]:
-        """All so far, the oldest first: the part of the memo that becomes hidden guidance."""
+        """All lessons so far, the oldest first."""
         said = [retry.reflected.reflection for retry in self.retries]
         return [one.improvement_suggestion for one in said if one and one.improvement_suggestion]
 
@@ -153,16 +166,21 @@ class RetryChain:
 
     @property
     def guidance(self) -> str:
-        """What the next retry is told in secret."""
+        """The hidden guidance of the next retry."""
         if self.memory is None:
             return guidance_text(self.lessons)
         return memory_text([memo for _, memo in self.memos], self.memory)
 
     def reflected(self, told: Reflected) -> Retry | None:
-        """Takes in a reflection on the last attempt; None where no retry follows from it."""
-        last, said = self.last, told.reflection
+        """Adds a reflection on the last attempt; the retry that follows from it, None where none
+        does.
+        """
+
+        last = self.last
+        said = told.reflection
         if told.reason is None and said is None:
             return None
+
         before = self.retries[-1].found if self.retries else ()
         retry = Retry(last, told, told.tokens(last, self.lessons))
         self.retries.append(retry)
@@ -171,14 +189,17 @@ class RetryChain:
             self.fault = told.fault
             self.reason = told.reason or ("efficient" if solved else "says_success")
             return None
+
+        # a retry never starts after a leak of the attempt before: the leak would stay in its prefix
         leaked = before[0].turn if before else len(last.turns)
         retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, leaked))
         retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
         retry.guidance = self.guidance
+
         return retry
 
     def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
-        """Takes in the attempts at the last retry's slot; `more`: a further retry may follow."""
+        """Adds the attempts at the last retry's slot; `more`: a further retry may follow."""
         retry = self.retries[-1]
         retry.attempts = attempts
         result = retry.outcome
@@ -186,6 +207,7 @@ class RetryChain:
             self.fault = attempts[-1].fault
             retry.reason = self.reason = f"fault:{self.fault}"
             return
+
         solved = result.outcome is Outcome.SUCCESS
         retry.found = leaks(result)
         retry.keep, retry.reason = improved(self.base, result)
@@ -194,36 +216,42 @@ class RetryChain:
         elif retry.keep:
             self.reason = VERIFIED
         elif solved or not more:
-            self.reason, self.exhausted = retry.reason, not solved
+            self.reason = retry.reason
+            self.exhausted = not solved
 
     @property
     def settled(self) -> bool:
-        """Whether it ended otherwise than by a fault whose cause may be gone when the flow is run
-        again.
+        """Whether a rerun would change nothing: it ended otherwise than by a fault whose cause may
+        be gone by then.
 
         With a retry in the ledger it is settled even so: another reflection would begin another
         chain.
         """
+
         may_mend = self.fault in {*RETRIED_BY_A_RERUN, Fault.JUDGE}
         return bool(self.reason) and not (may_mend and self.last is self.base)
 
     def tokens(self) -> Tokens:
-        """What all its reflections and retries have used."""
+        """The tokens of all its reflections and retries."""
         used = (r.spent + tokens_of_attempts(r.attempts) for r in self.retries)
         return sum(used, Tokens())
 
     def record(self, result: UnitResult, prices: Prices) -> None:
-        """Writes down what it came to: its attempts and the verdicts on them, a row per reflection,
-        what was measured, and a row for the chain.
+        """Writes its attempts and the decisions on them, a row per reflection, the measures, and a
+        row for the chain.
         """
+
         for at, retry in enumerate(self.retries):
             result.trajectories += () if retry.known else retry.attempts
             result.decisions += retry.decisions()
             result.replies += retry.reflected.replies
             result.scores.append(self._reflection_score(at + 1, retry))
+
         if self.memory is not None:
             result.scores += memory_scores(self.key, self.memos, self.outcomes, self.memory)
-        tokens, made = self.tokens(), [retry.attempts for retry in self.retries if retry.attempts]
+
+        tokens = self.tokens()
+        made = [retry.attempts for retry in self.retries if retry.attempts]
         end = ChainEnd(
             chain=self.base.trajectory_id,
             key=self.key,
@@ -243,7 +271,9 @@ class RetryChain:
         result.scores += [*self.measures, Score(end.chain, CHAIN, value, detail=end)]
 
     def _reflection_score(self, number: int, retry: Retry) -> Score:
-        result, before = retry.outcome, retry.of
+        """The row of one reflection, with the retry that followed from it."""
+        result = retry.outcome
+        before = retry.of
         label = RetryLabel(
             chain=self.base.trajectory_id,
             key=self.key,
@@ -263,4 +293,5 @@ class RetryChain:
             leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
         )
         value = None if result is None else float(retry.keep and not retry.found)
+
         return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)

@@ -9,7 +9,7 @@ from typing import Any
 from synth.envs.echo_check import state_verdicts
 from synth.envs.fact_pattern import matches, pattern_of, zone_of
 from synth.schemas.check import Check, Facts, RowPredicate, Scalar
-from synth.schemas.reverse import Change, Draft
+from synth.schemas.reverse import Change, Draft, Operation
 from synth.schemas.task import Task
 
 NOT_ASKED_FOR = frozenset({"free", "generated"})
@@ -18,7 +18,7 @@ Row = tuple[str, str]
 
 
 class RejectedError(Exception):
-    """Why a window is no task: `reason` is a counter's name, `example` shows what was found."""
+    """A subtrajectory gives no task: `reason` is a counter's name, `example` shows why."""
 
     def __init__(self, reason: str, example: str = "") -> None:
         super().__init__(reason, example)
@@ -27,14 +27,14 @@ class RejectedError(Exception):
 
 
 def verdict(passed: bool | None = True, **counts: Any) -> dict[str, Any]:
-    """One test's verdict, None where it does not apply, and the counts behind it, as the task's
+    """The verdict of one test, None where it does not apply, and its counts, as the task's
     `difficulty` holds them.
     """
     return {"passed": passed, **counts}
 
 
 def changes(before: Facts, after: Facts) -> dict[str, Change]:
-    """The paths whose values differ; None where a path did not exist."""
+    """The paths whose values differ; None stands for a path that did not exist."""
     if before == after:
         return {}
     paths = sorted({path for path, _ in before.items() ^ after.items()})
@@ -42,7 +42,7 @@ def changes(before: Facts, after: Facts) -> dict[str, Change]:
 
 
 def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[str, Change]:
-    """Those of the changed facts that a goal can be about."""
+    """Selects the changed facts that a goal can be about."""
     return {
         path: change
         for path, change in changed.items()
@@ -60,21 +60,27 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     which no row may have; a value that is gone by itself.
     """
 
+    # what the goal leaves open is neither required nor forbidden
     asked_for = [path for path in changes(start, end) if not _is_free(path, draft, zones)]
     gone = [path for path in asked_for if path not in end]
     changed: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
+
     for path in asked_for:
         row, column = _split(path)
         if path in end:
             changed[row][column] = end[path]
-    before, after = _rows(start), _rows(end)
+
+    before = _rows(start)
+    after = _rows(end)
     required = [_required(row, columns, before, after) for row, columns in changed.items()]
     required += list(_absent(gone, start, after))
+    # zones of the environment stay free in a task too, unless its goal asks for them
     free = [
         pattern
         for pattern, zone in zones.items()
         if zone in NOT_ASKED_FOR and pattern not in draft.asked
     ]
+
     return Check(
         required=tuple(one for at, one in enumerate(required) if one not in required[:at]),
         free=tuple(dict.fromkeys([*free, *draft.free, *gone])),
@@ -85,38 +91,48 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
 
 
 def _is_free(path: str, draft: Draft, zones: Mapping[str, str]) -> bool:
-    by_world = zone_of(zones, path) in NOT_ASKED_FOR
+    """Whether a goal leaves a fact open: by its zone, unless it asks for that, or by its draft."""
+    by_zone = zone_of(zones, path) in NOT_ASKED_FOR
     asked = pattern_of(zones, path) in draft.asked
-    return (by_world and not asked) or any(matches(pattern, path) for pattern in draft.free)
+    return (by_zone and not asked) or any(matches(pattern, path) for pattern in draft.free)
 
 
 def _absent(
-    gone: Sequence[str], start: Facts, after: Mapping[Row, object]
+    gone: Sequence[str],
+    start: Facts,
+    after: Mapping[Row, object],
 ) -> Iterator[RowPredicate]:
-    """Rows that no longer are, and values that rows no longer have."""
+    """Yields the rows that are gone, and the values that remaining rows have lost."""
     places = {path: _split(path) for path in gone}
     for table, key in sorted({row for row, _ in places.values()} - after.keys()):
         yield RowPredicate(table, {"id": key}, 0)
+
+    # a row that is gone as a whole needs no predicate per column
     for path, ((table, key), column) in places.items():
         if (table, key) in after:
             yield RowPredicate(table, {"id": key, column: start[path]}, 0)
 
 
 def check_in(task: Task) -> Check:
-    """The check of a derived task: each has one."""
+    """The check of a derived task, which every one has."""
     return task.check or Check()
 
 
 def _split(path: str) -> tuple[Row, str]:
+    """((table, key), column) of a path."""
     table, key, column = path.split("/", 2)
     return (table, key), column
 
 
-def _rows(facts: Facts) -> Mapping[Row, Mapping[str, Scalar]]:
+def _rows(
+    facts: Facts,
+) -> Mapping[Row, Mapping[str, Scalar]]:
+    """Facts as rows."""
     rows: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
     for path, value in facts.items():
         row, column = _split(path)
         rows[row][column] = value
+
     return rows
 
 
@@ -126,9 +142,12 @@ def _required(
     before: Mapping[Row, object],
     after: Mapping[Row, Mapping[str, Scalar]],
 ) -> RowPredicate:
+    """The predicate of a changed or new row."""
     table, key = row
     if row in before:
         return RowPredicate(table, {"id": key, **columns})
+
+    # a new row among alike ones is only seen by their number
     alike = sum(
         at == table and columns.items() <= found.items() for (at, _), found in after.items()
     )
@@ -136,29 +155,58 @@ def _required(
 
 
 def constraint_structure(check: Check) -> str:
-    """What a check demands with its entities masked, by which goals are told apart whose words say
-    nothing about it: rows by table and columns, in no order, with the number of alike ones; the
-    types of what is to be told; the rules that forbid.
+    """Describes a check with its entities masked, which tells goals apart whose words do not: rows
+    by table and columns, in no order, with the number of alike ones; the types of communicated
+    facts; the rules that forbid.
     """
-    parts = Counter(map(_shape, check.required))
+
+    parts = Counter(map(_row_shape, check.required))
     parts += Counter(f"tell {fact.type}" for fact in check.told)
     parts += Counter(f"refuse by {refusal.rule}" for refusal in check.refusals)
+
     return " + ".join(
         part if count == 1 else f"{count} x {part}" for part, count in sorted(parts.items())
     )
 
 
-def _shape(row: RowPredicate) -> str:
-    """`table(columns)` of a row that was there, `+table(columns)` of a new one, with how many there
-    must be where that is not one.
+def _row_shape(row: RowPredicate) -> str:
+    """`table(columns)` of a row that was there, `+table(columns)` of a new one, with its number
+    where that is not one.
     """
+
     columns = ", ".join(sorted(row.where.keys() - {"id"}))
     found = f"{'' if 'id' in row.where else '+'}{row.table}({columns})"
     return found if row.count == 1 else f"{found} {row.count} times"
 
 
+def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
+    """The operations with their entities masked: tools, the columns that they change, the rules
+    that refused them; a look-up ends in a question mark.
+
+    In a fixed order, so that two subtrajectories that do the same in another order are one.
+    """
+    return " + ".join(sorted(_operation_shape(operation, start) for operation in operations))
+
+
+def _operation_shape(operation: Operation, start: Facts) -> str:
+    """An operation with its entities masked."""
+    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
+    if operation.denied is not None:
+        return f"{tools}!{operation.denied}"
+    if operation.shown is not None:
+        return f"{tools}?"
+
+    parts = set()
+    # a plus marks columns of a new row, whose key says nothing
+    for path in operation.changed:
+        table, _, column = path.split("/", 2)
+        parts.add(f"{'' if path in start else '+'}{table}.{column}")
+
+    return f"{tools}({', '.join(sorted(parts))})"
+
+
 def broken(check: Check, start: Facts, end: Facts) -> str:
-    """What of the state part of a check does not hold; empty where it passes."""
+    """The failed parts of a check on the state; empty where it passes."""
     return "; ".join(
         f"{part.name}: {', '.join(part.evidence)}"
         for part in state_verdicts(check, start, end)

@@ -1,6 +1,4 @@
-"""From an exploration to its tasks: a walk, its windows, and of each window a task that passed its
-tests; with everything that is counted on the way.
-"""
+"""Explores, and derives a task from each subtrajectory of the walk that passes its tests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,7 +11,6 @@ import msgspec
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import perform
 from synth.envs.world import EnvEntry
-from synth.schemas.check import Facts
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
@@ -22,6 +19,7 @@ from synth.synthesizers.reverse.check_predicates import (
     check_in,
     check_of,
     constraint_structure,
+    operation_signature,
 )
 from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
 from synth.synthesizers.reverse.choosing import Explored, explored_row
@@ -33,29 +31,25 @@ from synth.synthesizers.reverse.solution_tests import (
     not_guessed,
     solved,
 )
-from synth.synthesizers.reverse.subtrajectories import (
-    Cutter,
-    Segment,
-    windows,
-)
+from synth.synthesizers.reverse.subtrajectories import Cutter, Segment, windows
 
 CALL_LIMIT_S = 10.0
+"""Seconds that a call of the environment may take in a test."""
 DEEDS_PER_QUESTION = 4
-"""Windows of operations for one of look-ups: with all of these, half of the tasks are questions
-(measured on the storefront).
+"""Subtrajectories of operations for one of look-ups: with all look-ups, half of the tasks are
+questions (measured on the storefront).
 """
 
 
 @dataclass(frozen=True)
 class Ground:
-    """Where an exploration takes place, and what its tasks inherit: settings of the start state,
-    seed, split and benchmark; its name.
+    """The environment of an exploration, and what its tasks inherit: settings of the start state,
+    seed, split, benchmark, name.
 
-    `longest` is the most operations that a task joins; `asks`: whether who writes the goals can ask
-    questions.
+    `longest`: the most operations of a task; `asks`: whether the writer of goals can ask questions.
     """
 
-    world: EnvEntry
+    entry: EnvEntry
     env: str
     env_config: Mapping[str, Any]
     seed: int
@@ -68,28 +62,36 @@ class Ground:
 
     @property
     def zones(self) -> Mapping[str, str]:
-        """The environment's, with what a goal may ask for as if it were required."""
-        return {**self.world.spec.facts, **dict.fromkeys(self.world.on_request, "required")}
+        """The environment's zones, with facts that a goal may ask for as if they were required."""
+        return {
+            **self.entry.spec.facts,
+            **dict.fromkeys(self.entry.on_request, "required"),
+        }
 
 
 async def exploration_tasks(
     ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience
 ) -> tuple[list[Task], Explored]:
-    """Explores, then tries windows in a drawn order until there are tasks enough.
+    """Explores, then tries subtrajectories in a drawn order until there are tasks enough.
 
-    A window whose operations look like those of a task that is there already is not tried.
+    It skips a subtrajectory whose operations look like those of an earlier task.
     """
+
     draw = Random(f"reverse_task {ground.seed}")
-    env = ground.world.open(ground.env_config)
+    env = ground.entry.open(ground.env_config)
     tasks: list[Task] = []
     rejected: list[RejectedError] = []
     seen: set[str] = set()
+
     try:
         walk = await explored(env, ground.zones, steps, draw, experience)
+        # the walked environment plays all state tests, which is cheaper than opening one for each
         derivation = Derivation(ground, env, walk)
+
         for wanted in _windows(walk, ground, draw):
             if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
                 break
+
             signature = operation_signature(wanted, walk.start)
             if signature in seen:
                 continue
@@ -97,6 +99,7 @@ async def exploration_tasks(
                 task = await derivation.task(wanted)
                 if task.difficulty["signature"] in seen:
                     raise RejectedError("like_another")
+
                 seen |= {signature, str(task.difficulty["signature"])}
                 tasks.append(task)
             except RejectedError as why:
@@ -104,14 +107,16 @@ async def exploration_tasks(
             await asyncio.sleep(0)
     finally:
         await env.close()
-    return tasks, explored_row(tasks, rejected, walk, ground.world.spec.facts)
+
+    return tasks, explored_row(tasks, rejected, walk, ground.entry.spec.facts)
 
 
 def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
-    """What may become a task, in a drawn order: operations that belong together, and look-ups whose
-    answers the environment can be asked for, of these one for every `DEEDS_PER_QUESTION`.
+    """Lists, in a drawn order, the operations that belong together, and look-ups whose answers the
+    environment can be asked for, one for every `DEEDS_PER_QUESTION` of the others.
     """
-    asked = ground.world.questions
+
+    asked = ground.entry.questions
     tools = asked.tools if ground.asks and asked is not None else frozenset[str]()
     reads = [
         read
@@ -122,29 +127,35 @@ def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
         [[among[at] for at in one] for one in windows(among, walk.start, ground.longest, draw)]
         for among in (walk.operations, reads)
     )
+
+    # no draw: the order of the others is drawn already
     if not questions:
         return deeds
+
     found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
     draw.shuffle(found)
+
     return found
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """Tasks out of the windows of one walk; `env` is the environment that was walked."""
+    """Derives tasks from subtrajectories of one walk; `env` is the environment that was walked."""
 
     ground: Ground
     env: Env
     walk: Walk
 
     async def task(self, wanted: Sequence[Operation]) -> Task:
-        """One window: shrunk to what its goal needs, tested in the order of what a test costs.
+        """Shrinks one subtrajectory to what its goal needs, and tests the task, cheap tests first.
         Raises `RejectedError`.
         """
+
         cutter = Cutter(self.env, self.ground.zones, self.walk)
         segment = await cutter.segment(wanted, self.ground.longest)
         if segment is None:
             raise RejectedError("depends_on_before")
+
         while True:
             draft, task = await self._drafted(segment)
             asks = all(operation.shown is not None for operation in segment.operations)
@@ -153,15 +164,19 @@ class Derivation:
             )
             if not incidental:
                 return await self._tested(segment, draft, task, tests)
+
+            # the goal is written anew for what is left
             shorter = await cutter.shortened(segment, incidental)
             if shorter is None:
                 names = (segment.operations[at].turn.tool_calls[0].name for at in incidental)
                 raise RejectedError("T3_incidental", "; ".join(names))
+
             segment = shorter
 
     async def _drafted(self, segment: Segment) -> tuple[Draft, Task]:
-        """The window's goal and its task, before it is tested."""
-        ground, walk = self.ground, self.walk
+        """Writes the goal and the check of a subtrajectory; the task is not tested yet."""
+        ground = self.ground
+        walk = self.walk
         window = Window(
             ground.env,
             ground.env_config,
@@ -175,12 +190,14 @@ class Derivation:
         draft = await ground.write(window)
         if isinstance(draft, NoGoal):
             raise RejectedError(f"no_goal_{draft.reason}")
-        check = check_of(segment.start, segment.end, draft, ground.world.spec.facts)
+
+        check = check_of(segment.start, segment.end, draft, ground.entry.spec.facts)
         denied = any(operation.denied is not None for operation in segment.operations)
         if denied and not check.refusals:
             raise RejectedError("refusal_not_checked", draft.goal)
         if not (check.required or check.refusals or check.told):
             raise RejectedError("nothing_to_check", draft.goal)
+
         task = Task.identified(
             env=ground.env,
             env_config=dict(ground.env_config if draft.env_config is None else draft.env_config),
@@ -197,32 +214,41 @@ class Derivation:
     async def _tested(
         self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]
     ) -> Task:
-        """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they
-        pass as they are.
+        """Runs T8, T7, T6, T4 and T5; the task with all results, and with its operations as gold
+        where they pass as they are.
         """
-        world, turns = self.ground.world, segment.turns
+
+        entry = self.ground.entry
+        turns = segment.turns
+        # gold are calls: text turns and turns of several calls cannot be written as such
         calls = tuple(call for turn in turns for call in turn.tool_calls)
         passes = (await perform(self.env, task, turns)).verdict.passed
         gold = calls if passes and calls and len(calls) == len(turns) else None
-        bench = ConformanceRig(world, task.env_config, self.ground.seed, (task,), CALL_LIMIT_S)
+        bench = ConformanceRig(entry, task.env_config, self.ground.seed, (task,), CALL_LIMIT_S)
+
         planned = bench.claims("expert")
+        # without an expert the operations themselves are the known solution
         with_gold = task if planned else msgspec.structs.replace(task, gold=gold)
         known, t8 = await solved(bench, with_gold)
-        t7 = not_guessed(world, task)
+        t7 = not_guessed(entry, task)
         t6 = await bots_fail(bench, task)
         case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
         all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
+
         difficulty = {**self._described(segment, draft, task), "tests": all_tests}
         about = {**msgspec.structs.asdict(task), "difficulty": difficulty, "gold": gold}
+        # difficulty and gold are part of the identity
         del about["task_id"]
+
         return Task.identified(**about)
 
     def _described(self, segment: Segment, draft: Draft, task: Task) -> dict[str, Any]:
-        """What a task's `difficulty` says of it beside its tests."""
+        """A task's `difficulty` without its tests."""
         operations = segment.operations
         tools = [call.name for operation in operations for call in operation.turn.tool_calls]
+
         return {
             "method": "reverse_task",
             "exploration": self.ground.exploration,
@@ -234,26 +260,3 @@ class Derivation:
             "tools": list(dict.fromkeys(tools)),
             "low_level": list(draft.low_level),
         }
-
-
-def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
-    """The operations with their entities masked: tools, the columns that they change, the rules by
-    which they were refused; what was only looked up ends in a question mark.
-
-    In a fixed order where the operations themselves may stand in any: two windows that do the same
-    are one.
-    """
-    return " + ".join(sorted(_shape(operation, start) for operation in operations))
-
-
-def _shape(operation: Operation, start: Facts) -> str:
-    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
-    if operation.denied is not None:
-        return f"{tools}!{operation.denied}"
-    if operation.shown is not None:
-        return f"{tools}?"
-    parts = set()
-    for path in operation.changed:
-        table, _, column = path.split("/", 2)
-        parts.add(f"{'' if path in start else '+'}{table}.{column}")
-    return f"{tools}({', '.join(sorted(parts))})"

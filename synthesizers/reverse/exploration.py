@@ -1,10 +1,10 @@
-"""Seeded walks through an environment without a task: what was done, what it changed, what was
-refused; and what a shard's walks have learned about its tools.
+"""Walks through an environment at random, without a task, and records what each step changed or why
+it was refused; the walks of a shard learn which tools do something.
 """
 
 import asyncio
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,22 +22,25 @@ from synth.schemas.trajectory import Observation, Source, Turn
 from synth.synthesizers.reverse.check_predicates import changes, of_goals
 
 DENIED = re.compile(r"^denied: ([\w.-]+):")
-"""How an environment says that a rule forbids a call: the beginning of the error that answers it."""
+"""The beginning of an error that names the rule by which the environment forbids a call."""
 CHANGING, OPENING, OTHER = 10.0, 3.0, 1.0
-"""Weights of tools: that change the state or are untried, after whose calls more can be done, and
-of all others (A2, step 2).
+"""Weights of tools: that change the state or are untried, that open further actions, and of all
+others (A2, step 2).
 """
 LEAST_SHARE = 0.1
-"""Of its weight a tool keeps however often it did nothing."""
+"""The share of its weight that a tool keeps however often it did nothing."""
 LONGEST_TEMPLATE = 300
+"""Characters of an answer that tell it from others."""
 _VALUE = re.compile(r"\b[\w.@-]*\d[\w.@:-]*\b")
 _WORDS = re.compile(r"\s+")
+ANY = ""
+"""The state in which a turn is not tried again, once it has done nothing: any."""
 Signature = tuple[tuple[str, str], ...]
 """A turn as names and arguments of its calls."""
 
 
 def signature_of(turn: AgentTurn) -> Signature:
-    """What two turns must have in common to be the same deed."""
+    """Equal for turns that do the same."""
     calls = tuple((call.name, call.arguments) for call in turn.tool_calls)
     return calls or (("", turn.content or ""),)
 
@@ -54,20 +57,27 @@ def template(observations: Sequence[Observation]) -> str:
 
 
 class Experience:
-    """What each tool came to how often, and the answers without effect; grows from walk to walk, in
-    their order.
+    """Counts the effects of each tool, and remembers answers without effect; it grows from walk to
+    walk, in their order.
     """
 
     def __init__(self) -> None:
         self._counts = Counter[tuple[str, str]]()
         self._no_ops: set[tuple[str, str]] = set()
 
-    def note(self, turn: AgentTurn, answers: Sequence[Observation], effects: Iterable[str]) -> None:
-        """Takes in what a turn came to: it `changed` what a goal can be about, `opened` new ways,
-        `showed` something new, `ended` the walk, was `denied`. One without effect whose tool has
+    def note(
+        self,
+        turn: AgentTurn,
+        answers: Sequence[Observation],
+        effects: Iterable[str],
+    ) -> None:
+        """Counts the effects of a turn: it `changed` facts of goals, `opened` further actions,
+        `showed` something new, `ended` the walk, was `denied`. A turn without effect whose tool has
         been answered alike before is a no-op.
         """
-        tool, found = tool_of(turn), {"taken", *effects}
+
+        tool = tool_of(turn)
+        found = {"taken", *effects}
         self._counts.update((tool, effect) for effect in found)
         if found.isdisjoint(("changed", "opened", "showed")):
             no_op = (tool, template(answers))
@@ -75,33 +85,43 @@ class Experience:
             self._no_ops.add(no_op)
 
     def weight(self, tool: str) -> float:
-        """How readily a tool is drawn; 0 for one that ends the walk and changes nothing else."""
-        taken, changed = self._counts[tool, "taken"], self._counts[tool, "changed"]
+        """The weight of a tool in the draw; 0 for one that ends the walk and changes nothing
+        else.
+        """
+
+        taken = self._counts[tool, "taken"]
+        changed = self._counts[tool, "changed"]
         if taken and self._counts[tool, "ended"] == taken and not changed:
             return 0.0
+
         opened = OPENING if self._counts[tool, "opened"] else OTHER
+        # an untried tool is as good as one that changes something
         known = CHANGING if not taken or changed or self._counts[tool, "denied"] else opened
-        return known * max(LEAST_SHARE, 1 - self._counts[tool, "no_op"] / max(taken, 1))
+
+        return known * max(
+            LEAST_SHARE,
+            1 - self._counts[tool, "no_op"] / max(taken, 1),
+        )
 
     def draw(self, turns: Sequence[AgentTurn], draw: Random) -> AgentTurn | None:
-        """One of the turns: its tool by weight, then its arguments, each as likely; None where none
-        may be drawn.
-        """
+        """Draws a tool by weight, then one of its turns uniformly; None where none may be drawn."""
         by_tool: dict[str, list[AgentTurn]] = {}
         for turn in turns:
             by_tool.setdefault(tool_of(turn), []).append(turn)
+
         weights = {tool: weight for tool in by_tool if (weight := self.weight(tool)) > 0}
         if not weights:
             return None
+
         (tool,) = draw.choices(list(weights), list(weights.values()))
         return draw.choice(by_tool[tool])
 
 
 @dataclass(frozen=True)
 class WalkStep:
-    """One turn of a walk: its record, all facts that it changed and those of them that a goal can
-    be about, by which rule it was refused, whether it ended the walk, and what else its tool could
-    have done.
+    """One turn of a walk: its record, the facts that it changed, those of them that a goal can be
+    about (`asked`), the rule that refused it, whether it ended the walk, and the other actions that
+    its tool offered.
     """
 
     record: Turn
@@ -114,7 +134,7 @@ class WalkStep:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What the turn was answered by tools and environment, without errors."""
+        """The answers of tools and environment, without errors."""
         answers = self.record.observations
         return tuple(
             seen.content for seen in answers if not seen.error and seen.source is not Source.USER
@@ -137,18 +157,21 @@ class Walk:
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
-        """The steps that changed what a goal can be about, or were refused."""
+        """The steps that changed facts of goals, or were refused."""
         return tuple(
-            Operation(step.record.index, step.turn, step.asked, step.denied)
+            Operation(
+                step.record.index,
+                step.turn,
+                step.asked,
+                step.denied,
+            )
             for step in self.steps
             if step.asked or step.denied is not None
         )
 
     @cached_property
     def reads(self) -> tuple[Operation, ...]:
-        """The calls that changed nothing of it, and were answered with something that had not been
-        shown before.
-        """
+        """The calls that changed no facts of goals, and were answered with something new."""
         return tuple(
             Operation(at, step.turn, {}, shown=step.shown)
             for at, step in enumerate(self.steps)
@@ -162,54 +185,62 @@ async def played(
     task: Task | None = None,
     zones: Mapping[str, str] = MappingProxyType({}),
 ) -> Walk:
-    """The turns, done from a task's start, or from the start of an exploration."""
+    """Does the turns, from a task's start or from the start of an exploration."""
     opening = await env.reset(task)
     start: Facts = dict(await env.facts())
-    facts, steps = start, list[WalkStep]()
+    facts = start
+    steps = list[WalkStep]()
+
     for turn in turns:
         step, facts = await _step(env, len(steps), turn, facts, zones)
         steps.append(step)
+
     return Walk(opening, start, facts, tuple(steps))
 
 
 async def explored(
     env: Env, zones: Mapping[str, str], steps: int, draw: Random, experience: Experience
 ) -> Walk:
-    """Walks at most `steps` turns: affordances by weight, none again in the same state, nor where
-    it did nothing before in this walk.
+    """Walks at most `steps` turns: draws affordances by weight, but none again in the same state,
+    nor one that did nothing before in this walk.
 
-    `experience` is added to.
+    It adds to `experience`.
     """
+
     opening = await env.reset(None)
     start: Facts = dict(await env.facts())
-    facts, walked = start, list[WalkStep]()
+    facts = start
+    walked: list[WalkStep] = []
     offered = list(await env.affordances())
-    idle: set[Signature] = set()
-    done: set[tuple[Signature, str]] = set()
+    tried: defaultdict[Signature, set[str]] = defaultdict(set)
+
     while len(walked) < steps:
-        state, known = content_hash(facts), {signature_of(turn) for turn in offered}
-        never = idle | {deed for deed, at in done if at == state}
-        turn = experience.draw([turn for turn in offered if signature_of(turn) not in never], draw)
+        state = content_hash(facts)
+        known = {signature_of(turn) for turn in offered}
+        fresh = [turn for turn in offered if tried[signature_of(turn)].isdisjoint((state, ANY))]
+        turn = experience.draw(fresh, draw)
         if turn is None:
             break
+
         deed = signature_of(turn)
-        done.add((deed, state))
+        # mutants of T5 are made of these
         alike = [other for other in offered if tool_of(other) == tool_of(turn)]
         others = tuple(other for other in alike if signature_of(other) != deed)
         step, facts = await _step(env, len(walked), turn, facts, zones)
         walked.append(replace(step, others=others))
+        tried[deed] |= {state} if step.changed else {state, ANY}
 
         offered = [] if step.done else list(await env.affordances())
+        # a turn that makes further actions possible is worth repeating elsewhere
         opened = not known.issuperset(map(signature_of, offered))
         experience.note(turn, step.record.observations, _effects(walked, opened=opened))
-        if not step.changed:
-            idle.add(deed)
         await asyncio.sleep(0)
+
     return Walk(opening, start, facts, tuple(walked))
 
 
 def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
-    """What the last of the steps came to, in the words of `Experience.note`."""
+    """The effects of the last step, in the words of `Experience.note`."""
     last = steps[-1]
     came = {
         "changed": bool(last.asked),
@@ -218,20 +249,45 @@ def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
         "ended": last.done,
         "denied": last.denied is not None,
     }
+
     return [effect for effect, so in came.items() if so]
 
 
 async def _step(
-    env: Env, at: int, turn: AgentTurn, before: Facts, zones: Mapping[str, str]
+    env: Env,
+    at: int,
+    turn: AgentTurn,
+    before: Facts,
+    zones: Mapping[str, str],
 ) -> tuple[WalkStep, Facts]:
-    """A turn done, and the facts after it."""
+    """Does a turn, and reads the facts after it."""
     response = await stepped(env.step(turn), at, turn.tool_calls)
     after = dict(await env.facts())
-    changed, seen = changes(before, after), response.observations
-    record = Turn(at, turn.content, turn.tool_calls, seen, state_key=response.state_key)
+    changed = changes(before, after)
+    seen = response.observations
+    record = Turn(
+        at,
+        turn.content,
+        turn.tool_calls,
+        seen,
+        state_key=response.state_key,
+    )
+
+    # a refusal that changed something was none
     rules = [] if changed else [DENIED.match(one.content) for one in seen if one.error]
-    denied = next((rule[1] for rule in rules if rule is not None), None)
-    return WalkStep(record, turn, changed, of_goals(changed, zones), denied, response.done), after
+    denied = next(
+        (rule[1] for rule in rules if rule is not None),
+        None,
+    )
+
+    return WalkStep(
+        record,
+        turn,
+        changed,
+        of_goals(changed, zones),
+        denied,
+        response.done,
+    ), after
 
 
 def _is_new(steps: Sequence[WalkStep]) -> bool:

@@ -1,5 +1,5 @@
-"""Reports the explorations of a stage: subtrajectories by outcome, properties of the kept tasks, and
-how much of the environment was covered.
+"""Reports the explorations of a stage: subtrajectories by outcome, the kept tasks, and the part of
+the environment that was covered.
 """
 
 from collections import Counter
@@ -13,18 +13,21 @@ from synth.synthesizers.reverse.choosing import Explored, TaskChoice, distinctne
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
 MOST_EXAMPLES = 40
+"""Reasons of which an example is kept."""
 
 
 def report_of(
     explored: Sequence[Explored], choice: TaskChoice, also: Sequence[str], **more: Any
 ) -> Mapping[str, Any]:
-    """The stage's report; `explored` are the rows of its explorations."""
+    """The stage's report, from the rows of its explorations."""
     rejected = Counter(_sums(explored, "rejected")) + Counter(choice.left_out)
     faults = Counter(row.fault for row in explored if row.fault is not None)
     examples: dict[str, str] = {}
+
     for reason, example in (one for row in explored for one in row.examples.items()):
         if len(examples) < MOST_EXAMPLES:
             examples.setdefault(reason, example)
+
     about = _of_tasks(choice.tasks)
     details = {
         "explorations": len(explored),
@@ -34,6 +37,7 @@ def report_of(
         **about,
         "coverage": _coverage(explored, choice.tasks),
     }
+
     return method_report(
         "windows",
         sum(row.attempted for row in explored),
@@ -46,9 +50,7 @@ def report_of(
 
 
 def in_words(found: Mapping[str, Any]) -> Iterator[str]:
-    """For the funnel: how many kinds of tasks, how large, how many refusals, what the tests of
-    mutants came to.
-    """
+    """Yields the funnel's lines: kinds of tasks, their size, refusals, mutants."""
     yield (
         f"{counted_noun(found['signatures'], 'operation signature')}, "
         f"{counted_noun(found['kinds'], 'kind')} with goals"
@@ -61,9 +63,11 @@ def in_words(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
+    """Figures of the kept tasks."""
     about = [task.difficulty for task in tasks]
     passed = {name: [one["tests"][name]["passed"] for one in about] for name in TESTS}
     made, killed = (sum(one["tests"]["T5"][key] for one in about) for key in ("mutants", "killed"))
+
     return {
         "tasks": len(tasks),
         "signatures": len({one["signature"] for one in about}),
@@ -72,7 +76,10 @@ def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
         "refusals": sum(one["refusals"] > 0 for one in about),
         "questions": sum(one["question"] for one in about),
         "tests": {
-            name: {"passed": verdicts.count(True), "does_not_apply": verdicts.count(None)}
+            name: {
+                "passed": verdicts.count(True),
+                "does_not_apply": verdicts.count(None),
+            }
             for name, verdicts in passed.items()
         },
         "mutants": {
@@ -84,12 +91,14 @@ def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def _coverage(explored: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, Any]:
-    """Calls by tool while exploring; tools that changed something, with how many tasks use them;
+    """Calls by tool; tools that changed something, with the number of tasks that use them;
     refusals; changed facts by pattern.
     """
+
     used = Counter(tool for task in tasks for tool in task.difficulty["tools"])
 
     def with_tasks(counts: str, each: str) -> dict[str, Any]:
+        """Counts by tool, with the number of tasks that use it."""
         found = _sums(explored, counts).items()
         return {name: {each: count, "tasks": used[name]} for name, count in found if name}
 
@@ -103,7 +112,7 @@ def _coverage(explored: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, 
 
 
 def _sums(explored: Sequence[Explored], counts: str) -> dict[str, int]:
-    """The counts of that name over all explorations."""
+    """Sums one of the counts over all explorations."""
     total = Counter[str]()
     for row in explored:
         total.update(getattr(row, counts) or {})

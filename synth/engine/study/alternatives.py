@@ -1,4 +1,4 @@
-"""Other acts at a recorded state, sampled from roles."""
+"""Samples other acts at a recorded state from the flow's roles."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ from synth.text.transcript.acts import act_digest
 
 PURPOSE = "alternative"
 EXPERT = "expert"
-"""The policy that plays what the environment itself plans, and the capability that it needs."""
+"""The policy that plays the environment's own plan, and the capability that it needs."""
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """An act that could have been done instead, who proposes it, and who wrote it."""
+    """An alternative act, the source that proposes it, and who wrote it."""
 
     turn: AgentTurn
     source: str = "rule"
@@ -32,11 +32,11 @@ class Proposal(msgspec.Struct, frozen=True):
 
     @property
     def act(self) -> Act:
-        """As it is put in the policy's place."""
+        """The act, to be put in the policy's place."""
         return Act(turn=self.turn)
 
     def described(self) -> Mapping[str, Any]:
-        """As a label says it of the act that was tested."""
+        """The columns of a label about the tested act."""
         return {
             "alternative": self.turn,
             "alternative_digest": act_digest(self.turn),
@@ -46,8 +46,8 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """The acts among `asked` samples that say or do something. `lost` names a fault that took some;
-    `open`: a ceiling did, or a fault that may pass.
+    """The acts of `asked` samples. `lost` names a fault that took some; `open`: a ceiling did, or a
+    fault that may pass.
     """
 
     acts: Sequence[AgentTurn]
@@ -59,11 +59,14 @@ class Drawn(msgspec.Struct, frozen=True):
 def merged(
     own: AgentTurn, sources: Sequence[Iterable[Proposal]], most: int
 ) -> tuple[Proposal, ...]:
-    """At most `most` acts that differ from the own one and from each other: one of each source in
-    turn.
+    """Takes at most `most` acts that differ from the own one and from each other, one of each
+    source in turn.
     """
+
     queues = [list(source) for source in sources]
-    seen, found = {act_digest(own)}, list[Proposal]()
+    seen = {act_digest(own)}
+    found = list[Proposal]()
+
     while any(queues) and len(found) < most:
         for queue in queues:
             while queue:
@@ -72,12 +75,13 @@ def merged(
                     seen.add(digest)
                     found.append(candidate)
                     break
+
     return tuple(found[:most])
 
 
 class Ask:
-    """Asks for other acts at a state; the replies go to the unit's `result`. `lost` names a fault
-    that took some, `open`: a rerun may have more.
+    """Asks for other acts at a state, and adds the replies to the unit's `result`. `lost` names a
+    fault that took some acts, `open`: a rerun may have more.
     """
 
     def __init__(self, shard: ShardContext, state: DecisionState, result: UnitResult) -> None:
@@ -95,10 +99,13 @@ class Ask:
         samples: int = 5,
         temperature: float | None = None,
     ) -> Sequence[Proposal]:
-        """At most `most` acts that differ from the own one and from each other, one of each source
-        in turn; `samples` are drawn of each at most.
+        """Samples at most `most` acts that differ from the own one and from each other, one of each
+        source in turn; `samples` are drawn of each at most.
         """
-        shard, task, own = self._shard, self._state.task, self._state.own
+
+        shard = self._shard
+        task = self._state.task
+        own = self._state.own
         found: list[list[Proposal]] = []
 
         def enough(acts: Sequence[AgentTurn]) -> bool:
@@ -109,9 +116,12 @@ class Ask:
             same = source.role is shard.player.role and policy.deterministic
             if same or (policy.name == EXPERT and not shard.able(task, EXPERT)):
                 continue  # it would do nothing else than was done there, or nothing at all
+
             drawn = await self.drawn(source, samples, enough, temperature=temperature)
-            name, authorship = str(source.name), policy.authorship
+            name = str(source.name)
+            authorship = policy.authorship
             found.append([Proposal(act, name, authorship) for act in drawn.acts])
+
         return merged(own, found, most)
 
     async def drawn(
@@ -125,17 +135,19 @@ class Ask:
         purpose: str = PURPOSE,
     ) -> Drawn:
         """Samples a role at the state, without guidance, until there are `enough` acts, at most
-        `samples` times; a policy without a model does in an environment put there what it does.
+        `samples` times; a policy without a model plays on from the state in the environment.
 
-        Under the role's own sampling, at another `temperature` where one is given. `messages`: what
-        a model is shown in place of the recorded chat.
+        It samples under the role's own settings, at another `temperature` where one is given.
+        `messages` replace the recorded chat that a model is shown.
         """
+
         if source.role.model is None:
             drawn = await self._played(source, samples)
         else:
             shown = messages if messages is not None else self._state.shown_to(source.role)
             warmer = {} if temperature is None else {"temperature": temperature}
             drawn = await self._sampled(source, samples, enough, shown, purpose, warmer)
+
         self.lost = self.lost or drawn.lost
         self.open |= drawn.open
         return drawn
@@ -149,8 +161,12 @@ class Ask:
         purpose: str,
         sampling: Mapping[str, float],
     ) -> Drawn:
-        state, client = self._state, self._shard.client(str(source.name), source.role)
-        parent, acts = state.parent, list[AgentTurn]()
+        """Samples a model, draw by draw, until there are enough acts."""
+        state = self._state
+        client = self._shard.client(str(source.name), source.role)
+        parent = state.parent
+        acts = list[AgentTurn]()
+
         for draw in range(1, samples + 1):
             question = RoleRequest(
                 purpose=purpose,
@@ -166,16 +182,19 @@ class Ask:
             if answer.value is None and answer.unreadable is None:
                 lost = "not_started" if answer.fault is None else "faults"
                 return Drawn(acts, draw - 1, lost, open=True)
+
             # a model that was asked again was told what its act is to be like
             if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
                 acts.append(answer.value)
             if enough(acts):
                 return Drawn(acts, draw)
+
         return Drawn(acts, samples)
 
     async def _played(self, source: Player, samples: int) -> Drawn:
-        """Once if the policy is deterministic, else `samples` times."""
-        state, role = self._state, replace(source.role, user=None)
+        """Plays once if the policy is deterministic, else `samples` times."""
+        state = self._state
+        role = replace(source.role, user=None)
         one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
         player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
         draws = range(1, 2 if role.policy.deterministic else samples + 1)
@@ -185,23 +204,38 @@ class Ask:
         last = {attempt.slot_id: attempt for attempt in played}
         if len(last) < len(specs):
             return Drawn((), lost="not_started", open=True)
+
         faults = {one.fault for one in last.values()} - {None}
         done = [one for one in last.values() if one.fault is None]
         acts = [DecisionState(one, state.task, state.turn).own for one in done]
-        lost, may_pass = "faults" if faults else None, bool(faults & RETRIED_BY_A_RERUN)
+        lost = "faults" if faults else None
+        may_pass = bool(faults & RETRIED_BY_A_RERUN)
+
         return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)
 
 
 def _own_seed(source: Player, state: DecisionState, draw: int) -> Mapping[str, int]:
-    """A seed of the draw's own, where the role has one: it would give the same reply each time."""
+    """Derives a seed for each draw where the role has one: with the same seed it would give the
+    same reply each time.
+    """
+
     seed = source.role.policy.sampling.get("seed")
     if seed is None:
         return {}
-    what = [PURPOSE, seed, source.seed, state.parent.trajectory_id, state.turn, draw]
+
+    what = [
+        PURPOSE,
+        seed,
+        source.seed,
+        state.parent.trajectory_id,
+        state.turn,
+        draw,
+    ]
     return {"seed": int(content_hash(what, size=4), 16) & 0x7FFFFFFF}
 
 
 def _as_turn(completion: Completion) -> AgentTurn:
+    """A completion as a turn."""
     return AgentTurn(completion.content, completion.tool_calls, completion.thought)
 
 

@@ -1,5 +1,5 @@
-"""The episodes of one shard: each slot is filled once, whoever needs it, and found where the ledger
-or a journal has it.
+"""Plays the episodes of one shard: each slot once, whoever needs it, unless the ledger or a journal
+has it.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from synth.side_by_side import run_workers
 
 Held = Callable[[str, Fill], Awaitable[list[Trajectory]]]
 COMMIT_EVERY_S = 300.0
-"""A group of episodes that is not full by then is committed all the same: a worker that dies loses
-no more than what was begun since.
+"""A group of episodes is committed by then even if it is not full, so that a worker that dies loses
+no more.
 """
 
 
 class Continuation(msgspec.Struct, frozen=True):
-    """What a slot came to: a valid attempt, with its outcome; or the fault of the last one; or
+    """The result of a slot: a valid attempt with its outcome, or the fault of the last one, or
     neither where none was started.
     """
 
@@ -47,15 +47,15 @@ class Continuation(msgspec.Struct, frozen=True):
 
 
 class Attempts(msgspec.Struct, frozen=True):
-    """All attempts at a slot, the last one counts; `known`: the ledger had it before."""
+    """All attempts at a slot, of which the last one counts; `known`: the ledger had it before."""
 
     made: Sequence[Trajectory]
     known: bool
 
 
 class ShardEpisodes:
-    """The slots of one shard. What an interrupted try at the shard was told by a model is not asked
-    again.
+    """The slots of one shard. A reply that an interrupted run of the shard has journaled is not
+    asked for again.
     """
 
     def __init__(self, run: Run, shard: str) -> None:
@@ -69,17 +69,15 @@ class ShardEpisodes:
         self._state_locks: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def at(self, trajectory_id: str, turn: int) -> asyncio.Lock:
-        """Held while a state is tested: tests of one state share continuations, so they go one
-        after the other.
+        """A lock on a state: tests of one state share continuations, so they go one after the
+        other.
         """
         return self._state_locks[(trajectory_id, turn)]
 
     async def filled(
         self, specs: Sequence[EpisodeSpec], player: Player
     ) -> tuple[list[Continuation], list[Trajectory]]:
-        """What continuations came to, in the order of `specs`, and the attempts that were made for
-        it, to be committed.
-        """
+        """(continuations in the order of `specs`, the new attempts to be committed)."""
         todo = []
         for spec in {spec.slot_id: spec for spec in specs}.values():
             known = self._known.get(spec.slot_id) or self._in_ledger(spec.slot_id)
@@ -87,18 +85,28 @@ class ShardEpisodes:
                 todo.append(self._numbered(spec))
             else:
                 self._known[spec.slot_id] = known
+
         attempts = await self.played(todo, player) if todo else []
         for attempt in attempts:  # in order: the last attempt at a slot stands
             self._known[attempt.slot_id] = _came_to(attempt)
+
         return [self._known.get(spec.slot_id, Continuation()) for spec in specs], attempts
 
     async def attempted(
-        self, specs: Iterable[EpisodeSpec], player: Player, *, shown: bool = True
+        self,
+        specs: Iterable[EpisodeSpec],
+        player: Player,
+        *,
+        shown: bool = True,
     ) -> dict[str, Attempts]:
-        """All attempts at slots, those that the ledger has as they stand there; a slot that a
-        ceiling kept from starting is not among them.
+        """All attempts at slots, from the ledger where it has them; slots that a ceiling kept from
+        starting are left out.
         """
-        ledger, found, todo = self.run.ledger, dict[str, Attempts](), list[EpisodeSpec]()
+
+        ledger = self.run.ledger
+        found = dict[str, Attempts]()
+        todo = list[EpisodeSpec]()
+
         for spec in specs:
             slot = ledger.state.slots.get(spec.slot_id)
             if slot is None or slot.valid is None:
@@ -110,6 +118,7 @@ class ShardEpisodes:
         made: defaultdict[str, list[Trajectory]] = defaultdict(list)
         for attempt in await self.played(todo, player, shown=shown) if todo else ():
             made[attempt.slot_id].append(attempt)
+
         return found | {slot: Attempts(attempts, known=False) for slot, attempts in made.items()}
 
     async def played(
@@ -120,13 +129,12 @@ class ShardEpisodes:
         shown: bool = False,
         ended: Callable[[Sequence[Trajectory]], None] = lambda attempts: None,
     ) -> list[Trajectory]:
-        """All attempts made at slots, in their order; as many are under way as there are places,
-        and slots that a ceiling kept from starting, or that another worker holds, have none.
-
-        `shown` episodes are units of the progress; they are taken up from the journal of every
-        worker of this machine. `ended` is told the attempts at each slot.
+        """All attempts at slots, in their order; those that a ceiling stops, or that another worker
+        holds, have none. `shown` ones count in the progress, and continue from the journal of any
+        worker of this machine. `ended` receives the attempts at each slot.
         """
-        run, slots = self.run, {spec.slot_id for spec in specs}
+        run = self.run
+        slots = {spec.slot_id for spec in specs}
         if shown:
             self._take_up(*recorded(run.ledger.journal_folder, slots))
         elif not self._has_own_events:
@@ -155,10 +163,11 @@ class ShardEpisodes:
         )
 
     def _claims(self, slots: set[str]) -> Held:
-        """Fills a slot once this worker holds it, where workers share the shard."""
+        """Claims a slot before it is filled, where workers share the shard."""
         hand = self.run.hands.get(self._shard)
         if hand is None:
             return no_claim
+
         gone = len(hand.leases.gone_here)
 
         async def claimed(slot_id: str, fill: Fill) -> list[Trajectory]:
@@ -176,14 +185,20 @@ class ShardEpisodes:
     async def played_in_groups(
         self, ref: StageRef, specs: Sequence[EpisodeSpec], player: Player
     ) -> None:
-        """Plays the slots that no other worker has in hand; commits all of them together, and every
-        few minutes what there is by then.
+        """Plays the slots that no other worker has claimed; commits them together, and every few
+        minutes those that have ended.
         """
-        hand, group, over = self.run.hands[self._shard], list[Trajectory](), asyncio.Event()
+
+        hand = self.run.hands[self._shard]
+        group = list[Trajectory]()
+        over = asyncio.Event()
         at = {spec.slot_id: number for number, spec in enumerate(specs)}
 
         async def commit() -> None:
-            attempts = sorted(group, key=lambda attempt: (at[attempt.slot_id], attempt.attempt))
+            attempts = sorted(
+                group,
+                key=lambda attempt: (at[attempt.slot_id], attempt.attempt),
+            )
             group.clear()
             for attempt in await hand.commit(ref, attempts):
                 self.run.progress.say(ended_line(attempt))
@@ -202,13 +217,16 @@ class ShardEpisodes:
             finally:
                 over.set()
 
+        # a fault of either ends the other
         parts = iter((play, now_and_then))
         await run_workers(2, lambda: next(parts)())
 
     def _take_up(
-        self, journaled: Mapping[tuple[str, int], list[Event]], damage: Iterable[str]
+        self,
+        journaled: Mapping[tuple[str, int], list[Event]],
+        damage: Iterable[str],
     ) -> None:
-        """Takes up what an interrupted try has journaled: replies that are not asked for again."""
+        """Reuses the journal of an interrupted run: its replies are not asked for again."""
         new = {at: events for at, events in journaled.items() if at not in self._events}
         self._events.update(journaled)
         for line in damage:
@@ -218,16 +236,18 @@ class ShardEpisodes:
                 self.run.progress.replayed(event.completion.usage)
 
     def _numbered(self, spec: EpisodeSpec) -> EpisodeSpec:
-        """A slot with the number of its next attempt: verdicts on a lost one are no verdicts on
-        it.
+        """Numbers the next attempt at a slot, so that no verdict on a lost attempt is taken for one
+        on it.
         """
+
         number = self.run.ledger.state.next_attempt(spec.slot_id)
         return msgspec.structs.replace(spec, first_attempt=number)
 
     def _in_ledger(self, slot_id: str) -> Continuation | None:
-        """What was committed for a slot; None where it is still to be filled, by another attempt if
-        need be.
+        """The committed result of a slot; None where it is still to be filled, by another attempt
+        if need be.
         """
+
         slot = self.run.ledger.state.slots.get(slot_id)
         if slot is None:
             return None
@@ -237,9 +257,10 @@ class ShardEpisodes:
         return self._committed(slot.valid.trajectory_id)
 
     def _committed(self, identity: str) -> Continuation:
-        """What a committed trajectory came to; its whole shard is remembered, the others that are
-        needed are in it too.
+        """The result of a committed trajectory; it reads the whole shard at once, since the others
+        that are needed are in it too.
         """
+
         if identity not in self._read:
             ledger = self.run.ledger
             shard = next(
@@ -248,6 +269,7 @@ class ShardEpisodes:
                 if any(record.trajectory_id == identity for record in shard.slots)
             )
             columns = ["trajectory_id", "outcome", "weights_id"]
+
             for row in ledger.files.table(shard.files["trajectories"]).select(columns).to_pylist():
                 name, outcome, weights = (row[column] for column in columns)
                 self._read[name] = Continuation(name, Outcome(outcome), weights)
@@ -255,6 +277,7 @@ class ShardEpisodes:
 
 
 def _came_to(attempt: Trajectory) -> Continuation:
+    """The result of an attempt."""
     if attempt.fault is not None:
         return Continuation(fault=attempt.fault)
     return Continuation(attempt.trajectory_id, attempt.outcome, attempt.weights_id)

@@ -22,15 +22,15 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 SCHEDULING = {"shard", "live", "limits"}
-"""Settings that determine no row; the limits that hold are part of the key by themselves."""
+"""Settings that determine no row; the limits in force are part of the key by themselves."""
 SHARD = 20
-"""Units that are committed together, where a method has no setting `shard`."""
+"""The units of a shard, where a method has no setting `shard`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where a method stands: its stage's name in a flow, the flow's roles, and its environment's
-    `synth.envs.world.EnvEntry`, None where the flow names none.
+    """The place of a method in a flow: the stage's name, the flow and its roles, and the
+    environment's `synth.envs.world.EnvEntry`, None where the flow names none.
     """
 
     name: str
@@ -40,28 +40,30 @@ class Bound:
 
     @property
     def env(self) -> EnvChoice:
-        """What the flow says of its environment. Raises `ValueError` where it says nothing."""
+        """The flow's choice of environment. Raises `ValueError` where it has none."""
         if self.flow.env is None:
             raise ValueError("a method that looks at the environment sets needs_env")
         return self.flow.env
 
     def start_state(self) -> str | None:
-        """`EnvEntry.start_state` as it is now, None where the settings say it all. Raises
-        `ConfigError` where it cannot be had.
+        """The current `EnvEntry.start_state`, None where the settings determine all of it. Raises
+        `ConfigError` where it cannot be read.
         """
-        what, state = f"world {self.entry.spec.name!r}: start_state", self.entry.start_state
+
+        what = f"world {self.entry.spec.name!r}: start_state"
+        state = self.entry.start_state
         return None if state is None else guard(what, lambda: state(self.env.settings()))
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
 class Method:
-    """A stage of a flow by what is its own; the engine does the rest (`synth.engine.study.stage`):
-    the key, resume, shards, adoption, commits, conclusions.
+    """A stage of a flow, reduced to its own part; the engine does the rest
+    (`synth.engine.study.stage`): the key, resume, shards, adoption, commits, conclusions.
 
-    Written: `units` (all of them, the same ones each time), `left` where a row of `metric` about a
-    unit's key does not say that it is done, `play` (what is done with the units of one shard), and
-    `report`. A method with a setting `role` plays as that role, under its setting `limits` or those
-    of the flow's rollout.
+    A subclass writes `units` (all of them, the same ones each time), `play` (what to do with the
+    units of one shard) and `report`; and `left`, unless a row of `metric` about a unit's key says
+    that it is done. A method with a setting `role` plays as that role, under its setting `limits`
+    or those of the flow's rollout.
     """
 
     method: ClassVar[str] = ""
@@ -69,11 +71,11 @@ class Method:
     metric: ClassVar[str] = ""
     needs_env: ClassVar[bool] = False
     by_slot: ClassVar[bool] = False
-    """Units are `PlannedSlot`s, which workers take one by one and commit in groups."""
+    """Units are `PlannedSlot`s, which workers claim one by one and commit in groups."""
     concludes_early: ClassVar[bool] = False
-    """Whether `finalize` may be asked after a ceiling stopped the stage for the first time."""
+    """Whether `finalize` runs although a ceiling stopped the stage for the first time."""
     at_once: ClassVar[int | None] = 4
-    """Shards under way; None: as many as keep all places of the player taken."""
+    """The shards under way at a time; None: as many as keep all places of the player taken."""
     config: ClassVar[type[BaseModel]]
     player: Player
     bound: Bound
@@ -86,14 +88,16 @@ class Method:
         self.__dict__.update(self.settings)
 
     def bind(self) -> None:
-        """Takes from `bound` what the method needs. Raises `ConfigError` for what is not there."""
+        """Looks up in `bound` what the method needs. Raises `ConfigError` for anything that is
+        missing.
+        """
 
     def agents(self) -> Sequence[str]:
-        """The roles that act in the environment, the one that plays first."""
+        """The roles that act in the environment; the first one plays."""
         return (self.role,) if hasattr(self, "role") else ()
 
     def cast(self) -> Player | None:
-        """Who plays. Raises `ConfigError` for a role that cannot."""
+        """The player. Raises `ConfigError` for a role that cannot play."""
         found = [(name, agent_in(self.method, name, self.bound.roles)) for name in self.agents()]
         return self.playing(*found[0]) if found else None
 
@@ -105,82 +109,96 @@ class Method:
         return Player(name, role, limits, places, flow.seed, self.method)
 
     def identity(self) -> Mapping[str, Any]:
-        """What determines the rows beside the settings and who plays."""
+        """Settings of other objects that determine the rows, beside the method's own and the
+        player.
+        """
         return {}
 
     def key_settings(self) -> Mapping[str, Any]:
-        """All that determines the rows; how they are cut into shards does not."""
+        """All settings that determine the rows; how they are cut into shards does not."""
         given = self.settings.model_dump(mode="json", exclude=SCHEDULING, by_alias=True)
         player: Player | None = getattr(self, "player", None)
-        return {**given, **({} if player is None else player.identity()), **self.identity()}
+        return {
+            **given,
+            **({} if player is None else player.identity()),
+            **self.identity(),
+        }
 
     def inputs(self, stage: StageContext) -> Any:
-        """What the rows are made of, to be hashed; None where nothing comes before."""
+        """The rows that the stage reads, to be hashed; None where nothing comes before."""
         return None
 
     def units(self, stage: StageContext) -> Sequence[Any]:
-        """All units, the same ones each time: a shard finds the replies in its journal by its
-        name.
+        """All units, the same ones each time: a shard's name, made of them, finds its replies in
+        the journal.
         """
         raise NotImplementedError
 
     def key_of(self, unit: Any) -> Any:
-        """What names a unit in the name of its shard, and in the rows about it."""
+        """Names a unit, in the name of its shard and in the rows about it."""
         return unit
 
     def left(self, stage: StageContext, units: Sequence[Any]) -> Sequence[Any]:
-        """Those of some units that are not done; without a `metric`, all of a shard that is not."""
+        """Selects the units that are not done; without a `metric`, all of a shard that is not
+        committed.
+        """
+
         if not self.metric:
             return units
         done = {row.subject_id for row in stage.rows(dict[str, Any], self.metric)}
         return [unit for unit in units if self.key_of(unit) not in done]
 
     def cut(self, units: Sequence[Any]) -> Iterable[Shard]:
-        """All units in shards, which are named by the keys of their units."""
+        """Cuts all units into shards, named by the keys of their units."""
         size = getattr(self, "shard", SHARD)
         for at in range(0, len(units), size):
             part = units[at : at + size]
             yield Shard(content_hash([self.key_of(unit) for unit in part]), part)
 
     def todo(self, stage: StageContext) -> Sequence[Shard]:
-        """The shards that are not committed whole, with what is left of each."""
+        """The shards that are not committed whole, with the units that are left of each."""
         units = self.units(stage)
         left = {id(unit) for unit in self.left(stage, units)}
         cut = [
-            Shard(shard.name, [unit for unit in shard.items if id(unit) in left])
+            Shard(
+                shard.name,
+                [unit for unit in shard.items if id(unit) in left],
+            )
             for shard in self.cut(units)
             if not stage.has(shard.name)
         ]
+
         return [shard for shard in cut if shard.items]
 
     def progress_of(self, unit: Any) -> int:
-        """How many steps of the progress a unit is, at most."""
+        """The most steps of the progress that a unit takes."""
         return 1
 
     def shown(self, stage: StageContext) -> Iterable[str]:
-        """Trajectories that the flow is to see through this stage; those that other settings of it
-        have made are adopted.
+        """Trajectories that the flow shows through this stage; those that other settings of it have
+        made are adopted.
         """
         return ()
 
     async def play(self, shard: ShardContext, units: Sequence[Any]) -> None:
-        """Does the units of one shard; what comes of them goes to `shard.of(key)`."""
+        """Does the units of one shard, and adds the results to `shard.of(key)`."""
         raise NotImplementedError
 
     async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
-        """Why a trial cannot be built on: an imported one whose environment is not here, or answers
-        or judges otherwise than recorded. Of the flow's own all can.
+        """The reason why a trial cannot be replayed. It asks about imported ones alone: the flow's
+        own can.
         """
+
         if trial.synthesizer != IMPORT:
             return None
         return await why_not_replayable(shard.run, task, trial, shard.player.limits.step_timeout_s)
 
     def finalize(self, stage: StageContext) -> Sequence[Score | Decision]:
-        """Rows that depend on the work of the whole stage, those of former runs anew."""
+        """Rows that depend on the work of the whole stage; they replace those of former runs."""
         return ()
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
-        """For the funnel and the report page: see `method_report`."""
+        """The report for the funnel and the report page: see `method_report`."""
         raise NotImplementedError
 
 
@@ -188,7 +206,10 @@ M = TypeVar("M", bound=Method)
 
 
 def settings_of(method: type[Method]) -> type[BaseModel]:
-    """The settings model of a method: its annotated fields, without those of this module."""
+    """Builds the settings model of a method from its annotated fields, without those of
+    `Method`.
+    """
+
     hints = get_type_hints(method, include_extras=True)
     own = {
         name: (hint, getattr(method, name, ...))
@@ -201,14 +222,15 @@ def settings_of(method: type[Method]) -> type[BaseModel]:
                 f"{method.__name__}.{name}: a setting cannot have the name of a function of the "
                 "method; choose another"
             )
+
     config = ConfigDict(frozen=True, extra="forbid")
     fields: dict[str, Any] = own
     return create_model(method.__name__, __config__=config, __doc__=method.__doc__, **fields)
 
 
 def synthesizer(name: str) -> Callable[[type[M]], type[M]]:
-    """Names a method, as errors and its trajectories do. It registers nothing: a flow names the
-    class as `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
+    """Names a method, for errors and its trajectories. It registers nothing: a flow names the class
+    as `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
     """
 
     def named(method: type[M]) -> type[M]:
@@ -219,11 +241,21 @@ def synthesizer(name: str) -> Callable[[type[M]], type[M]]:
 
 
 def method_report(
-    unit: str, attempted: int, verified: int, rejected: Mapping[str, int], **more: Any
+    unit: str,
+    attempted: int,
+    verified: int,
+    rejected: Mapping[str, int],
+    **more: Any,
 ) -> Mapping[str, Any]:
-    """The report of kind `method`: attempts, what held, why the rest did not; `also` are lines for
-    people, further keys are for programs.
+    """The report of kind `method`: attempts, verified ones, reasons of the rest; `also` holds lines
+    for people, further keys are for programs.
     """
+
     counted = {reason: count for reason, count in rejected.items() if count}
-    report = {"unit": unit, "attempted": attempted, "verified": verified, "rejected": counted}
+    report = {
+        "unit": unit,
+        "attempted": attempted,
+        "verified": verified,
+        "rejected": counted,
+    }
     return {"kind": "method", **report, "also": [], **more}

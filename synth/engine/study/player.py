@@ -1,4 +1,4 @@
-"""Who plays the episodes of a stage, within which limits; what names their slots."""
+"""The role that plays the episodes of a stage, within its limits, and the names of its slots."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ from synth.schemas.user import USER
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A role of the flow as a stage plays it; `places` episodes at a time, of all shards together."""
+    """A role of the flow as a stage plays it; all shards together have `places` episodes under
+    way.
+    """
 
     name: str | None
     role: Role
@@ -31,7 +33,7 @@ class Player:
     synthesizer: str
 
     def identity(self) -> Mapping[str, Any]:
-        """What of it determines an episode."""
+        """The settings that determine an episode."""
         policy = self.role.policy
         return {
             "limits": self.limits.model_dump(),
@@ -44,7 +46,7 @@ class Player:
 
     @property
     def on_policy_for(self) -> str:
-        """Whom labels hold for: the model, or what identifies a policy that has none."""
+        """The model that labels hold for, or the identity of a policy that has none."""
         policy = self.role.policy
         return policy.model or canonical_json(policy.identity).decode()
 
@@ -56,9 +58,10 @@ class Player:
         also: Mapping[str, Any] | None = None,
         start: BranchPoint | None = None,
     ) -> str:
-        """Hash of all that determines an episode; `version` is the environment's, `also` what else
-        does.
+        """Hashes all that determines an episode; `version` is the environment's, `also` adds
+        further parts.
         """
+
         policy = self.role.policy
         return slot_id(
             task_id=task_id,
@@ -87,7 +90,7 @@ class Player:
         start: BranchPoint | None = None,
         **more: Any,
     ) -> EpisodeSpec:
-        """The work of one slot; `more` are further fields of `EpisodeSpec`."""
+        """The specification of one episode; `more` are further fields of `EpisodeSpec`."""
         version = run.spec_of(task.env, task.env_config).version
         return EpisodeSpec(
             slot_id=self.slot(task.task_id, version, trial, also, start),
@@ -104,22 +107,23 @@ class Player:
         )
 
     def certain(self, run: Run, task: Task) -> bool:
-        """Whether the same state and act always come to the same."""
+        """Whether the same state and act always give the same result."""
         spec = run.spec_of(task.env, task.env_config)
         return self.role.policy.deterministic and spec.deterministic and self.role.user is None
 
 
 def _user_identity(role: Role) -> Mapping[str, Any]:
-    """What a model in the place of the user adds to what determines an episode; nothing where the
-    environment plays its user itself.
+    """The identity of a model that plays the user; nothing where the environment plays its user
+    itself.
     """
     return {} if role.user is None else {"user": role.user.identity()}
 
 
 def agent_in(method: str, name: str, roles: Mapping[str, Role]) -> Role:
-    """A role that acts for a method. Raises `ConfigError` where the flow has none of the name, or
-    it is the user.
+    """Looks up a role that acts for a method. Raises `ConfigError` where the flow lacks it, or it
+    is the user.
     """
+
     if name == USER:
         raise ConfigError(
             f"role: {USER!r} plays the user of the world, not its agent; name a role of its own, "
@@ -133,15 +137,16 @@ def agent_in(method: str, name: str, roles: Mapping[str, Role]) -> Role:
 
 
 def places_for(live: int | None, role: Role) -> ConcurrencyLimit:
-    """How many episodes of the role may be under way: `live`, or enough to keep its server busy
-    while environments step, and few enough for a ceiling to bind.
+    """The most episodes of the role under way: `live`, or enough to keep its server busy while
+    environments step, and few enough for a ceiling to bind.
     """
+
     of_model = 2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64
     return ConcurrencyLimit(live or of_model)
 
 
 class TrialSettings(BaseModel):
-    """What of a rollout's settings the stages beside it keep to."""
+    """The settings of a rollout that other stages follow."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -152,7 +157,7 @@ class TrialSettings(BaseModel):
 
 
 def trial_settings(flow: Flow, role: str) -> TrialSettings:
-    """How the flow's first rollout of a role plays it; the default where it has none."""
+    """The settings of the flow's first rollout of a role; the defaults where it has none."""
     for choice in flow.stages:
         if choice.name == "rollout":
             try:

@@ -1,5 +1,5 @@
-"""Environments beside the episodes, opened for a look; and whether a recorded trial can be built
-on: its environment is there, answers as recorded, and its own check says the same again.
+"""Opens environments outside episodes, and replays recorded trials to find out whether a stage can
+build on them.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -17,8 +17,8 @@ from synth.schemas.trajectory import Trajectory
 
 @asynccontextmanager
 async def opened(run: Run, task: Task, step_timeout_s: float) -> AsyncIterator[Env]:
-    """The task's environment. Raises `FaultError`, `ConfigError` where there is none of the
-    name.
+    """Opens the task's environment. Raises `FaultError`, and `ConfigError` where there is none of
+    the name.
     """
 
     async def of_task() -> Env:
@@ -33,10 +33,14 @@ async def opened(run: Run, task: Task, step_timeout_s: float) -> AsyncIterator[E
 
 @asynccontextmanager
 async def placed(
-    run: Run, task: Task, trajectory: Trajectory, turn: int, step_timeout_s: float
+    run: Run,
+    task: Task,
+    trajectory: Trajectory,
+    turn: int,
+    step_timeout_s: float,
 ) -> AsyncIterator[Env]:
-    """The environment in the state before `turn`. Raises `FaultError`, `drift` where it answers
-    otherwise than recorded.
+    """Opens the environment in the state before `turn`. Raises `FaultError`, `drift` where it
+    answers otherwise than recorded.
     """
     async with opened(run, task, step_timeout_s) as env:
 
@@ -45,7 +49,8 @@ async def placed(
                 await branch(env, task, trajectory, turn)
             except DriftError as error:
                 raise FaultError(
-                    Fault.DRIFT, f"branch from {trajectory.trajectory_id}: {error}"
+                    Fault.DRIFT,
+                    f"branch from {trajectory.trajectory_id}: {error}",
                 ) from error
 
         await guard_async(Fault.ENVIRONMENT, "branch", before, step_timeout_s * (turn + 1))
@@ -55,27 +60,35 @@ async def placed(
 async def why_not_replayable(
     run: Run, task: Task | None, trial: Trajectory, step_timeout_s: float
 ) -> str | None:
-    """Why a trial cannot be built on, as a short reason; None where it can: the check says of it
-    what it said before.
+    """Replays a trial; the reason why a stage cannot build on it, None where its environment
+    answers as recorded and the check gives the same verdict.
     """
+
     if task is None:
         return "no_task"
+
     try:
         run.spec_of(task.env, task.env_config)
         if task.check is None:
             return "no_check"
+
         patience = step_timeout_s * (len(trial.turns) + 2)
         async with opened(run, task, step_timeout_s) as env:
             found = await guard_async(
-                Fault.ENVIRONMENT, "replay", lambda: replay(env, task, trial), patience
+                Fault.ENVIRONMENT,
+                "replay",
+                lambda: replay(env, task, trial),
+                patience,
             )
     except ConfigError:
         return "no_world"
     except FaultError as error:
         run.faulted(error)
         return f"fault:{error.fault}"
+
     if not found.matched:
         return "drift"
+
     passes = trial.outcome is Outcome.SUCCESS
     return None if found.check is not None and found.check.passed is passes else "another_verdict"
 
@@ -89,4 +102,5 @@ def world_versions(run: Run, task_ids: Collection[str]) -> Mapping[str, str | No
                 found[task.env] = run.spec_of(task.env, task.env_config).version
             except ConfigError:
                 found[task.env] = None
+
     return found

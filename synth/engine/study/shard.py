@@ -1,4 +1,6 @@
-"""One shard of a stage under way: what is shared by its units, and what came of them so far."""
+"""One shard of a stage under way: its trials, clients and episodes, and the results of its
+units.
+"""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,15 +25,15 @@ from synth.side_by_side import run_workers
 
 T = TypeVar("T")
 OF_ALL = ""
-"""The key of what is about all units of a shard."""
+"""The key of results that concern all units of a shard."""
 ASKED_AT_ONCE = 64
-"""Questions under way at once in a method without a player, whose places would bound them."""
+"""Questions under way at once in a method without a player, whose places would limit them."""
 
 
 @dataclass
 class UnitResult:
-    """What came of one unit: rows by the names that `Ledger.commit` gives them, and trajectories
-    kept `apart`, which the flow never sees. A unit that stays `open` is left to a rerun.
+    """The results of one unit: rows by the names that `Ledger.commit` gives them, and trajectories
+    kept `apart`, which the flow never shows. A unit that stays `open` is left to a rerun.
     """
 
     trajectories: list[Trajectory] = field(default_factory=list)
@@ -45,8 +47,8 @@ class UnitResult:
 
 @dataclass
 class ShardContext(StageContext):
-    """One shard under way. What comes of its units is committed together, in the order in which
-    the units were begun; `hidden` from the flow where the shard only prepares what another shows.
+    """One shard under way. The results of its units are committed together, in the order in which
+    the units were begun; `hidden` from the flow where the shard only prepares the work of another.
     """
 
     shard: str
@@ -58,7 +60,7 @@ class ShardContext(StageContext):
 
     @property
     def player(self) -> Player:
-        """Who plays. Raises `ValueError` for a method that plays nothing."""
+        """The player. Raises `ValueError` for a method that plays nothing."""
         if self.cast is None:
             raise ValueError("this method has no role that plays")
         return self.cast
@@ -69,7 +71,7 @@ class ShardContext(StageContext):
         return ShardEpisodes(self.run, self.shard)
 
     def client(self, name: str, role: Role) -> RoleClient:
-        """Who asks a role of the flow for this shard."""
+        """The client that asks a role of the flow for this shard."""
         if name not in self._clients:
             self._clients[name] = RoleClient(self.run, self.shard, name, role)
         return self._clients[name]
@@ -84,9 +86,7 @@ class ShardContext(StageContext):
     def trials_with_tasks(
         self, ids: Collection[str]
     ) -> tuple[Mapping[str, Trajectory], Mapping[str, Task]]:
-        """Recorded trajectories by id, and their tasks by theirs, without those that the ledger
-        lacks.
-        """
+        """Recorded trajectories by id, and their tasks by theirs, as far as the ledger has them."""
         trials = self.trials(ids)
         return trials, self.tasks({trial.task_id for trial in trials.values()})
 
@@ -95,7 +95,9 @@ class ShardContext(StageContext):
         return capability in self.run.spec_of(task.env, task.env_config).capabilities
 
     def claimed_slots(self) -> Sequence[PlannedSlot]:
-        """The slots of a shard that workers share, those first that this one has in hand."""
+        """The slots of a shard that workers share; those that this worker has claimed come
+        first.
+        """
         return self.run.hands[self.shard].in_order()
 
     async def play_in_groups(self, specs: Sequence[EpisodeSpec]) -> None:
@@ -104,7 +106,7 @@ class ShardContext(StageContext):
         await self.episodes.played_in_groups(ref, specs, self.player)
 
     def of(self, unit: str) -> UnitResult:
-        """What came of a unit so far."""
+        """The results of a unit so far."""
         return self._results.setdefault(unit, UnitResult())
 
     async def each(
@@ -117,6 +119,7 @@ class ShardContext(StageContext):
         """Does the job for all items, given by the keys of their units; `at_once` are under way, or
         as many as there are places.
         """
+
         waiting = iter([(item, self.of(unit)) for unit, item in items.items()])
 
         async def worker() -> None:
@@ -127,9 +130,10 @@ class ShardContext(StageContext):
         await run_workers(min(most, len(items)), worker)
 
     async def misfits(self, ids: Collection[str], unfit: "Unfit") -> dict[str, str]:
-        """Why some trials cannot be built on, by id; a reason that a rerun may find otherwise
-        leaves the trial open.
+        """The reasons why some trials cannot be used, by id; a reason that may pass leaves the
+        trial open.
         """
+
         trials, tasks = self.trials_with_tasks(ids)
         found: dict[str, str] = {}
 
@@ -143,18 +147,22 @@ class ShardContext(StageContext):
         return {identity: found[identity] for identity in sorted(found)}
 
     def commit(self, part: str | None = None) -> None:
-        """Commits what there is so far. The shard is done where no unit is open; a method that
-        works in parts says itself under which name a `part` of it is done.
+        """Commits the results so far. The shard is done where no unit is open; a method that works
+        in parts names the `part` that is done.
 
-        The journal of a stopped run outlives it and gives the replies of open units once more:
-        they are committed, and paid for, by the run that gets to the end of these units.
+        The journal of a stopped run outlives it and gives the replies of open units once more: the
+        run that gets to the end of these units commits and pays for them.
         """
-        ledger, results = self.run.ledger, list(self._results.values())
+
+        ledger = self.run.ledger
+        results = list(self._results.values())
         some_open = any(result.open for result in results)
         rows: dict[str, list[Any]] = {
             kind: [row for result in results for row in getattr(result, kind)]
             for kind in ("apart", "trajectories", "tasks", "decisions", "scores")
         }
+
+        # of open units they stay in the journal
         rows["replies"] = [
             reply
             for unit, result in self._results.items()
@@ -169,10 +177,11 @@ class ShardContext(StageContext):
         if name or any(rows.values()):
             ref = hidden if self.hidden else StageRef(self.name, self.stage_key)
             ended += ledger.commit(ref, name=name, **rows)
+
         self._results.clear()
         for attempt in ended:
             self.run.progress.say(ended_line(attempt))
 
 
 Unfit = Callable[[ShardContext, Trajectory, Task | None], Awaitable[str | None]]
-"""Why a trial, whose task may be gone, cannot be built on; None where it can."""
+"""The reason why a trial, whose task may be gone, cannot be used; None where it can."""

@@ -1,4 +1,4 @@
-"""A method as the runner sees it: what is the same for all stages of collection is done here."""
+"""A method as a stage of the runner: the work that all collection stages share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,57 +21,68 @@ from synth.schemas.stage import Plan, Shard
 
 @dataclass(frozen=True, slots=True)
 class MethodStage:
-    """Plans the shards of which something is left, has each played and commits what came of it."""
+    """Plans the shards that are not done, has each played, and commits the results."""
 
     name: str
     method: Method
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What determines the rows."""
+        """The settings that determine the rows."""
         return self.method.key_settings()
 
     def inputs(self, run: Run) -> str:
-        """A digest of what the rows are made of."""
+        """Hashes the rows that the stage reads."""
         found = self.method.inputs(StageContext(run, self.name, ""))
         return "" if found is None else content_hash(found)
 
     def plan(self, run: Run, stage_key: str) -> Plan:
-        """What is not done."""
-        method, stage = self.method, StageContext(run, self.name, stage_key)
+        """Plans the shards that are not done."""
+        method = self.method
+        stage = StageContext(run, self.name, stage_key)
         shards = method.todo(stage)
         steps = sum(method.progress_of(unit) for shard in shards for unit in shard.items)
         at_once = method.at_once
         if at_once is None:
+            # as many shards as fill all places, and a few more while others end
             size = max(1, getattr(method, "shard", 1))
             at_once = method.player.places.limit // size + 4
+
         return Plan(
-            shards, self._adopted(stage), steps, method.unit, at_once, by_slot=method.by_slot
+            shards,
+            self._adopted(stage),
+            steps,
+            method.unit,
+            at_once,
+            by_slot=method.by_slot,
         )
 
     async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Plays a shard and commits what came of it; what a rerun may tell more of is left to
-        it.
-        """
+        """Plays a shard and commits it; units that a rerun may finish are left to it."""
         run.ledger.refresh()
         cast = getattr(self.method, "player", None)
         context = ShardContext(run, self.name, stage_key, shard.name, cast)
         if context.has(shard.name):
             return
+
         await self.method.play(context, shard.items)
         if not self.method.by_slot:
             context.commit()
 
     def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Concludes the labels first: what they are worth depends on the control of the whole
-        stage. A run that a ceiling stopped concludes none, unless a former run has.
+        """Concludes the labels, then reports. Labels come first, since their worth depends on the
+        control of the whole stage; a run that a ceiling stopped concludes none, unless a former run
+        has.
         """
-        state, stage = run.ledger.state, StageContext(run, self.name, stage_key)
+
+        state = run.ledger.state
+        stage = StageContext(run, self.name, stage_key)
         line = state.stages[self.name]
         adopted = line.adopted if self.method.by_slot else self._adopted(stage)
         if adopted != line.adopted:
             run.ledger.begin_stage(msgspec.structs.replace(line, adopted=adopted))
 
+        # labels that stand on a part of the control would change with the next run
         early = run.stopped is not None and state.concluded(stage_key) is None
         if not early or self.method.concludes_early:
             rows = self.method.finalize(stage)
@@ -81,10 +92,11 @@ class MethodStage:
                 scores=[row for row in rows if isinstance(row, Score)],
                 decisions=[row for row in rows if isinstance(row, Decision)],
             )
+
         return self.method.report(stage)
 
     def _adopted(self, stage: StageContext) -> tuple[str, ...]:
-        """What the stage shows and other settings of it have made."""
+        """The trajectories that the stage shows and other settings of it have made."""
         own = stage.trajectories()
         return tuple(one for one in self.method.shown(stage) if one not in own)
 
@@ -97,15 +109,20 @@ def bound_stage(
     roles: Mapping[str, Role],
     entry: Any = None,
 ) -> MethodStage:
-    """The stage of a method in a flow. Raises `ConfigError` for what the flow lacks."""
+    """Binds a method to its place in a flow. Raises `ConfigError` for anything that the flow
+    lacks.
+    """
+
     if found.needs_env and flow.env is None:
         raise ConfigError(
             f"{found.method} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow"
         )
+
     method = found(**dict(settings))
     method.bound = Bound(name, flow, roles, entry)
     player = method.cast()
     if player is not None:
         method.player = player
+
     method.bind()
     return MethodStage(name, method)

@@ -1,5 +1,5 @@
-"""A stage of a run as its method sees it: what the ledger holds of it, and the recorded trials that
-it works on.
+"""A stage of a run as its method sees it: its rows in the ledger, and the recorded trials that it
+works on.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ BASE = "rollout"
 
 @dataclass
 class StageContext:
-    """One stage of a run; the `stage_key` is empty while its inputs are being looked at."""
+    """One stage of a run; the `stage_key` is empty while the engine reads its inputs."""
 
     run: Run
     name: str
@@ -36,11 +36,12 @@ class StageContext:
         """The stage's own rows of these metrics in the order of their commits, or its `hidden`
         ones, which no view of the flow shows.
         """
+
         key = evidence_key(self.stage_key) if hidden else self.stage_key
         return list(committed(self.run.ledger, key, kind, metrics))
 
     def select(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """The answer to a question about what the current flow shows."""
+        """Queries the views of the current flow."""
         with connect(self.run.ledger) as connection:
             return connection.execute(sql, list(values)).fetchall()
 
@@ -53,11 +54,11 @@ class StageContext:
         return self.run.ledger.task_ids()
 
     def tasks(self, ids: Collection[str], *, every: bool = False) -> Mapping[str, Task]:
-        """Tasks by id, as far as the current flow has them, or any flow that ran here."""
+        """Tasks by id, of the current flow, or of any flow that ran here (`every`)."""
         return self.run.ledger.tasks(ids, every=every)
 
     def slot(self, slot_id: str) -> SlotState | None:
-        """All that is known of a slot."""
+        """The state of a slot; None where it was never tried."""
         return self.run.ledger.state.slots.get(slot_id)
 
     @property
@@ -76,15 +77,16 @@ class StageContext:
         return any((key, shard) in self.run.ledger.state.named for key in keys)
 
     def report_of(self, stage: str) -> Mapping[str, Any] | None:
-        """What another stage of the flow has reported; None before it is done."""
+        """The report of another stage of the flow; None before that is done."""
         state = self.run.ledger.state
         line = state.stages.get(stage)
         return None if line is None else state.done.get((stage, line.stage_key))
 
     def cost(self) -> Mapping[str, Any]:
-        """Episodes, tokens and money that the stage has used so far, in all runs, questions to
-        roles included.
+        """Episodes, tokens and money of the stage so far, in all runs, questions to roles
+        included.
         """
+
         keys = [self.stage_key, evidence_key(self.stage_key)]
         use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
         where = "WHERE stage_key IN (SELECT unnest(?))"
@@ -94,6 +96,7 @@ class StageContext:
         (asked,) = self.select(f"SELECT {use} FROM replies_all {where}", keys)
         tokens, dollars = zip(played, asked, strict=True)
         paid = [cost for cost in dollars if cost is not None]
+
         return {
             "episodes": episodes,
             "tokens": int(sum(filter(None, tokens))),
@@ -102,7 +105,7 @@ class StageContext:
 
 
 def cost_line(cost: Mapping[str, Any], count: int, noun: str) -> str:
-    """For instance: cost: 12 episodes, 3,400 tokens, $0.02."""
+    """One line, such as "cost: 12 episodes, 3,400 tokens, $0.02"."""
     dollars = "" if cost["usd"] is None else f", ${cost['usd']:.2f}"
     return f"cost: {counted_noun(count, noun)}, {cost['tokens']:,} tokens{dollars}"
 
@@ -117,8 +120,8 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Trials:
-    """Trials of a run, chosen by what the ledger knows of them; turns are read while one goes
-    through them, those of one at a time.
+    """Trials of a run, selected by their columns; iterating reads their turns, one trial at a
+    time.
     """
 
     def __init__(self, stage: StageContext, rows: Sequence[Trial]) -> None:
@@ -126,29 +129,36 @@ class Trials:
         self.rows = rows
 
     def failures(self) -> "Trials":
-        """Those that failed."""
+        """The trials that failed."""
         return Trials(self._stage, self.rows_of(Outcome.FAILURE))
 
     def successes(self) -> "Trials":
-        """Those that passed."""
+        """The trials that passed."""
         return Trials(self._stage, self.rows_of(Outcome.SUCCESS))
 
     def rows_of(self, *outcomes: Outcome) -> list[Trial]:
-        """Those that came to one of these, without their turns."""
+        """The trials with one of these outcomes, without their turns."""
         return [row for row in self.rows if row.outcome in outcomes]
 
     def sample(self, count: int, *, by: Literal["task"] | None = None) -> "Trials":
-        """At most so many, or so many of each task, drawn by the flow's seed."""
+        """Draws at most so many trials, or so many of each task, by the flow's seed."""
         groups: dict[str, list[Trial]] = defaultdict(list)
         for row in self.rows:
             groups[row.task_id if by == "task" else ""].append(row)
+
         seed = self._stage.run.flow.seed
         drawn = {
             row.trajectory_id
             for rows in groups.values()
-            for row in sorted(rows, key=lambda one: content_hash([seed, one.trajectory_id]))[:count]
+            for row in sorted(
+                rows,
+                key=lambda one: content_hash([seed, one.trajectory_id]),
+            )[:count]
         }
-        return Trials(self._stage, [row for row in self.rows if row.trajectory_id in drawn])
+        return Trials(
+            self._stage,
+            [row for row in self.rows if row.trajectory_id in drawn],
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -159,9 +169,10 @@ class Trials:
 
 
 def base_trials(stage: StageContext, env: str, role_name: str, role: Role) -> Trials:
-    """The valid base trials that the current flow has of a role, and those of an import, those of a
-    task side by side.
+    """The valid base trials that the current flow has of a role, and imported ones; those of a task
+    side by side.
     """
+
     sql = """
         SELECT trajectory_id, task_id, outcome, synthesizer = ? FROM trajectories
         WHERE outcome <> 'invalid' AND (synthesizer = ? OR (
@@ -170,5 +181,14 @@ def base_trials(stage: StageContext, env: str, role_name: str, role: Role) -> Tr
         ORDER BY task_id, trial, trajectory_id
     """
     policy = role.policy
-    values = IMPORT, IMPORT, BASE, env, role_name, policy.name, policy.model
+    values = (
+        IMPORT,
+        IMPORT,
+        BASE,
+        env,
+        role_name,
+        policy.name,
+        policy.model,
+    )
+
     return Trials(stage, [Trial(*row) for row in stage.select(sql, *values)])

@@ -1,5 +1,5 @@
-"""What one act at a recorded state does to success against another one: live continuations on both
-sides, counted.
+"""Measures the effect of one act at a recorded state against another one, by live continuations on
+both sides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
 
 MIXED = "mixed"
-"""The weights of a trajectory whose turns were not all sampled from the same."""
+"""The weights of a trajectory whose turns were sampled from several ones."""
 TestMethod = Literal["sequential", "flip_deterministic"]
 
 
@@ -36,51 +36,57 @@ class DecisionState(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> AgentTurn:
-        """What the policy did there."""
+        """The policy's own turn there."""
         turn = self.parent.turns[self.turn]
         return AgentTurn(turn.content, turn.tool_calls, turn.thought)
 
     def shown_to(self, role: Role) -> list[Message]:
-        """The chat that a role's model is shown there."""
+        """The chat that a role's model reads there."""
         parent = self.parent
         opening = Opening(
-            parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key
+            parent.system_prompt,
+            parent.tools,
+            parent.opening,
+            parent.opening_state_key,
         )
         thoughts = bool(role.policy.identity.get("send_thoughts"))
+
         return view_messages(opening, parent.turns[: self.turn], thoughts=thoughts)
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One arm's continuations, in the order of their draws; those with a verdict count."""
+    """The continuations of one arm, in the order of their draws; those with a verdict count."""
 
     played: tuple[Continuation, ...] = ()
 
     @property
     def valid(self) -> list[Continuation]:
-        """Those that came to an end."""
+        """The continuations that came to an end."""
         return [one for one in self.played if one.trajectory_id is not None]
 
     @property
     def n(self) -> int:
+        """The number of continuations with a verdict."""
         return len(self.valid)
 
     @property
     def successes(self) -> int:
+        """The number of continuations that passed."""
         return sum(self.solved)
 
     @property
     def solved(self) -> tuple[bool, ...]:
-        """What each that counts came to."""
+        """Whether each valid continuation passed."""
         return tuple(one.outcome is Outcome.SUCCESS for one in self.valid)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The trajectories that count."""
+        """The valid trajectories."""
         return tuple(str(one.trajectory_id) for one in self.valid)
 
     @property
     def lost(self) -> int:
-        """How many faults took."""
+        """The number of continuations that faults took."""
         return sum(one.fault is not None for one in self.played)
 
     @property
@@ -90,11 +96,11 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """What a test of `good` against `bad` came to.
+    """The result of a test of `good` against `bad`.
 
     `accepted` None: undefined, for the `reason` given. `continuations`: all attempts that were made
     for this test, to be committed with its label (those that it shares with other tests are not
-    among them). `proposed`: what a label says of the act that `good` puts there.
+    among them). `proposed`: the columns of a label about the act that `good` puts there.
     """
 
     accepted: bool | None
@@ -117,22 +123,23 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stopped_at(self) -> int:
-        """Continuations per side that were looked at."""
+        """The continuations per side that the test looked at."""
         return len(self.bad.played)
 
     @property
     def invalid(self) -> int:
-        """Those of both sides that faults took."""
+        """The number of continuations on both sides that faults took."""
         return self.good.lost + self.bad.lost
 
     def alternative(self) -> Mapping[str, Any]:
-        """The act that was tested, and who proposed it."""
+        """The tested act, and its source."""
         return self.proposed
 
     def evidence(self) -> Mapping[str, Any]:
         """Counts and continuations, as every label that stands on the test carries them; where the
-        server changed its weights under way, the test is undefined.
+        server changed its weights meanwhile, the test is undefined.
         """
+
         weights = (one.weights_id for one in self.seen if one.weights_id is not None)
         return {
             "q_pos": self.good.rate,
@@ -167,49 +174,66 @@ async def step_effect(
     policy that is deterministic, in an environment that is, is asked once per side
     (`flip_deterministic`). Raises `SynthError` only for what stops the run.
     """
+
     flip = player.certain(episodes.run, state.task)
-    most, step = (1, 1) if flip else (MOST, ROUND)
+    most = 1 if flip else MOST
 
     def specs(put: ForcedAct, first: int) -> list[EpisodeSpec]:
         draws = range(first, first + most)
         return [continued(episodes.run, player, state, (put,), draw) for draw in draws]
 
-    good_specs, bad_specs = specs(good, draws_from + MOST), specs(bad, draws_from)
+    good_specs = specs(good, draws_from + MOST)
+    bad_specs = specs(bad, draws_from)
     method: TestMethod = "flip_deterministic" if flip else "sequential"
     effect = Effect(accepted=None, method=method, good=Side(), bad=Side(), continuations=())
+
     async with episodes.at(state.parent.trajectory_id, state.turn):
         while effect.accepted is None and effect.reason is None:
-            here = slice(effect.stopped_at, effect.stopped_at + step)
+            here = slice(effect.stopped_at, min(most, effect.stopped_at + ROUND))
             found, made = await episodes.filled([*good_specs[here], *bad_specs[here]], player)
-            half = len(found) // 2
-            effect = replace(
-                effect,
-                good=Side((*effect.good.played, *found[:half])),
-                bad=Side((*effect.bad.played, *found[half:])),
-                continuations=[*effect.continuations, *made],
-            )
-            reason = _undefined(effect)
-            verdict = None if reason is not None else _verdict(effect)
-            effect = replace(effect, reason=reason, accepted=verdict)
+            effect = _with_round(effect, found, made)
+
     return effect
 
 
+def _with_round(
+    effect: Effect,
+    found: Sequence[Continuation],
+    made: Sequence[Trajectory],
+) -> Effect:
+    """Adds a round, its good side first, and the verdict where there is one now."""
+    half = len(found) // 2
+    effect = replace(
+        effect,
+        good=Side((*effect.good.played, *found[:half])),
+        bad=Side((*effect.bad.played, *found[half:])),
+        continuations=[*effect.continuations, *made],
+    )
+    reason = _undefined(effect)
+
+    return replace(effect, reason=reason, accepted=None if reason else _verdict(effect))
+
+
 def _undefined(effect: Effect) -> str | None:
-    """Why a test can come to no verdict; None where it may."""
+    """The reason why a test has no verdict; None where it may have one."""
     if any(one.trajectory_id is None and one.fault is None for one in effect.seen):
         return "not_started"
+
     valid = [*effect.good.valid, *effect.bad.valid]
     if any(one.outcome is Outcome.UNKNOWN for one in valid):
         return "no_verdict"
+
     weights = {one.weights_id for one in valid if one.weights_id is not None}
     if len(weights) > 1 or MIXED in weights:
         return "mixed_weights"
+
     return "faults" if effect.invalid > MOST_LOST * 2 * effect.stopped_at else None
 
 
 def _verdict(effect: Effect) -> bool | None:
-    """Whether `good` is accepted; None where more is to be played."""
-    good, bad = effect.good, effect.bad
+    """Whether `good` is accepted; None where more continuations are needed."""
+    good = effect.good
+    bad = effect.bad
     if effect.method == "flip_deterministic":
         return bool(good.successes) and not bad.successes
     verdict = decide_despite(good.successes, bad.successes, bad.lost, effect.stopped_at)
@@ -224,20 +248,34 @@ def continued(
     draw: int,
     guidance: str | None = None,
 ) -> EpisodeSpec:
-    """The continuation number `draw` of a state, after what is put there; what is answered in the
-    environment's place counts as it would be at the recorded turn.
+    """Specifies continuation number `draw` of a state after the acts that are put there. An altered
+    answer counts by what it would be at the recorded turn.
     """
-    parent, also = state.parent, dict[str, Any](draw=draw)
+
+    parent = state.parent
+    also = dict[str, Any](draw=draw)
     for put in puts[:1]:
         here = parent.turns[state.turn : state.turn + 1]
         answers = here[0].observations if here else ()
         altered = None if put.alter is None else put.alter(answers)
         also["put"] = content_hash([put.act.turn, put.mask, put.injected, altered])
+
     if guidance is not None:
         also["guidance"] = content_hash(guidance)
+
     start = BranchPoint(parent, state.turn, puts)
-    spec = player.episode(run, state.task, parent.trial, also, start, draw=draw, guidance=guidance)
+    spec = player.episode(
+        run,
+        state.task,
+        parent.trial,
+        also,
+        start,
+        draw=draw,
+        guidance=guidance,
+    )
+    # the slot of a single act is named without the list of acts
     if len(puts) > 1:
         slot = content_hash([spec.slot_id, [put.act.turn for put in puts]])
         spec = replace(spec, slot_id=slot)
+
     return spec

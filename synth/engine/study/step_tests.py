@@ -1,5 +1,5 @@
-"""What a stage makes of its tests once the A/A control is counted: how far they are to be believed,
-labels, a report.
+"""Concludes the tests of a stage once its A/A control is counted: the expected share of false
+discoveries, labels, a report.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
 SEQUENTIAL = "sequential"
 
 StoredTest = Read[StepLabel]
-"""A test row as the ledger holds it."""
+"""A test row of the ledger."""
 
 
 class EndedTest(msgspec.Struct, frozen=True):
@@ -33,8 +33,8 @@ class EndedTest(msgspec.Struct, frozen=True):
 
 
 class ErrorControl:
-    """Tests that came to a verdict beside those of their A/A control: what share of the accepted
-    ones is expected to be false.
+    """Counts the tests that came to a verdict beside their A/A control, and estimates the share of
+    accepted ones that are false.
     """
 
     def __init__(self, tests: Iterable[EndedTest]) -> None:
@@ -42,14 +42,18 @@ class ErrorControl:
         self.controls = [test for test in ended if test.control]
         self.tests = [test for test in ended if test.sequential and not test.control]
         self.false_share = expected_false_share(
-            accepted(self.controls), len(self.controls), len(self.tests), accepted(self.tests)
+            accepted(self.controls),
+            len(self.controls),
+            len(self.tests),
+            accepted(self.tests),
         )
+
         """None where it was not measured."""
         self.weak = self.false_share is not None and self.false_share > MOST_FALSE
         """Whether too many of what the sequential test accepted are expected to be false."""
 
     def status(self, test: EndedTest) -> Status:
-        """What a label made of a test is worth."""
+        """The worth of a label that stands on a test."""
         if test.control:
             return "control"
         if not test.accepted:
@@ -58,12 +62,12 @@ class ErrorControl:
 
 
 def accepted(tests: Iterable[EndedTest]) -> int:
-    """How many were accepted."""
+    """The number of accepted tests."""
     return sum(test.accepted for test in tests)
 
 
 class TestSummary:
-    """The test rows of a stage, counted."""
+    """Counts the test rows of a stage."""
 
     def __init__(self, recorded: Sequence[StoredTest]) -> None:
         labels = [row.about for row in recorded]
@@ -79,7 +83,7 @@ class TestSummary:
         return self.control.false_share
 
     def labels(self, recorded: Sequence[StoredTest]) -> list[Score]:
-        """The labels that stand on test rows; where nothing was tested there is none."""
+        """The labels that stand on test rows, none where nothing was tested."""
         found = []
         for row in recorded:
             if given(row.about.untested) is None:
@@ -89,27 +93,32 @@ class TestSummary:
         return found
 
     def status(self, label: StepLabel) -> Status:
-        """What a label made of a test is worth."""
+        """The worth of a label that stands on a test."""
         undefined = given(label.accepted) is None and not label.control
         return "undefined" if undefined else self.control.status(_ended(label))
 
     def report(self, still_open: int) -> Mapping[str, Any]:
-        """For the funnel; what the control measured stands there in words and in numbers.
-        `still_open` trials are left to a rerun.
+        """The report of kind `method`, with the control in words and in numbers. `still_open`
+        trials are left to a rerun.
         """
+
         real = [label for label in self.tested if not label.control]
         statuses = Counter(map(self.status, real))
         rejected = Counter(str(label.untested) for label in self.untested)
         rejected += Counter({"no_effect": statuses["rejected"], "weak": statuses["weak"]})
         rejected += Counter(str(one.reason) for one in real if given(one.accepted) is None)
         controls = self.control.controls
+
         return method_report(
             "step tests",
             len(real) + len(self.untested),
             statuses["confirmed"],
             rejected,
             also=list(self._also(still_open)),
-            control={"accepted": accepted(controls), "tests": len(controls)},
+            control={
+                "accepted": accepted(controls),
+                "tests": len(controls),
+            },
             expected_false_share=self.false_share,
             weak=self.control.weak,
             continuations_per_test=self._continuations(),
@@ -117,13 +126,16 @@ class TestSummary:
         )
 
     def _also(self, still_open: int) -> Iterator[str]:
-        controls, tests = self.control.controls, self.control.tests
+        """Yields the lines on the control and on the tests."""
+        controls = self.control.controls
+        tests = self.control.tests
         if controls:
             found = accepted(controls)
             low, high = clopper_pearson(found, len(controls))
             yield f"A/A: {found} of {len(controls)} accepted (95 % {low:.3f} to {high:.3f})"
         elif tests:
             yield "A/A: none, so false accepts are not measured"
+
         if self.false_share is not None:
             counted = f"{accepted(tests)} accepted of {len(tests)} tests"
             yield f"expected share of false discoveries {self.false_share:.2f} ({counted})"
@@ -137,6 +149,7 @@ class TestSummary:
                 f"{counted_noun(len(self.flips), 'flip')} of a deterministic policy, "
                 f"{accepted(self.flips)} from failure to success"
             )
+
         if still_open:
             yield f"{counted_noun(still_open, 'trial')} with steps left to a rerun"
 
@@ -151,4 +164,5 @@ class TestSummary:
 
 
 def _ended(label: StepLabel) -> EndedTest:
+    """The outcome of a test, as `ErrorControl` counts it."""
     return EndedTest(label.accepted is True, label.control, label.method == SEQUENTIAL)

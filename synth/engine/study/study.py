@@ -1,6 +1,4 @@
-"""A study: units (recorded turns) at which arms are played against each other, and what is judged
-of it.
-"""
+"""A study plays arms against each other at units (recorded turns), and judges the outcomes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -8,14 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from synth.engine.study.alternatives import Ask, Proposal
-from synth.engine.study.arms import (
-    Arm,
-    Episodes,
-    PlannedUnit,
-    Unit,
-    play_arms,
-    same_act_twice,
-)
+from synth.engine.study.arms import Arm, Episodes, PlannedUnit, Unit, play_arms, same_act_twice
 from synth.engine.study.method import Method
 from synth.engine.study.rebuilding import world_versions
 from synth.engine.study.shard import ShardContext, UnitResult
@@ -31,18 +22,18 @@ from synth.text.transcript.acts import act_digest
 
 
 class Study(Method):
-    """A method whose units are recorded turns. A stage is written with five functions, none of which
+    """A method whose units are recorded turns. A stage consists of five functions, none of which
     looks at the ledger:
 
     `plan(base)` yields units of the base trials (of the setting `role`, and imported ones); pure.
     `propose(unit, ask)` gives other acts, each of which is tested; left out, the role is sampled.
-    `arms(unit, proposal)`: what is played. An `Arm` puts `force` there and goes on live; it is
+    `arms(unit, proposal)` returns the arms. An `Arm` puts `force` there and goes on live; it is
     played against the arm named `control` until the sequential test has decided, or `n` times.
     `judge(unit, played)` yields labels, `StepLabel.tested(unit, played.sequential_test("treated",
     "control"))`, or rows of the method's own; pure. `finalize` and `report` have working defaults:
     statuses by the A/A control, which a share of the units gets.
 
-    What plans otherwise than by turns overrides `units` and `states`.
+    A study that plans otherwise than by turns overrides `units` and `states`.
     """
 
     unit: ClassVar[str] = "steps"
@@ -50,45 +41,61 @@ class Study(Method):
     needs_env: ClassVar[bool] = True
 
     def plan(self, base: Trials) -> Iterator[Unit]:
-        """The units, the same ones each time."""
+        """Yields the units, the same ones each time."""
         raise NotImplementedError
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
-        """Acts to be tested at a unit."""
+        """Proposes acts to be tested at a unit."""
         return await ask.alternatives([self.player])
 
     def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """What is played at a unit for one proposal."""
+        """The arms to be played at a unit for one proposal."""
         raise NotImplementedError
 
     def judge(self, unit: Unit, played: Episodes) -> Iterator[StepLabel | Score]:
-        """What the outcomes say."""
+        """Yields labels or rows from the outcomes."""
         raise NotImplementedError
 
     def base(self, stage: StageContext) -> Trials:
-        """What the units are planned of."""
-        return base_trials(stage, self.bound.env.name, str(self.player.name), self.player.role)
+        """The trials that the units are planned from."""
+        return base_trials(
+            stage,
+            self.bound.env.name,
+            str(self.player.name),
+            self.player.role,
+        )
 
     def inputs(self, stage: StageContext) -> Any:
         """The base trials, and the versions of their environments."""
-        rows, env = self.base(stage).rows, self.bound.env
+        rows = self.base(stage).rows
+        env = self.bound.env
         version = stage.run.spec_of(env.name, env.settings()).version
-        return [version, world_versions(stage.run, {row.task_id for row in rows}), rows]
+
+        return [
+            version,
+            world_versions(stage.run, {row.task_id for row in rows}),
+            rows,
+        ]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
-        """What was planned; a share of all is compared with itself."""
+        """The planned units; the engine draws a share of them for the control."""
         found = [
-            (unit.start.trajectory.trajectory_id, unit.start.turn, unit.rule)
+            (
+                unit.start.trajectory.trajectory_id,
+                unit.start.turn,
+                unit.rule,
+            )
             for unit in self.plan(self.base(stage))
         ]
         share = control_count(len(found), getattr(self, "control_share", 0.05))
         seed = self.player.seed
         order = sorted(found, key=lambda one: content_hash(["control", seed, *one[:2]]))
+
         controls = set(order[:share])
         return [PlannedUnit(*one, one in controls) for one in found]
 
     def key_of(self, unit: PlannedUnit) -> Any:
-        """The turn, or the trial."""
+        """The trial and its turn, or the trial alone."""
         identity = unit.trajectory_id
         return identity if unit.turn is None else [identity, unit.turn]
 
@@ -98,15 +105,20 @@ class Study(Method):
         return [
             unit
             for unit in units
-            if done.isdisjoint({(unit.trajectory_id, unit.turn), (unit.trajectory_id, None)})
+            if done.isdisjoint(
+                {
+                    (unit.trajectory_id, unit.turn),
+                    (unit.trajectory_id, None),
+                }
+            )
         ]
 
     def tested_turns(self, stage: StageContext) -> set[tuple[str, int | None]]:
-        """The turns that have a row; without a turn, trials as a whole."""
+        """(trajectory, turn) of each row; without a turn, the row is about the trial as a whole."""
         return {(row.subject_id, row.turn) for row in stage.rows(dict[str, Any], self.metric)}
 
     async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
-        """Planned units with what they are about, to be played."""
+        """Reads the trials and tasks of planned units."""
         trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
         found = []
         for unit in units:
@@ -116,14 +128,16 @@ class Study(Method):
         return found
 
     async def play(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> None:
-        """Tests all units, without those of trials that cannot be built on here: these have a row
-        that says so, unless a rerun may find otherwise.
+        """Tests all units. Trials that cannot be replayed here get a row that says so, unless a
+        rerun may find otherwise.
         """
+
         trials = shard.trials({unit.trajectory_id for unit in units})
         misfits = await shard.misfits(trials, self.unfit)
         for identity, reason in misfits.items():
             result = shard.of(identity)
             result.scores += [] if result.open else [self.untestable(trials[identity], reason)]
+
         fit = [unit for unit in units if unit.trajectory_id not in misfits]
         states = await self.states(shard, fit)
         shard.run.progress.step(sum(map(self.progress_of, units)) - len(states))
@@ -135,23 +149,37 @@ class Study(Method):
         await shard.each({f"unit {at}": unit for at, unit in enumerate(states)}, test)
 
     def untestable(self, trial: Trajectory, reason: str) -> Score:
-        """The row of a trial of which nothing can be tested."""
-        return Score(trial.trajectory_id, TEST, None, None, StepLabel(untested=reason))
+        """The row of a trial that cannot be tested."""
+        return Score(
+            trial.trajectory_id,
+            TEST,
+            None,
+            None,
+            StepLabel(untested=reason),
+        )
 
     async def test(self, shard: ShardContext, unit: Unit, result: UnitResult) -> None:
-        """All tests of a unit, one after the other: they share the continuations of the own act. No
-        row is made of a unit while it is open.
+        """Runs all tests of a unit, one after the other, since they share the continuations of the
+        own act. A unit that is open gets no row.
         """
+
         state = unit.state
         ask = Ask(shard, state, result)
         proposals = await self.propose(unit, ask)
         result.open = ask.open
         if ask.open:
             return
+
         played = [await play_arms(shard, state, self.arms(unit, one), one) for one in proposals]
         made = [label for one in played for label in self.judge(unit, one)]
         if not proposals:
-            made.append(StepLabel(proposed_by=unit.rule, untested=ask.lost or "no_alternative"))
+            made.append(
+                StepLabel(
+                    proposed_by=unit.rule,
+                    untested=ask.lost or "no_alternative",
+                )
+            )
+
         if unit.control and not shard.player.certain(shard.run, state.task):
             arms = self.arms(unit, Proposal(state.own))
             played.append(await same_act_twice(shard, state, arms))
@@ -161,28 +189,42 @@ class Study(Method):
         result.apart += [attempt for one in played for attempt in one.attempts]
         result.open = any(one.open for one in played)
         if not result.open:
-            result.scores += [*self._rows(unit, made), *self._values(unit, played)]
+            result.scores += [
+                *self._rows(unit, made),
+                *self._values(unit, played),
+            ]
 
     def _rows(self, unit: Unit, made: Sequence[StepLabel | Score]) -> Iterator[Score]:
-        """Labels as rows of the unit's turn."""
-        state, whom = unit.state, self.player.on_policy_for
+        """Yields labels as rows of the unit's turn."""
+        state = unit.state
+        whom = self.player.on_policy_for
         for one in made:
             if isinstance(one, Score):
                 yield one
             else:
                 label = msgspec.structs.replace(one, own=act_digest(state.own), on_policy_for=whom)
-                yield Score(state.parent.trajectory_id, TEST, label.difference, state.turn, label)
+                yield Score(
+                    state.parent.trajectory_id,
+                    TEST,
+                    label.difference,
+                    state.turn,
+                    label,
+                )
 
     def _values(self, unit: Unit, played: Sequence[Episodes]) -> Iterator[Score]:
-        """The acts that were continued, with what each continuation came to, each counted once, the
-        recorded trajectory never.
+        """Yields a row per act that was continued; each continuation counts once, the recorded
+        trajectory never.
         """
-        state, counted = unit.state, dict[str, dict[str, bool]]()
+
+        state = unit.state
+        counted = dict[str, dict[str, bool]]()
         for act, side in (found for one in played for found in one.values(state.own)):
             counted.setdefault(act, {}).update(zip(side.ids, side.solved, strict=True))
+
         for act, solved in counted.items():
             if solved:
-                wins, n = sum(solved.values()), len(solved)
+                wins = sum(solved.values())
+                n = len(solved)
                 about = StepValue(
                     proposed_by=unit.rule,
                     own=act_digest(state.own),
@@ -191,7 +233,13 @@ class Study(Method):
                     successes=wins,
                     n=n,
                 )
-                yield Score(state.parent.trajectory_id, VALUE, wins / n, state.turn, about)
+                yield Score(
+                    state.parent.trajectory_id,
+                    VALUE,
+                    wins / n,
+                    state.turn,
+                    about,
+                )
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """The labels that the tests of the whole stage give."""

@@ -1,5 +1,5 @@
-"""Faults of the environment that are planted in its answers: corrupted, stale, an error. They are
-no mistake of the agent.
+"""Plants faults in the environment's answers: corrupted, stale, an error. The agent makes no
+mistake in these.
 """
 
 import re
@@ -21,8 +21,8 @@ _WORDED = re.compile(r'(?<=": ")[^"]{3,60}(?=")|(?<=":")[^"]{3,60}(?=")')
 
 
 class Planting(msgspec.Struct, frozen=True):
-    """An answer of the recorded turn and what stands in its place; `wrong` is the false value,
-    where there is one.
+    """An answer of the recorded turn and its replacement; `wrong` is the false value, where there
+    is one.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Planting(msgspec.Struct, frozen=True):
     what: str
 
     def altered(self, given: Sequence[Observation]) -> tuple[Observation, ...]:
-        """What the agent is shown: the new answer wherever the environment gives the old one."""
+        """Replaces the old answer wherever the environment gives it."""
         return tuple(
             msgspec.structs.replace(seen, content=self.new.content, error=self.new.error)
             if _told(seen) == _told(self.old)
@@ -41,7 +41,7 @@ class Planting(msgspec.Struct, frozen=True):
         )
 
     def answered(self, turn: Turn) -> ToolCall | None:
-        """The call whose answer is altered."""
+        """The call whose answer is replaced."""
         return _call_of(turn, self.old)
 
 
@@ -49,9 +49,7 @@ Plant = Callable[[InjectionPoint, Random], Planting | None]
 
 
 def corrupted(site: InjectionPoint, random: Random) -> Planting | None:
-    """One value of an answer is garbled: a digit of a number is another, or a quoted word stands
-    backwards.
-    """
+    """Garbles one value of an answer: changes a digit of a number, or reverses a quoted word."""
     for old in _drawn_answers(site.turn, random):
         numbers = list(_NUMBER.finditer(old.content))
         found = numbers or list(_WORDED.finditer(old.content))
@@ -66,9 +64,10 @@ def corrupted(site: InjectionPoint, random: Random) -> Planting | None:
 
 
 def stale(site: InjectionPoint, random: Random) -> Planting | None:
-    """An earlier answer of the same tool: to the same call where it was made before, else to
-    another one.
+    """Replaces an answer by an earlier one of the same tool: to the same call where there is one,
+    else to another.
     """
+
     for old in _drawn_answers(site.turn, random):
         call = _call_of(site.turn, old)
         alike = [
@@ -84,27 +83,44 @@ def stale(site: InjectionPoint, random: Random) -> Planting | None:
         if alike:
             at, _, earlier = (same or alike)[-1]
             new = msgspec.structs.replace(old, content=earlier.content)
-            return Planting("stale", old, new, None, f"shows the answer of turn {at}")
+            return Planting(
+                "stale",
+                old,
+                new,
+                None,
+                f"shows the answer of turn {at}",
+            )
     return None
 
 
 def tool_error(site: InjectionPoint, random: Random) -> Planting | None:
-    """The tool seems to have failed, though it has done its work."""
+    """Reports an error of the tool, though it has done its work."""
     for old in _drawn_answers(site.turn, random)[:1]:
         new = msgspec.structs.replace(old, content=ERROR_TEXT, error=True)
-        return Planting("tool_error", old, new, None, "shows an error of the tool")
+        return Planting(
+            "tool_error",
+            old,
+            new,
+            None,
+            "shows an error of the tool",
+        )
     return None
 
 
-PLANTS: Mapping[str, Plant] = {"corrupted": corrupted, "stale": stale, "tool_error": tool_error}
+PLANTS: Mapping[str, Plant] = {
+    "corrupted": corrupted,
+    "stale": stale,
+    "tool_error": tool_error,
+}
 
 
 def _told(seen: Observation) -> tuple[object, ...]:
+    """The parts of an answer that tell it from others."""
     return seen.content, seen.call_id, seen.source
 
 
 def _answers(turn: Turn) -> list[Observation]:
-    """The answers of tools that are no errors."""
+    """The answers of tools, without errors."""
     return [
         seen
         for seen in turn.observations
@@ -116,13 +132,18 @@ def _answers(turn: Turn) -> list[Observation]:
 
 
 def _drawn_answers(turn: Turn, random: Random) -> list[Observation]:
+    """The answers of a turn in a drawn order."""
     found = _answers(turn)
     random.shuffle(found)
     return found
 
 
 def _call_of(turn: Turn, seen: Observation) -> ToolCall | None:
-    return next((call for call in turn.tool_calls if call.call_id == seen.call_id), None)
+    """The call that an answer belongs to."""
+    return next(
+        (call for call in turn.tool_calls if call.call_id == seen.call_id),
+        None,
+    )
 
 
 def _other(value: str, random: Random) -> str:
@@ -136,8 +157,8 @@ def _other(value: str, random: Random) -> str:
 
 
 class Reaction(msgspec.Struct, frozen=True):
-    """`kind`: re_reads | escalates | proceeds | stops; `turn` it shows in; `uses` whether it acts
-    on or tells the false value then.
+    """The agent's reaction. `kind`: re_reads, escalates, proceeds or stops; `turn`: of the
+    reaction; `uses`: whether the agent acts on or repeats the false value from there on.
     """
 
     kind: str
@@ -146,13 +167,16 @@ class Reaction(msgspec.Struct, frozen=True):
 
 
 def scripted_reaction(
-    trajectory: Trajectory, turn: int, call: ToolCall | None, wrong: str | None
+    trajectory: Trajectory,
+    turn: int,
+    call: ToolCall | None,
+    wrong: str | None,
 ) -> Reaction:
-    """The first turn after `turn` that shows one: the same call again, a handing over, else a write
-    or a statement.
-
-    `call`: whose answer was altered. An agent that ends without any of them stops.
+    """Finds the first turn after `turn` with a reaction: the call (`call`, whose answer was
+    replaced) made again, an escalation, else a write or a statement. An agent that ends without any
+    of them stops.
     """
+
     for later in trajectory.turns[turn + 1 :]:
         made = [(one.name, one.arguments) for one in later.tool_calls]
         words = {first_word(name) for name, _ in made}
@@ -160,21 +184,27 @@ def scripted_reaction(
             return Reaction("re_reads", later.index, uses=False)
         if words & ESCALATING_VERBS:
             return Reaction("escalates", later.index, uses=False)
+
         speaks = bool(later.content) and not made
         if speaks or words & _TELLING_VERBS or any(effectful_by_name(name) for name, _ in made):
-            return Reaction("proceeds", later.index, uses=_uses(trajectory, later.index, wrong))
+            return Reaction(
+                "proceeds",
+                later.index,
+                uses=_uses(trajectory, later.index, wrong),
+            )
     return Reaction("stops", None, uses=None)
 
 
 def _uses(trajectory: Trajectory, start: int, wrong: str | None) -> bool | None:
-    """Whether the false value stands in what the agent does or says from there on; None where there
-    is no single one.
-    """
+    """Whether the agent uses the false value from `start` on; None where there is no single one."""
     if wrong is None:
         return None
     number = wrong.replace(".", "").isdigit()
     return any(
         stands(text.casefold(), wrong.casefold(), number=number)
         for turn in trajectory.turns[start:]
-        for text in (turn.content or "", *(call.arguments for call in turn.tool_calls))
+        for text in (
+            turn.content or "",
+            *(call.arguments for call in turn.tool_calls),
+        )
     )

@@ -1,4 +1,4 @@
-"""What a clean trajectory shows and uses, as far as a mistake can be made of it."""
+"""Reads the values that a clean trajectory shows and uses."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ _DEEPEST = 30
 
 
 class InjectionTranscript:
-    """What a clean trajectory shows and uses, turn by turn, read once."""
+    """The values that a clean trajectory shows and uses, turn by turn, read once."""
 
     def __init__(self, twin: Trajectory) -> None:
         self.twin = twin
@@ -24,7 +24,11 @@ class InjectionTranscript:
         }
         shown = [(-1, seen) for seen in twin.opening]
         shown += [(turn.index, seen) for turn in twin.turns for seen in turn.observations]
-        pieces = [(-1, twin.system_prompt or ""), *((at, seen.content) for at, seen in shown)]
+        pieces = [
+            (-1, twin.system_prompt or ""),
+            *((at, seen.content) for at, seen in shown),
+        ]
+
         self.folded = [(at, text.casefold()) for at, text in pieces]
         self.entries = [
             (at, key, value)
@@ -35,12 +39,13 @@ class InjectionTranscript:
         """Scalars of the JSON answers: turn, key, value."""
         self.used: dict[str, list[Scalar]] = {}
         """What the calls give under each argument name, anywhere."""
+
         for turn in twin.turns:
             for argument in (one for call in turn.tool_calls for one in self.scalars(call)):
                 self.used.setdefault(argument.name, []).append(argument.value)
 
     def scalars(self, call: ToolCall) -> list[Argument]:
-        """A call's scalars, without the keys that are values; none where it cannot be read."""
+        """A call's scalars, without keys that are values; none where the call cannot be parsed."""
         if call.parse_error is not None:
             return []
         found = scalars(call.parsed(), parameters(self.tools.get(call.name)))
@@ -53,9 +58,10 @@ def written(value: Scalar) -> str:
 
 
 def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[str, Any]:
-    """The arguments with another scalar at a path as `scalars` names it. Raises `KeyError` for a
-    path that they do not have.
+    """Replaces the scalar at a path, as `scalars` names it. Raises `KeyError` for a path that the
+    arguments do not have.
     """
+
     hits: list[str] = []
 
     def rebuilt(node: Any, here: str) -> Any:
@@ -66,22 +72,29 @@ def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[s
             return [rebuilt(entry, f"{here}[{at}]") for at, entry in enumerate(node)]
         if here != path:
             return node
+
         hits.append(here)
         return value
 
     changed: dict[str, Any] = rebuilt(arguments, "")
     if not hits:
         raise KeyError(path)
+
     return changed
 
 
 def _entries(content: str) -> Iterator[tuple[str, Scalar]]:
-    """(key, scalar) of a JSON text; members of a list stand under the list's key in the singular;
-    nothing of other texts.
+    """(key, scalar) for each scalar of a JSON text; members of a list stand under the list's key in
+    the singular. Other texts give nothing.
     """
+
     try:
         document = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except (
+        msgspec.DecodeError,
+        UnicodeEncodeError,
+        RecursionError,
+    ):
         return
 
     def inside(node: Any, key: str, depth: int) -> Iterator[tuple[str, Scalar]]:

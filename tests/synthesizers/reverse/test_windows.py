@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from synth.schemas.check import Facts
 from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import Change, Operation
-from synth.synthesizers.reverse.deriving import operation_signature
+from synth.synthesizers.reverse.check_predicates import operation_signature
 from synth.synthesizers.reverse.subtrajectories import (
     Cutter,
     Entities,
