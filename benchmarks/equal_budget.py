@@ -19,7 +19,7 @@ from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
 from synth.schemas.printable import in_cell
 from synth.synthesizers.reflection.equal_budget import ARMS
-from synth.synthesizers.reflection.reporting import EFFECTS, ROWS, TASKS, effect_in_words
+from synth.synthesizers.reflection.report import EFFECTS, ROWS, TASKS, effect_in_words
 
 POLICY: Mapping[str, Any] = {
     "policy": "mixture",

@@ -1,10 +1,10 @@
 """Binds the names in a flow to parts: environments, roles, stages; nothing is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from synth.engine.budget import require_prices
 from synth.engine.context import Role, Run
-from synth.engine.study.player import Player, places_for
+from synth.engine.study.stage import bound_stage
 from synth.envs.world import EnvEntry
 from synth.flows.bindings import Bindings, private
 from synth.flows.environments import bindings_of, said_by_flow, without_start
@@ -16,9 +16,7 @@ from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import EnvChoice, Flow
 from synth.schemas.stage import Stage
 from synth.synthesizers.calibrate import Calibrate
-from synth.synthesizers.rollout import Rollout, RolloutSettings
-from synth.synthesizers.start_state import start_state
-from synth.synthesizers.tasks import TemplateTasks
+from synth.synthesizers.tasks import CALIBRATE, TemplateTasks
 
 
 def resolve(
@@ -79,11 +77,10 @@ def _bound(flow: Flow, bindings: Bindings | None) -> tuple[Mapping[str, Role], l
     if bindings is None:
         bindings = bindings_of(said_by_flow(flow))
     of_env = bindings.world(env.name)
-    with at("env"):
-        start = start_state(of_env, env.settings())
     data = flow.model_copy(update={"env": env})
-    stages = chosen_stages(data, roles, of_env)
-    return roles, [*_task_stages(data, env, of_env, roles, stages, start), *stages]
+    with at("env"):
+        tasks = _task_stages(data, env, of_env, roles)
+    return roles, [*tasks, *chosen_stages(data, roles, of_env)]
 
 
 def _public(env: EnvChoice) -> EnvChoice:
@@ -100,64 +97,15 @@ def _public(env: EnvChoice) -> EnvChoice:
 
 
 def _task_stages(
-    flow: Flow,
-    env: EnvChoice,
-    world: EnvEntry,
-    roles: Mapping[str, Role],
-    stages: Sequence[Stage[Run]],
-    start: str | None,
+    flow: Flow, env: EnvChoice, world: EnvEntry, roles: Mapping[str, Role]
 ) -> list[Stage[Run]]:
-    """`tasks`, after `calibrate` if the flow has an `env.difficulty`; `start` is the world's
-    `start_state`. Raises `ConfigError`.
-    """
-    from_start = {} if start is None or not env.tasks else {"start_state": start}
-    identity = {
-        "env": env.name,
-        "config": env.settings(),
-        "seed": flow.seed,
-        "count": env.tasks,
-        **from_start,
-    }
+    """`tasks`, after `calibrate` if the flow has an `env.difficulty`. Raises `ConfigError`."""
+    tasks = bound_stage(TemplateTasks, TemplateTasks.config(), "tasks", flow, roles, world)
     if env.difficulty is None:
-        return [TemplateTasks(identity)]
-    role = roles.get(env.difficulty.against)
-    if role is None:
-        known = ", ".join(roles) or "none"
-        raise ConfigError(
-            f"env.difficulty.against: no role {env.difficulty.against!r} among the flow's models "
-            f"({known})"
-        )
-    if world.level is None:
-        raise ConfigError(
-            f"env.difficulty: world {env.name!r} has no setting that makes its tasks harder "
-            "(EnvEntry.level); leave it out"
-        )
-    if world.level in env.settings():
-        raise ConfigError(
-            f"env.{world.level} and env.difficulty both say how hard the tasks are; leave one of "
-            "them out"
-        )
+        return [tasks]
+    calibrate = bound_stage(Calibrate, env.difficulty, CALIBRATE, flow, roles, world)
     _refuse_level_unknown_to(world, env)
-    rollouts = [
-        stage
-        for stage in stages
-        if isinstance(stage, Rollout) and stage.config.role == env.difficulty.against
-    ]
-    config = rollouts[0].config if rollouts else RolloutSettings()
-    places = rollouts[0].player.places if rollouts else places_for(None, role)
-    against = env.difficulty.against
-    player = Player(against, role, config.limits, places, flow.seed, "calibration")
-    calibration = Calibrate(
-        env=env.name,
-        env_config=env.settings(),
-        level=world.level,
-        version=world.spec.version,
-        difficulty=env.difficulty,
-        player=player,
-        trials=config.trials,
-        start_state=start,
-    )
-    return [calibration, TemplateTasks(identity, calibration)]
+    return [calibrate, tasks]
 
 
 def _refuse_level_unknown_to(world: EnvEntry, env: EnvChoice) -> None:

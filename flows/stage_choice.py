@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from synth.engine.context import Role, Run, Synthesizer
+from synth.engine.context import Role, Run
 from synth.engine.runs.measure_cache import BoundFilter
-from synth.engine.study.method import as_synthesizer
+from synth.engine.study.method import Method
+from synth.engine.study.stage import bound_stage
 from synth.envs.world import EnvEntry
 from synth.exporters.registry import require
 from synth.filters.registry import FILTERS
@@ -131,21 +132,14 @@ def _stage(
         takes = {kind: FlowRelease.by(exports, kind) for kind in ("sft", "rl")}
         return SelectStage(name, selection, takes)
     with at(f"stages[{index}]"):
-        synthesizer = as_synthesizer(part("stage", choice.name, SYNTHESIZERS))
-    if not isinstance(synthesizer, Synthesizer):
+        method = part("stage", choice.name, SYNTHESIZERS)
+    if not (isinstance(method, type) and issubclass(method, Method)):
         raise ConfigError(
-            f"{where}: {choice.name!r} is a {type(synthesizer).__name__}, not a Synthesizer"
+            f"{where}: {choice.name!r} is a {type(method).__name__}, not a Study or Method class"
         )
-    settings = {} if choice.settings is None else choice.settings
-    config = validated(synthesizer.config, settings, where)
+    config = validated(method.config, {} if choice.settings is None else choice.settings, where)
     with at(where):
-        if not synthesizer.of_world:
-            return synthesizer.bind(name, config, flow, roles)
-        if of_env is None:
-            raise ConfigError(
-                f"{choice.name} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow"
-            )
-        return synthesizer.bind(name, config, flow, roles, of_env)
+        return bound_stage(method, config, name, flow, roles, of_env)
 
 
 def chosen_filters(settings: Any, where: str) -> list[BoundFilter]:

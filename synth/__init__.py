@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from synth.api.verification import verify as verify
     from synth.api.workers import WorkStatus as WorkStatus
     from synth.api.workers import status as status
-    from synth.engine.context import Synthesizer as Synthesizer
     from synth.engine.runs.replaying import RecheckTally as RecheckTally
     from synth.engine.runs.replaying import ReplayTally as ReplayTally
+    from synth.engine.study.alternatives import Ask as Ask
+    from synth.engine.study.alternatives import Proposal as Proposal
     from synth.engine.study.arms import Arm as Arm
     from synth.engine.study.arms import Episodes as Episodes
+    from synth.engine.study.arms import Unit as Unit
+    from synth.engine.study.method import Method as Method
     from synth.engine.study.method import synthesizer as synthesizer
-    from synth.engine.study.player import Proposal as Proposal
-    from synth.engine.study.study import Ask as Ask
+    from synth.engine.study.stage_context import Trials as Trials
     from synth.engine.study.study import Study as Study
-    from synth.engine.study.study import Unit as Unit
-    from synth.engine.study.trials import Trials as Trials
     from synth.engine.table import Table as Table
     from synth.envs.tool_env import Call as Call
     from synth.envs.tool_env import ToolEnv as ToolEnv
@@ -137,13 +137,12 @@ _WHERE = {
     "synth.api.runs": "FlowCheck RunResult WorkReport check_flow curate run work",
     "synth.api.verification": "VerifyReport verify",
     "synth.api.workers": "WorkStatus status",
-    "synth.engine.context": "Synthesizer",
     "synth.engine.runs.replaying": "RecheckTally ReplayTally",
-    "synth.engine.study.arms": "Arm Episodes",
-    "synth.engine.study.method": "synthesizer",
-    "synth.engine.study.player": "Proposal",
-    "synth.engine.study.study": "Ask Study Unit",
-    "synth.engine.study.trials": "Trials",
+    "synth.engine.study.arms": "Arm Episodes Unit",
+    "synth.engine.study.alternatives": "Ask Proposal",
+    "synth.engine.study.method": "Method synthesizer",
+    "synth.engine.study.study": "Study",
+    "synth.engine.study.stage_context": "Trials",
     "synth.engine.table": "Table",
     "synth.envs.tool_env": "Call ToolEnv ToolError tool",
     "synth.envs.world": "EnvEntry",

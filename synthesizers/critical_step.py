@@ -1,22 +1,22 @@
-"""Critical steps: which acts of failed trials decided their outcome, each tested by continuations
-of the policy that is to be trained.
+"""Critical steps: finds the acts of failed trials that decided their outcome; continuations of the
+policy that is to be trained test each of them.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.engine.context import Role, Run
-from synth.engine.study.arms import CONTROL, Arm, Episodes
-from synth.engine.study.bench import OF_ALL, Bench
+from synth.engine.asking import Answer
+from synth.engine.context import Role
+from synth.engine.study.alternatives import EXPERT, Ask, Proposal
+from synth.engine.study.arms import CONTROL, Arm, Episodes, PlannedUnit, Unit
 from synth.engine.study.method import synthesizer
-from synth.engine.study.player import Proposal
-from synth.engine.study.study import EXPERT, Ask, Study, Unit
-from synth.engine.study.trials import decisive_drops
+from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
+from synth.engine.study.stage_context import StageContext
+from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
@@ -26,13 +26,14 @@ from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
-from synth.synthesizers.steps.judged import JUDGE, JudgeProposal, suspected
-from synth.synthesizers.steps.proposals import proposed
+from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, judge_proposals, proposed
 
-SYNTHESIZER_NAME = "critical_step"
-_EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
-"""The source of alternatives that is the world's own planner, without a misconception; a role of
-that name takes its place.
+_EXPERT_ROLE = Role(
+    expert_policy({"profiles": "correct"}, model_name=None, sampling={}),
+    None,
+)
+"""The environment's own planner as a source of alternatives, unless the flow has a role of that
+name.
 """
 
 
@@ -40,8 +41,8 @@ class Proposals(BaseModel):
     """At most so many steps of a trajectory, and so many alternatives of each, drawn at most
     `samples` times from each source.
 
-    `from`: steps of failed trials, or of successful ones too; truncated and invalid trials are
-    never looked at.
+    `from`: steps of failed trials, or of successful ones too; the stage never looks at truncated
+    and invalid trials.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -52,29 +53,18 @@ class Proposals(BaseModel):
     source: Literal["failed", "all"] = Field(default="failed", alias="from")
 
 
-class PlannedTrial(msgspec.Struct, frozen=True):
-    """A base trial whose steps are to be tested, and at how many of them the own act is compared
-    with itself too.
-
-    `solved` are the task's trials that succeeded, `done` the turns that have their tests (None: it
-    was found that none can be tested).
-    """
-
-    trajectory_id: str
-    controls: int
-    solved: Collection[str]
-    done: Collection[int | None]
-
-
-@synthesizer(SYNTHESIZER_NAME)
+@synthesizer("critical_step")
 class CriticalStep(Study):
-    """Which steps are tested, against what, by whose continuations.
+    """Tests steps of trials against alternatives, by continuations.
 
-    `role`: whose trials they are, and who continues them. `alternatives_from`: roles, or `expert`
-    for the world's own planner; left out, the role itself and, where the world has one, its expert.
-    `control_share` of the tests compare the own act with itself (A/A), at least one where ten are
-    planned. `limits`: left out, those of the flow's rollout. `shard` trajectories are committed
-    together.
+    `role`: plays the trials, and continues them.
+    `proposals`: the steps that are tested, and the alternatives of each.
+    `alternatives_from`: roles, or `expert` for the environment's own planner; left out, the role
+    itself and, where the environment has one, its expert.
+    `control_share`: of the tests compare the own act with itself (A/A), at least one where ten are
+    planned.
+    `limits`: left out, those of the flow's rollout.
+    `shard` trajectories are committed together; `live` as for a rollout.
     """
 
     role: str = "explorer"
@@ -86,144 +76,168 @@ class CriticalStep(Study):
     live: int | None = Field(default=None, ge=1)
 
     def agents(self) -> Sequence[str]:
-        """Those that continue, and those that propose."""
-        return (self.role, *(name for name in self.alternatives_from if name != EXPERT))
+        """The role that continues, then the roles that propose."""
+        return (
+            self.role,
+            *(name for name in self.alternatives_from if name != EXPERT),
+        )
 
     def bind(self) -> None:
-        """The sources of alternatives, and the judge, where the flow has one."""
-        roles, able = self.bound.roles, self.bound.world.spec.capabilities
-        if EXPERT in self.alternatives_from and EXPERT not in roles and EXPERT not in able:
-            name = self.bound.world.spec.name
-            raise ConfigError(f"world {name} has no expert; name a role in alternatives_from")
+        """Looks up the sources of alternatives, and the judge where the flow has one."""
+        roles = self.bound.roles
+        spec = self.bound.entry.spec
+        if EXPERT in self.alternatives_from and not {EXPERT} & {
+            *roles,
+            *spec.capabilities,
+        }:
+            raise ConfigError(f"world {spec.name} has no expert; name a role in alternatives_from")
+
+        # the expert is no source in an environment without one: `Ask` skips it there
         names = self.alternatives_from or tuple(dict.fromkeys((self.role, EXPERT)))
         self.sources = [
-            replace(self.player, name=name, role=roles.get(name, _EXPERT_ROLE)) for name in names
+            replace(
+                self.player,
+                name=name,
+                role=roles.get(name, _EXPERT_ROLE),
+            )
+            for name in names
         ]
         judge = roles.get(JUDGE)
         self.judging = judge if judge is not None and judge.model is not None else None
 
     def identity(self) -> Mapping[str, Any]:
-        """Who proposes."""
+        """The roles that propose."""
         judge = {} if self.judging is None else {"judge": _identity(self.judging)}
         sources = {source.name: _identity(source.role) for source in self.sources}
         return {"sources": sources, **judge}
 
-    def inputs(self, run: Run) -> str:
-        """The base trials, what came of them, and the versions of their worlds."""
-        drops = decisive_drops(run, self.bound.name)
-        return self.digest(run, *([drops] if drops else []))
+    def inputs(self, stage: StageContext) -> Any:
+        """The base trials, the success potential that fell along them, and the versions of their
+        environments.
+        """
 
-    def units_of_an_item(self) -> int:
-        """Steps of a trial."""
+        drops = decisive_drops(stage)
+        return [*super().inputs(stage), *([drops] if drops else [])]
+
+    def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
+        """One unit per trial; a judge, asked later, decides which of its steps are tested."""
+        also = [Outcome.SUCCESS] if self.proposals.source == "all" else []
+        rows = self.base(stage).rows_of(Outcome.FAILURE, *also)
+        return [PlannedUnit(row.trajectory_id) for row in rows]
+
+    def progress_of(self, unit: PlannedUnit) -> int:
+        """Progress counts the steps of a trial."""
         return self.proposals.per_trajectory
 
-    def key_of(self, item: PlannedTrial) -> str:
-        """The trial."""
-        return item.trajectory_id
+    async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
+        """Lists the steps of these trials that have no test yet."""
+        trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
+        solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
+        successes = shard.trials({one.trajectory_id for one in solved})
+        suspicions = await self._judge_proposals(shard, list(trials.values()))
+        drops = decisive_drops(shard)
+        controls = self._controls(shard)
+        done = self.tested_turns(shard)
+        found = list[Unit]()
 
-    def left(self, run: Run, stage_key: str) -> Sequence[PlannedTrial]:
-        """Trials with steps to test. A/A tests go to trials in an order of their own, a second one
-        where all have one.
-        """
-        asked, base = self.proposals, self.base(run)
-        trials = base.rows_of(Outcome.FAILURE, *([Outcome.SUCCESS] * (asked.source == "all")))
-        order = sorted(trial.trajectory_id for trial in trials)
-        order.sort(key=lambda identity: content_hash(["control", self.player.seed, identity]))
-        tests = len(trials) * asked.per_trajectory * asked.alternatives
-        count = control_count(tests, self.control_share)
-        controls = Counter(order[number % len(order)] for number in range(count))
-        solved, done = defaultdict[str, list[str]](list), defaultdict[str, set[int | None]](set)
-        for trial in base.rows_of(Outcome.SUCCESS):
-            solved[trial.task_id].append(trial.trajectory_id)
-        for identity, turn in self.done(run, stage_key):
-            done[identity].add(turn)
-        return [
-            PlannedTrial(
-                trial.trajectory_id,
-                controls[trial.trajectory_id],
-                solved.get(trial.task_id, ()),
-                done.get(trial.trajectory_id, ()),
-            )
-            for trial in trials
-        ]
-
-    async def play(self, bench: Bench, items: Sequence[PlannedTrial]) -> None:
-        """Without the trials of which none can be tested, as was found before."""
-        known = [item for item in items if None not in item.done]
-        bench.run.progress.step((len(items) - len(known)) * self.units_of_an_item())
-        await super().play(bench, known)
-
-    async def units(self, bench: Bench, items: Sequence[PlannedTrial]) -> Sequence[Unit]:
-        """The steps of some trials that are still to be tested."""
-        trials = bench.trials({one for item in items for one in (item.trajectory_id, *item.solved)})
-        suspicions = await self._suspicions(bench, [trials[item.trajectory_id] for item in items])
-        drops, tasks = decisive_drops(bench.run, self.bound.name), bench.tasks(trials.values())
-        found: list[Unit] = []
-        for item in items:
-            trial = trials[item.trajectory_id]
-            suspicion = suspicions.get(item.trajectory_id, JudgeProposal())
-            if not suspicion.asked:
-                continue
+        for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
+            trial = trials[identity]
+            # the trial itself may be a success, which is no departure from itself
+            same_task = {one.trajectory_id for one in solved if one.task_id == trial.task_id}
             steps = proposed(
                 trial,
-                [trials[identity] for identity in item.solved if identity != item.trajectory_id],
+                [one for name, one in successes.items() if name in same_task - {identity}],
                 self.proposals.per_trajectory,
-                suspicion.turns,
-                drops.get(item.trajectory_id, ()),
+                suspicions[identity],
+                drops.get(identity, ()),
             )
-            key = ["control", self.player.seed, item.trajectory_id]
-            drawn = sorted(steps, key=lambda step: content_hash([*key, step.turn]))
-            controls = {step.turn for step in drawn[: item.controls]}
+            controlled = self._drawn(
+                [step.turn for step in steps],
+                identity,
+                controls[identity],
+            )
+
             found += [
                 Unit(
                     BranchPoint(trial, step.turn),
                     step.rule,
-                    step.turn in controls,
+                    step.turn in controlled,
                     tasks[trial.task_id],
                 )
                 for step in steps
-                if step.turn not in item.done
+                if (identity, step.turn) not in done
             ]
+
         return found
 
-    async def _suspicions(
-        self, bench: Bench, trials: Sequence[Trajectory]
-    ) -> Mapping[str, JudgeProposal]:
-        """What a judge suspects of failed trials, by trial, in their order; nothing where the flow
-        has no judge.
+    def _drawn(self, turns: Sequence[int], identity: str, count: int) -> set[int]:
+        """Draws `count` of a trial's turns for the control."""
+        key = ["control", self.player.seed, identity]
+        return set(sorted(turns, key=lambda turn: content_hash([*key, turn]))[:count])
+
+    def _controls(self, stage: StageContext) -> Counter[str]:
+        """Counts, by trial, the steps whose own act is compared with itself too: in a drawn order
+        each trial gets one, and a second one once all have one.
         """
-        if self.judging is None or not trials:
-            return {}
-        client = bench.client(JUDGE, self.judging)
-        found = {trial.trajectory_id: JudgeProposal(asked=False) for trial in trials}
 
-        async def ask(trial: Trajectory) -> None:
-            if bench.run.may_start():
+        # sorted first, so that the draw does not depend on the order of the ledger
+        order = sorted(unit.trajectory_id for unit in self.units(stage))
+        order.sort(key=lambda one: content_hash(["control", self.player.seed, one]))
+        tests = len(order) * self.proposals.per_trajectory * self.proposals.alternatives
+        count = control_count(tests, self.control_share)
+
+        return Counter(order[number % len(order)] for number in range(count))
+
+    async def _judge_proposals(
+        self, shard: ShardContext, trials: Sequence[Trajectory]
+    ) -> Mapping[str, Sequence[int]]:
+        """Asks the judge about failed trials: the turns that it suspects, by trial. Trials that it
+        could not be asked about are left out and stay open.
+        """
+
+        if self.judging is None:
+            return {trial.trajectory_id: () for trial in trials}
+
+        client = shard.client(JUDGE, self.judging)
+        most = self.proposals.per_trajectory
+        found: dict[str, Answer[tuple[int, ...]]] = {}
+
+        async def ask(trial: Trajectory, result: UnitResult) -> None:
+            answer: Answer[tuple[int, ...]] = Answer(None)
+            if shard.run.may_start():
                 failed = trial.outcome is Outcome.FAILURE
-                most = self.proposals.per_trajectory
-                found[trial.trajectory_id] = (
-                    await suspected(client, trial, most) if failed else JudgeProposal()
-                )
+                answer = await judge_proposals(client, trial, most) if failed else Answer(())
 
-        await bench.each(trials, ask)
-        for identity, one in found.items():
-            bench.replies += [(OF_ALL, reply) for reply in one.replies]
-            bench.left |= set() if one.asked else {identity}
-        return found
+            found[trial.trajectory_id] = answer
+            result.open |= answer.value is None
+
+        await shard.each({trial.trajectory_id: trial for trial in trials}, ask)
+        shard.of(OF_ALL).replies += [one for unit in sorted(found) for one in found[unit].replies]
+
+        return {unit: one.value for unit, one in found.items() if one.value is not None}
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
-        """Of all sources in turn."""
-        most, samples = self.proposals.alternatives, self.proposals.samples
+        """Samples all sources in turn."""
+        most = self.proposals.alternatives
+        samples = self.proposals.samples
         return await ask.alternatives(self.sources, most=most, samples=samples)
 
     def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """The alternative against the own act."""
-        return (Arm("treated", force=proposal.act), Arm(CONTROL, force=unit.recorded_act))
+        """Plays the alternative against the own act."""
+        return (
+            Arm("treated", force=proposal.act),
+            Arm(CONTROL, force=unit.recorded_act),
+        )
 
     def judge(self, unit: Unit, played: Episodes) -> Iterator[StepLabel]:
-        """Whether it decides."""
+        """Yields the label of the test."""
         yield StepLabel.tested(unit, played.sequential_test("treated"))
 
 
 def _identity(role: Role) -> Sequence[Any]:
-    return [role.policy.identity, role.policy.model, role.policy.sampling]
+    """The settings of a role that determine its proposals."""
+    return [
+        role.policy.identity,
+        role.policy.model,
+        role.policy.sampling,
+    ]

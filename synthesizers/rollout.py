@@ -1,37 +1,37 @@
-"""Rollout: every task of the flow, `trials` times, by the policy of one role."""
+"""Rollout: the policy of one role plays every task of the flow, `trials` times."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from synth.engine.context import Role, Run, Synthesizer
 from synth.engine.runs.stage_reports import episodes_report
-from synth.engine.study.player import Player, agent_in, places_for
-from synth.ledger.ledger import StageRef
+from synth.engine.study.method import Method, synthesizer
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.stage import Plan, PlannedSlot, Shard
-from synth.synthesizers.episodes import played_in_groups
+from synth.schemas.stage import PlannedSlot
 
 MOST_EPISODES = 10_000_000
-"""Of one stage."""
+"""The most episodes of one stage."""
 
 
-class RolloutSettings(BaseModel):
-    """How often, by whom, within which limits; `shard` episodes are committed together, `live` are
-    under way at a time.
+@synthesizer("rollout")
+class Rollout(Method):
+    """Plays every task `trials` times as `role`, within `limits`.
 
-    Without `live` it is twice the `max_in_flight` of the role's model, or 64 without a model:
-    enough to keep the server busy while
-    worlds step, and few enough for a ceiling to bind.
+    `shard` episodes are committed together.
+    `live`: episodes under way at a time; left out, twice the `max_in_flight` of the role's model,
+    or 64 without a model: enough to keep the server busy while environments step, and few enough
+    for a ceiling to bind.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    unit = "episodes"
+    needs_env = True
+    by_slot = True
+    at_once = None
 
     trials: int = Field(default=4, ge=1, le=10_000)
     role: str = "explorer"
@@ -39,88 +39,77 @@ class RolloutSettings(BaseModel):
     shard: int = Field(default=200, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
 
+    def bind(self) -> None:
+        """Raises `ConfigError` for more episodes than a plan can hold in memory."""
+        tasks = self.bound.env.tasks
+        episodes = tasks * self.trials
+        if episodes > MOST_EPISODES:
+            raise ConfigError(
+                f"{tasks:,} tasks x {self.trials:,} trials are {episodes:,} episodes, and a run "
+                f"plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds"
+            )
 
-@dataclass(frozen=True, slots=True)
-class Rollout:
-    """The stage `rollout`."""
+        self._filled: list[str] = []
 
-    name: str
-    config: RolloutSettings
-    player: Player
-    env: str
-    env_config: Mapping[str, Any]
+    def key_settings(self) -> Mapping[str, Any]:
+        """The settings that determine the episodes."""
+        return {"trials": self.trials, **self.player.identity()}
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What determines the episodes; how they are cut into shards does not."""
-        return {"trials": self.config.trials, **self.player.identity()}
-
-    def inputs(self, run: Run) -> str:
+    def inputs(self, stage: StageContext) -> list[str]:
         """The tasks."""
-        return content_hash(sorted(self._task_ids(run)))
+        return sorted(self._task_ids(stage))
 
-    def _task_ids(self, run: Run) -> list[str]:
-        return [task_id for task_id, env in run.ledger.task_ids().items() if env == self.env]
+    def _task_ids(self, stage: StageContext) -> list[str]:
+        """The tasks of the flow's environment."""
+        tasks = stage.task_ids()
+        return [task_id for task_id, env in tasks.items() if env == self.bound.env.name]
 
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """Slots that no stage has filled with these settings; those of other settings that are the
-        same slots are adopted.
+    def units(self, stage: StageContext) -> Sequence[PlannedSlot]:
+        """The slots that no stage has filled with these settings; filled ones are remembered on the
+        way, since naming a slot takes its time.
         """
-        state = run.ledger.state
-        own = state.trajectories_of(stage_key)
-        planned, adopted = [], []
-        version = run.spec_of(self.env, self.env_config).version
-        for task_id in self._task_ids(run):
-            for trial in range(self.config.trials):
-                slot_id = self.player.slot(task_id, version, trial)
-                slot = state.slots.get(slot_id)
-                if slot is not None and slot.valid is not None:
-                    if slot.valid.trajectory_id not in own:
-                        adopted.append(slot.valid.trajectory_id)
-                elif slot is None or slot.last_fault in RETRIED_BY_A_RERUN:
-                    planned.append(
-                        PlannedSlot(slot_id, task_id, trial, 0 if slot is None else slot.attempts)
-                    )
-        size = self.config.shard
-        cut = [planned[i : i + size] for i in range(0, len(planned), size)]
-        shards = [Shard(content_hash([slot.slot_id for slot in part]), part) for part in cut]
-        at_once = self.player.places.limit // size + 4
-        return Plan(shards, tuple(adopted), len(planned), "episodes", at_once=at_once, by_slot=True)
 
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Fills the shard's slots, those that no other worker has in hand, and commits them."""
-        slots = run.hands[shard.name].in_order()
-        tasks = run.ledger.tasks({slot.task_id for slot in slots})
-        works = [
+        env = self.bound.env
+        planned = list[PlannedSlot]()
+        version = stage.run.spec_of(env.name, env.settings()).version
+        self._filled = []
+
+        for task_id in self._task_ids(stage):
+            for trial in range(self.trials):
+                slot_id = self.player.slot(task_id, version, trial)
+                slot = stage.slot(slot_id)
+                if slot is not None and slot.valid is not None:
+                    self._filled.append(slot.valid.trajectory_id)
+                # a slot whose last fault will not pass is not tried again
+                elif slot is None or slot.last_fault in RETRIED_BY_A_RERUN:
+                    attempts = 0 if slot is None else slot.attempts
+                    planned.append(PlannedSlot(slot_id, task_id, trial, attempts))
+
+        return planned
+
+    def key_of(self, unit: PlannedSlot) -> str:
+        """The slot."""
+        return unit.slot_id
+
+    def shown(self, stage: StageContext) -> Iterable[str]:
+        """The filled slots that `units` has just found."""
+        return self._filled
+
+    async def play(self, shard: ShardContext, units: Sequence[PlannedSlot]) -> None:
+        """Fills the slots that no other worker has claimed."""
+        slots = shard.claimed_slots()
+        tasks = shard.tasks({slot.task_id for slot in slots})
+        specs = [
             self.player.episode(
-                run, tasks[slot.task_id], slot.trial, first_attempt=slot.first_attempt
+                shard.run,
+                tasks[slot.task_id],
+                slot.trial,
+                first_attempt=slot.first_attempt,
             )
             for slot in slots
         ]
-        ref = StageRef(self.name, stage_key)
-        await played_in_groups(
-            run, ref, shard.name, works, self.player.role.model, self.player.places
-        )
+        await shard.play_in_groups(specs)
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Attempts by outcome and by fault, and the commonest details of the faults."""
-        return episodes_report(run.ledger, self.name)
-
-
-def bind(name: str, config: RolloutSettings, flow: Flow, roles: Mapping[str, Role]) -> Rollout:
-    """The stage for a flow. Raises `ConfigError` for what the flow lacks."""
-    if flow.env is None:
-        raise ConfigError("rollout needs a world: add `env: {name: ..., tasks: ...}` to the flow")
-    episodes = flow.env.tasks * config.trials
-    if episodes > MOST_EPISODES:
-        raise ConfigError(
-            f"{flow.env.tasks:,} tasks x {config.trials:,} trials are {episodes:,} episodes, and a "
-            f"run plans at most {MOST_EPISODES:,} in memory; make several runs with other seeds"
-        )
-    role = agent_in("rollout", config.role, roles)
-    places = places_for(config.live, role)
-    player = Player(config.role, role, config.limits, places, flow.seed, "rollout")
-    return Rollout(name, config, player, flow.env.name, flow.env.settings())
-
-
-SYNTHESIZER = Synthesizer(RolloutSettings, bind)
+        return episodes_report(stage.run.ledger, stage.name)

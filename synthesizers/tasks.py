@@ -1,75 +1,143 @@
-"""The flow's tasks, made by its world from the flow's seed."""
+"""The flow's tasks, made by its environment from the flow's seed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synth.engine.context import Run
-from synth.ledger.ledger import StageRef
+import msgspec
+
+from synth.engine.study.method import Method, synthesizer
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.stage import Plan, Shard
+from synth.schemas.stage import Shard
 from synth.schemas.task import Task
-from synth.synthesizers.calibrate import Calibrate
-from synth.synthesizers.made_tasks import refuse_equal, refuse_mistyped
+
+CALIBRATE = "calibrate"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateTasks:
-    """The stage `tasks`: as many as the flow asks for, the same ones each time; at the level that
-    `calibration` found, if there is one.
+@synthesizer("tasks")
+class TemplateTasks(Method):
+    """Makes as many tasks as the flow asks for, the same ones each time; at the level that
+    `calibrate` found, where the flow says how hard they are to be.
     """
 
-    settings: Mapping[str, Any]
-    calibration: Calibrate | None = None
-    name: str = "tasks"
+    unit = "tasks"
+    needs_env = True
 
-    def inputs(self, run: Run) -> str:
-        """What was found about their difficulty."""
-        return "" if self.calibration is None else content_hash(self.calibration.found(run))
+    def bind(self) -> None:
+        """Reads the start state; it raises at once where that is missing."""
+        self._start = self.bound.start_state()
 
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """One shard, unless it is committed."""
-        committed = any(shard.stage_key == stage_key for shard in run.ledger.state.shards)
-        count = int(self.settings["count"])
-        if (
-            committed
-            or not count
-            or (self.calibration is not None and self.calibration.found(run) is None)
-        ):
-            return Plan((), units=count, unit="tasks")
-        return Plan((Shard("all", (count,)),), units=count, unit="tasks")
+    def key_settings(self) -> Mapping[str, Any]:
+        """The settings that determine the tasks."""
+        env = self.bound.env
+        # a flow that makes no tasks keeps its key whatever the environment starts from
+        none = self._start is None or not env.tasks
+        start = {} if none else {"start_state": self._start}
+        settings = {
+            "env": env.name,
+            "config": env.settings(),
+            "seed": self.bound.flow.seed,
+        }
 
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Makes and commits them."""
-        if any(committed.stage_key == stage_key for committed in run.ledger.refresh().shards):
-            return
-        settings, config = self.settings, dict(self.settings["config"])
-        found = None if self.calibration is None else self.calibration.found(run)
-        if self.calibration is not None and found is not None:
-            config[self.calibration.level] = found["level"]
-        tasks = run.make_tasks(settings["env"], config, settings["seed"], settings["count"])
-        if len(tasks) < settings["count"]:
+        return {**settings, "count": env.tasks, **start}
+
+    def inputs(self, stage: StageContext) -> Any:
+        """The report of the calibration, where there is one."""
+        return None if self.bound.env.difficulty is None else stage.report_of(CALIBRATE)
+
+    def units(self, stage: StageContext) -> Sequence[int]:
+        """All tasks are one unit."""
+        return [self.bound.env.tasks]
+
+    def cut(self, units: Sequence[int]) -> Sequence[Shard]:
+        """One shard."""
+        return [Shard("all", units)]
+
+    def left(self, stage: StageContext, units: Sequence[int]) -> Sequence[int]:
+        """Nothing where the tasks are committed, or where their level is not known yet."""
+        env = self.bound.env
+        known = env.difficulty is None or stage.report_of(CALIBRATE) is not None
+        return units if env.tasks and known and not stage.committed else ()
+
+    def progress_of(self, unit: int) -> int:
+        """Progress counts tasks."""
+        return unit
+
+    async def play(self, shard: ShardContext, units: Sequence[int]) -> None:
+        """Makes the tasks, and refuses mistyped and equal ones."""
+        env, (count,) = self.bound.env, units
+        config = env.settings()
+        found = None
+        if env.difficulty is not None:
+            found = shard.report_of(CALIBRATE)
+            config |= {} if found is None else {self.bound.entry.level: found["level"]}
+
+        tasks = shard.run.make_tasks(env.name, config, self.bound.flow.seed, count)
+        if len(tasks) < count:
             raise ConfigError(
-                f"world {settings['env']!r}: make_tasks gave {len(tasks)} tasks where env.tasks "
-                f"asks for {settings['count']}; "
-                f"set tasks: {len(tasks)}"
+                f"world {env.name!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for "
+                f"{count}; set tasks: {len(tasks)}"
             )
-        refuse_mistyped(tasks, settings["env"])
-        refuse_equal(tasks, settings["env"])
-        if found is not None:
-            tasks = [_with_calibration(task, found) for task in tasks]
-        run.ledger.commit(StageRef(self.name, stage_key), tasks=tasks)
-        run.progress.step(len(tasks))
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """How many."""
-        ids = sorted(run.ledger.task_ids())
-        return {"kind": "tasks", "count": len(ids), "digest": content_hash(ids)}
+        refuse_mistyped(tasks, env.name)
+        _refuse_equal(tasks, env.name)
+        made = tasks if found is None else [_with_calibration(task, found) for task in tasks]
+        shard.of("all").tasks += made
+        shard.run.progress.step(count)
+
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
+        """The number of tasks."""
+        ids = sorted(stage.task_ids())
+        return {
+            "kind": "tasks",
+            "count": len(ids),
+            "digest": content_hash(ids),
+        }
+
+
+def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
+    """Raises `ConfigError` for tasks that hold a value of the wrong type."""
+    for index, task in enumerate(tasks):
+        try:
+            msgspec.convert(msgspec.to_builtins(task, builtin_types=(bytes,)), Task)
+        except (
+            msgspec.ValidationError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ) as error:
+            problem, _, place = str(error).partition(" - at `$.")
+            raise ConfigError(
+                f"world {env!r}: make_tasks: task {index}: {place.removesuffix('`')}: {problem}"
+            ) from error
+
+
+def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
+    """Raises `ConfigError` for two tasks of the same identity: the run would hold one of them
+    only.
+    """
+
+    places: dict[str, int] = {}
+    for index, task in enumerate(tasks):
+        first = places.setdefault(task.task_id, index)
+        if first != index:
+            raise ConfigError(
+                f"world {env!r}: make_tasks: tasks {first} and {index} have the same task_id "
+                f"{task.task_id!r}; tasks made with Task.identified differ in id where they differ "
+                "in anything, for instance in their seed"
+            )
 
 
 def _with_calibration(task: Task, found: Mapping[str, Any]) -> Task:
-    """The task with what its difficulty was set by; another task by identity."""
+    """Adds the calibration to the task's difficulty, which makes it another task by identity."""
     known = {key: value for key, value in found.items() if key not in ("kind", "finished")}
     fields = {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
-    return Task.identified(**{**fields, "difficulty": {**task.difficulty, "calibration": known}})
+
+    return Task.identified(
+        **{
+            **fields,
+            "difficulty": {**task.difficulty, "calibration": known},
+        }
+    )

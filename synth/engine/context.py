@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from synth.boundary import FaultError
 from synth.claims import Leases, Units
 from synth.claims.slots import ClaimedSlots
@@ -25,7 +23,6 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.model import ChatModel, ScoringModel
 from synth.schemas.policy import PolicySpec
-from synth.schemas.stage import Stage
 from synth.schemas.trajectory import Usage
 from synth.schemas.user import User
 
@@ -46,20 +43,6 @@ class Role:
     model: ChatModel | None
     user: User | None = None
     open_scoring: Callable[[], ScoringModel] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Synthesizer:
-    """What the registry of collection stages names: the settings that a flow may give, and the
-    stage bound to them.
-
-    `bind` takes the stage's name, its settings, the flow and its roles; with `of_world` the flow's
-    `synth.envs.world.EnvEntry` as well.
-    """
-
-    config: type[BaseModel]
-    bind: Callable[..., "Stage[Run]"]
-    of_world: bool = False
 
 
 @dataclass(slots=True)

@@ -1,5 +1,5 @@
-"""One injection: a mistake is put before a turn of a clean trajectory, run, and tested; what it
-came to is written down.
+"""Makes one injection: runs a mistake before a turn of a clean trajectory, tests it, and writes the
+label.
 """
 
 from random import Random
@@ -7,15 +7,17 @@ from random import Random
 import msgspec
 from msgspec.structs import replace
 
-from synth.engine.study.player import DecisionState, on_policy_for
+from synth.engine.study.episodes import Attempts
+from synth.engine.study.step_effect import continued
+from synth.engine.study.step_tests import SEQUENTIAL
 from synth.ledger.ledger import Score
+from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.labels import UNSET, AttributionLabel, Changed
 from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
-from synth.synthesizers.failures.bench import CONTROL_DRAWS, InjectionContext
-from synth.synthesizers.failures.observation_faults import reaction
+from synth.schemas.trajectory import Trajectory, Turn
+from synth.synthesizers.failures.context import InjectionContext
+from synth.synthesizers.failures.mistakes.observation_faults import scripted_reaction
 from synth.synthesizers.failures.planning import InjectionPlan
 from synth.synthesizers.failures.preparing import PreparedInjection, prepared
 from synth.synthesizers.failures.records import (
@@ -26,128 +28,172 @@ from synth.synthesizers.failures.records import (
     RECOVERY,
     TEST,
     UNTESTED,
-    Note,
-    executed,
 )
 from synth.text.failure_modes import LEGEND_VERSION
 
+CONTROL_DRAWS = 101
+"""The first draw of an A/A control, which shares no continuation with any other test."""
 
-async def inject(
-    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> None:
-    """Makes one attempt; everything that came of it goes to the bench. A fault of the machinery
-    gives a reason and no label.
+
+async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, str]:
+    """Makes one attempt; (the trajectory that its note is about, the reason how it ended). A fault
+    of the machinery gives a reason and no label.
     """
-    ready = await prepared(bench, planned, twin, task)
+
+    twin = context.state.parent
+    result = context.result
+    ready = await prepared(context, plan)
     if ready.put is None:
-        _close(bench, planned, twin.trajectory_id, ready.what, again=ready.open)
-        return
-    state, rest = DecisionState(twin, task, planned.turn), twin.turns[planned.turn + 1 :]
-    replaying = bench.settings.evidence == "replay"
-    after = [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
-    came = await bench.played(state, (ready.put, *(after if replaying else ())))
-    run = came.trajectory
-    if run is None:
-        bench.made.apart += came.attempts
-        _close(bench, planned, twin.trajectory_id, came.reason, again=came.open)
-        return
-    changed = executed(twin.turns[planned.turn], run.turns[planned.turn])
-    reason = _without_label(run, planned.turn, has_effect=changed.any)
-    if replaying:
+        return twin.trajectory_id, ready.what
+
+    attempts = await _run(context, plan, ready.put)
+    if attempts is None:
+        result.open = True
+        return twin.trajectory_id, "not_started"
+
+    run = attempts.made[-1]
+    new = [] if attempts.known else attempts.made
+    if run.fault is not None:
+        result.apart += new
+        result.open |= run.fault in RETRIED_BY_A_RERUN
+        return twin.trajectory_id, f"fault:{run.fault}"
+
+    changed = executed(twin.turns[plan.turn], run.turns[plan.turn])
+    reason = _without_label(run, plan.turn, has_effect=changed.any)
+    if context.settings.evidence == "replay":
         reason = {"": "replay_flip", "recovered": "harmless"}.get(reason, reason)
-    for attempt in came.attempts:
-        shown = reason in ("", *UNTESTED) and attempt.trajectory_id == run.trajectory_id
-        (bench.made.seen if shown else bench.made.apart).append(attempt)
-    label = _label(bench, planned, state, ready, run, changed)
+
+    # the flow shows a labelled run, and no faulty or unlabelled attempt beside it
+    for attempt in new:
+        shown = reason in ("", *UNTESTED) and attempt is run
+        (result.trajectories if shown else result.apart).append(attempt)
+
+    label = _label(context, plan, ready, run, changed)
     if not reason:
-        await _tested(bench, planned, state, ready.put, run, label)
-        return
-    if reason in UNTESTED:
-        recovered = reason == "recovered"
-        bench.made.scores.append(
-            Score(
-                run.trajectory_id,
-                RECOVERY if recovered else str(label.label),
-                1.0 if recovered else None,
-                planned.turn,
-                replace(label, status=UNTESTED[reason], recovered=recovered, label=UNSET),
-            )
-        )
-    _close(bench, planned, run.trajectory_id, reason)
+        reason = await _tested(context, plan, ready.put, run, label)
+    elif reason in UNTESTED:
+        result.scores.append(_untested(label, run, plan.turn, reason))
+
+    return run.trajectory_id, reason
+
+
+async def _run(context: InjectionContext, plan: InjectionPlan, put: ForcedAct) -> Attempts | None:
+    """Plays the episode with the mistake in it; None where a ceiling kept it from starting."""
+    shard = context.shard
+    puts = [put]
+    if context.settings.evidence == "replay":
+        rest = context.state.parent.turns[plan.turn + 1 :]
+        puts += [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
+    spec = continued(shard.run, shard.player, context.state, tuple(puts), 0)
+    return (await shard.episodes.attempted([spec], shard.player, shown=False)).get(spec.slot_id)
+
+
+def _untested(label: AttributionLabel, run: Trajectory, turn: int, reason: str) -> Score:
+    """The row of a label that stands on no test."""
+    recovered = reason == "recovered"
+    metric = RECOVERY if recovered else str(label.label)
+    label = replace(label, status=UNTESTED[reason], recovered=recovered, label=UNSET)
+    return Score(run.trajectory_id, metric, 1.0 if recovered else None, turn, label)
 
 
 async def _tested(
-    bench: InjectionContext,
-    planned: InjectionPlan,
-    state: DecisionState,
+    context: InjectionContext,
+    plan: InjectionPlan,
     bad: ForcedAct,
     run: Trajectory,
     label: AttributionLabel,
-) -> None:
-    """The test that a label stands on: the recorded turn against what was put there, live on both
-    sides; now and then the A/A control.
+) -> str:
+    """Tests the recorded turn against the mistake, live on both sides, now and then with an A/A
+    control; the reason how that ended.
     """
-    twin = state.parent
-    good = ForcedAct(act=recorded_act(twin.turns[planned.turn]), mask=PREFIX_MASK)
-    found = await bench.tested(state, good, bad)
+
+    twin = context.state.parent
+    scores = context.result.scores
+    good = ForcedAct(act=recorded_act(twin.turns[plan.turn]), mask=PREFIX_MASK)
+    found = await context.tested(good, bad)
     if found.accepted is None:
-        _close(bench, planned, run.trajectory_id, f"undefined:{found.reason}", again=found.open)
-        return
+        context.result.open |= found.open
+        return f"undefined:{found.reason}"
+
     label = replace(label, recovered=False, **found.evidence())
-    bench.made.scores.append(
-        Score(run.trajectory_id, TEST, float(found.accepted), planned.turn, label)
-    )
-    _close(bench, planned, run.trajectory_id, ACCEPTED if found.accepted else "weak")
-    drawn = Random(f"control {planned.seed}").random() < bench.settings.controls
-    if found.method == "sequential" and drawn:
-        same = await bench.tested(state, good, good, draws_from=CONTROL_DRAWS)
+    scores.append(Score(run.trajectory_id, TEST, float(found.accepted), plan.turn, label))
+
+    drawn = Random(f"control {plan.seed}").random() < context.settings.controls
+    if found.method == SEQUENTIAL and drawn:
+        same = await context.tested(good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
             about = AttributionLabel(**same.evidence(), control_of=run.trajectory_id)
-            bench.made.scores.append(
-                Score(twin.trajectory_id, CONTROL, float(same.accepted), planned.turn, about)
-            )
+            value = float(same.accepted)
+            scores.append(Score(twin.trajectory_id, CONTROL, value, plan.turn, about))
+
+    return ACCEPTED if found.accepted else "weak"
 
 
 def _label(
-    bench: InjectionContext,
-    planned: InjectionPlan,
-    state: DecisionState,
+    context: InjectionContext,
+    plan: InjectionPlan,
     ready: PreparedInjection,
     run: Trajectory,
     changed: Changed,
 ) -> AttributionLabel:
-    """What was done to which run; it can be given to no dataset of preferences: no likelihood was
-    measured (rigor.md, 5).
+    """Describes the injection. Without a measured likelihood its label goes into no preference
+    dataset (rigor.md, 5).
     """
-    agent = planned.strategy != "environment"
-    seen = UNSET if agent else reaction(run, planned.turn, ready.answered, ready.wrong)
+
+    agent = plan.strategy != "environment"
+    twin = context.state.parent
+    seen = None if agent else scripted_reaction(run, plan.turn, ready.answered, ready.wrong)
+
     return AttributionLabel(
         label=INJECTION if agent else OBSERVATION_FAULT,
         side="agent" if agent else "environment",
-        strategy=planned.strategy,
-        mode=planned.mode,
+        strategy=plan.strategy,
+        mode=plan.mode,
         legend_version=LEGEND_VERSION,
-        preferred=planned.strategy == "natural",
-        clean_twin_id=state.parent.trajectory_id,
-        original=state.own,
+        preferred=plan.strategy == "natural",
+        clean_twin_id=twin.trajectory_id,
+        original=context.state.own,
         injected=ready.put.act.turn if agent and ready.put is not None else None,
         description=ready.what,
-        mistake_agent=(state.parent.turns[planned.turn].agent or "agent") if agent else None,
-        mistake_step=str(planned.turn) if agent else None,
+        mistake_agent=(twin.turns[plan.turn].agent or "agent") if agent else None,
+        mistake_step=str(plan.turn) if agent else None,
         effect=changed,
         earliest_tested=False,
-        on_policy_for=on_policy_for(bench.player.role.policy),
+        on_policy_for=context.shard.player.on_policy_for,
         likelihood="not measured",
         dpo=False,
-        reaction=seen if seen is UNSET else msgspec.to_builtins(seen),
+        reaction=UNSET if seen is None else msgspec.to_builtins(seen),
         instruction=UNSET if ready.instruction is None else ready.instruction,
     )
 
 
+def executed(twin: Turn, injected: Turn) -> Changed:
+    """Compares a turn with the twin's: did the state key change, and did the agent see something
+    else? A user's wording and call ids do not count.
+    """
+
+    keys = {twin.state_key, injected.state_key}
+    moved = len(keys) == 2 and None not in keys
+    return Changed(moved, _shown(twin) != _shown(injected))
+
+
+def _shown(turn: Turn) -> object:
+    """The answers of a turn as the agent saw them; planted ones whole."""
+    return [
+        (
+            o.content if o.planted is not None else o.as_given().content,
+            o.source,
+            o.error,
+        )
+        for o in turn.observations
+    ]
+
+
 def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
-    """Why a run gives no failure label; empty where it may: it failed, and the turn had an
+    """The reason why a run gives no failure label; empty where it failed and the turn had an
     effect.
     """
+
     if run.outcome is Outcome.UNKNOWN:
         return "no_verdict"
     if not has_effect:
@@ -156,19 +202,5 @@ def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
         return "truncated"
     if run.outcome is Outcome.SUCCESS:
         return "recovered" if len(run.turns) > turn + 1 else "harmless"
+
     return ""
-
-
-def _close(
-    bench: InjectionContext,
-    planned: InjectionPlan,
-    subject: str,
-    reason: str,
-    *,
-    again: bool = False,
-) -> None:
-    bench.made.scores.append(
-        Note.of_attempt(planned, reason, bench.round, again=again).as_score(subject)
-    )
-    if again:
-        bench.made.left.add(planned.seed)

@@ -1,82 +1,42 @@
-"""Which mistakes are tried: a function of the clean twins, the settings, and what modes have
-yielded in the rounds before.
+"""Plans the mistakes to be tried from the clean twins, the settings, and the yields of the modes in
+the rounds before.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from random import Random
 
 import msgspec
 
 from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import SampledBy, Trajectory
-from synth.synthesizers.failures.ending import closing
-from synth.synthesizers.failures.observation_faults import PLANTS
-from synth.synthesizers.failures.rules import RULES
-from synth.synthesizers.failures.settings import InjectionSettings
-from synth.synthesizers.failures.site import InjectionPoint, InjectionTranscript, same_act
+from synth.synthesizers.failures.context import InjectionSettings, Offer
+from synth.synthesizers.failures.mistakes.modes import RULES
+from synth.synthesizers.failures.mistakes.observation_faults import PLANTS
+from synth.synthesizers.failures.mistakes.point import InjectionPoint, closing, same_act
+from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.text.failure_modes import NATURAL
 
 LEAST_YIELD = 0.1
-"""Below it a mode is drawn no more often: one that hardly ever breaks a run would take all
-attempts.
-"""
+"""A floor for yields: a mode that hardly ever breaks a run would otherwise take all attempts."""
 HOPELESS_AFTER = 30
-"""Attempts of which none was verified, after which a mode is not drawn any more."""
+"""A mode is dropped after so many attempts without a verified one."""
 PRIOR_ATTEMPTS = 2
-"""With half of them verified: what a mode is thought to yield before it was tried."""
-
-
-def yields(attempted: Mapping[str, int], verified: Mapping[str, int]) -> dict[str, float]:
-    """Share of a mode's attempts that were verified, shrunk towards one half by two attempts; 0 for
-    one that is hopeless.
-    """
-    return {mode: _shrunk(count, verified.get(mode, 0)) for mode, count in attempted.items()}
-
-
-def _shrunk(count: int, verified: int) -> float:
-    return (
-        0.0
-        if count >= HOPELESS_AFTER and not verified
-        else (verified + PRIOR_ATTEMPTS / 2) / (count + PRIOR_ATTEMPTS)
-    )
-
-
-def draw_mode(
-    possible: Collection[str],
-    weights: Mapping[str, float],
-    yielded: Mapping[str, float],
-    random: Random,
-) -> str | None:
-    """One of the possible modes by weight / yield; None where all weigh nothing or are hopeless."""
-    modes = sorted(
-        mode for mode in possible if weights.get(mode, 0) > 0 and yielded.get(mode, 0.5) > 0
-    )
-    if not modes:
-        return None
-    odds = [weights[mode] / max(yielded.get(mode, 0.5), LEAST_YIELD) for mode in modes]
-    return random.choices(modes, odds)[0]
-
-
-def shares(counts: Mapping[str, float]) -> dict[str, float]:
-    """Counts or weights as shares of their sum; empty where that is 0."""
-    total = sum(counts.values())
-    return {mode: count / total for mode, count in counts.items()} if total else {}
-
-
-def mix_line(weights: Mapping[str, float], verified: Mapping[str, int]) -> str:
-    """Target and achieved share of each mode in percent, and the distance of the two: half the sum
-    of the differences.
-    """
-    target, achieved = shares(weights), shares(verified)
-    modes = sorted({*target, *achieved})
-    each = ", ".join(
-        f"{mode} {100 * target.get(mode, 0):.0f}/{100 * achieved.get(mode, 0):.0f}"
-        for mode in modes
-    )
-    distance = sum(abs(target.get(mode, 0) - achieved.get(mode, 0)) for mode in modes) / 2
-    return f"mix in % (target/achieved): {each}; {distance:.2f} apart"
+"""Imagined attempts of every mode, half of them verified: the yield of a mode before its first
+attempt.
+"""
+WITH_MODE = frozenset({"rule", "role", "prompt"})
+"""Strategies whose mode is drawn, and which count for the mix: a natural error has no known mode,
+and a fault of the environment none at all.
+"""
+MOST_ATTEMPTS = 640
+"""The attempts of a round, unless its settings say more: they are held in memory, and a kill loses
+them.
+"""
+Cell = tuple[str, str]
+"""Strategy and mode."""
 
 
 class PlannedTask(msgspec.Struct, frozen=True):
@@ -86,6 +46,11 @@ class PlannedTask(msgspec.Struct, frozen=True):
     twins: tuple[str, ...]
     failed: tuple[str, ...] = ()
     round: int = 0
+
+    @property
+    def identity(self) -> Sequence[object]:
+        """Everything but the round."""
+        return [self.task_id, self.twins, self.failed]
 
 
 class InjectionPlan(msgspec.Struct, frozen=True):
@@ -102,125 +67,195 @@ class InjectionPlan(msgspec.Struct, frozen=True):
 
     @property
     def seed(self) -> str:
-        """Of all that is drawn for the attempt."""
-        return content_hash(
-            [self.task_id, self.ordinal, self.twin_id, self.strategy, self.mode, self.turn]
-        )
+        """The seed of all that is drawn for the attempt."""
+        return content_hash(list(msgspec.structs.astuple(self)))
 
 
-class Offer(msgspec.Struct, frozen=True):
-    """What the flow's policy and world allow: `declined` are strategies that they rule out, and
-    why.
+def in_rounds(tasks: Iterator[PlannedTask], settings: InjectionSettings) -> list[PlannedTask]:
+    """Numbers the rounds: the first makes about as many attempts as the settings say, each later
+    one twice as many.
     """
 
-    strategies: Mapping[str, float]
-    declined: Mapping[str, str]
+    per_task = max(1, settings.per_task + settings.repairs)
+    attempts = settings.round
+    most = max(MOST_ATTEMPTS, attempts)
+    found = list[PlannedTask]()
+    number = 0
+
+    while part := list(islice(tasks, max(1, attempts // per_task))):
+        found += [msgspec.structs.replace(task, round=number) for task in part]
+        attempts = min(2 * attempts, most)
+        number = number + 1
+
+    return found
 
 
-def planned_for(
-    task: PlannedTask,
-    twins: Sequence[Trajectory],
-    settings: InjectionSettings,
-    offer: Offer,
-    yielded: Mapping[str, float],
-    seed: int,
-    done: Collection[int] = (),
-    *,
-    affordances: bool = False,
-) -> tuple[list[InjectionPlan], Counter[str]]:
-    """The attempts at a task, less the ordinals that are `done`; and how often a strategy was drawn
-    that is ruled out, by reason.
-
-    Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at the
-    same turn of a twin.
+def yields(attempted: Mapping[str, int], verified: Mapping[str, int]) -> dict[str, float]:
+    """The share of a mode's attempts that were verified, shrunk towards one half by two attempts; 0
+    for a hopeless mode.
     """
-    order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
-    tried: set[tuple[str, str, str, int]] = set()
-    planned: list[InjectionPlan] = []
-    declined: Counter[str] = Counter()
-    places: dict[str, Mapping[tuple[str, str], Sequence[int]]] = {}
-    for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
-        twin = order[ordinal % len(order)]
-        random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
-        if twin.trajectory_id not in places:
-            places[twin.trajectory_id] = possible_places(twin, seed, affordances=affordances)
-        left = {
-            cell: [turn for turn in turns if (twin.trajectory_id, *cell, turn) not in tried]
-            for cell, turns in places[twin.trajectory_id].items()
-        }
-        drawn = _drawn(
-            {cell: turns for cell, turns in left.items() if turns},
-            settings,
-            offer,
-            yielded,
-            random,
-            declined,
-        )
-        if drawn is None:
-            continue
-        tried.add((twin.trajectory_id, *drawn))
-        if ordinal not in done:
-            planned.append(InjectionPlan(task.task_id, ordinal, twin.trajectory_id, *drawn))
-    return planned, declined
+    return {
+        mode: 0.0
+        if count >= HOPELESS_AFTER and not verified.get(mode)
+        else (verified.get(mode, 0) + PRIOR_ATTEMPTS / 2) / (count + PRIOR_ATTEMPTS)
+        for mode, count in attempted.items()
+    }
 
 
-def _drawn(
-    places: Mapping[tuple[str, str], Sequence[int]],
-    settings: InjectionSettings,
-    offer: Offer,
+def draw_mode(
+    possible: Collection[str],
+    weights: Mapping[str, float],
     yielded: Mapping[str, float],
     random: Random,
-    declined: Counter[str],
-) -> tuple[str, str, int] | None:
-    """(strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the turn
-    uniformly where the mode applies.
+) -> str | None:
+    """Draws a mode by weight / yield; None where all weigh nothing or are hopeless."""
+    odds = {
+        mode: weights[mode] / max(yielded.get(mode, 0.5), LEAST_YIELD)
+        for mode in sorted(possible)
+        if weights.get(mode, 0) > 0 and yielded.get(mode, 0.5) > 0
+    }
+    return random.choices(list(odds), list(odds.values()))[0] if odds else None
+
+
+def mode_quotas_line(weights: Mapping[str, float], verified: Mapping[str, int]) -> str:
+    """The target and the achieved share of each mode in percent, and their distance: half the sum
+    of the differences.
     """
-    strategies = {name: weight for name, weight in offer.strategies.items() if weight > 0}
-    while strategies:
-        strategy = random.choices(list(strategies), list(strategies.values()))[0]
-        ruled_out = offer.declined.get(strategy)
-        modes = {mode for name, mode in places if name == strategy}
-        if strategy in ("rule", "role", "prompt"):
-            mode = draw_mode(modes, settings.modes, yielded, random)
-        else:
-            mode = random.choice(sorted(modes)) if modes else None
-        if ruled_out is None and mode is not None:
-            return strategy, mode, random.choice(places[(strategy, mode)])
-        declined[ruled_out or f"{strategy}: applies nowhere"] += 1
-        del strategies[strategy]
-    return None
 
+    def shares(counts: Mapping[str, float]) -> Mapping[str, float]:
+        total = sum(counts.values())
+        return {mode: count / total for mode, count in counts.items()} if total else {}
 
-def possible_places(
-    twin: Trajectory, seed: int, *, affordances: bool
-) -> Mapping[tuple[str, str], Sequence[int]]:
-    """(strategy, mode) -> the turns of a twin at which it applies."""
-    found: dict[tuple[str, str], list[int]] = {}
-    last, transcript = closing(twin), InjectionTranscript(twin)
-    affordances = affordances and any(
-        InjectionPoint(twin, 0, transcript=transcript).names(call)
-        for turn in twin.turns
-        for call in turn.tool_calls
+    target = shares(weights)
+    achieved = shares(verified)
+    pairs = {
+        mode: (target.get(mode, 0), achieved.get(mode, 0)) for mode in sorted({*target, *achieved})
+    }
+    each = ", ".join(
+        f"{mode} {100 * wanted:.0f}/{100 * got:.0f}" for mode, (wanted, got) in pairs.items()
     )
+    distance = sum(abs(wanted - got) for wanted, got in pairs.values()) / 2
+
+    return f"mix in % (target/achieved): {each}; {distance:.2f} apart"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptPlanner:
+    """Plans the attempts of a round from the settings, the offer, and the yields of the modes in
+    the rounds before.
+    """
+
+    settings: InjectionSettings
+    offer: Offer
+    yielded: Mapping[str, float]
+    seed: int
+
+    def planned(
+        self,
+        task: PlannedTask,
+        twins: Sequence[Trajectory],
+        done: Collection[int] = (),
+        *,
+        affordances: bool = False,
+    ) -> tuple[list[InjectionPlan], Counter[str]]:
+        """(the attempts at a task without the ordinals that are `done`, how often a strategy was
+        drawn that is ruled out, by reason).
+
+        Twins take turns, at most `per_twin` attempts each; the same mode is never tried twice at
+        the same turn of a twin.
+        """
+
+        settings = self.settings
+        seed = self.seed
+        # twins take turns in this order, so that no twin is used up before the others
+        order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
+        places = {
+            twin.trajectory_id: _possible_places(twin, seed, affordances=affordances)
+            for twin in order[: settings.per_task]
+        }
+
+        planned: list[InjectionPlan] = []
+        declined: Counter[str] = Counter()
+
+        for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
+            twin_id = order[ordinal % len(order)].trajectory_id
+            random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
+            drawn = self._drawn(places[twin_id], random, declined)
+            if drawn is not None:
+                strategy, mode, turn = drawn
+                places[twin_id][strategy, mode].remove(turn)
+                planned.append(InjectionPlan(task.task_id, ordinal, twin_id, strategy, mode, turn))
+
+        return [plan for plan in planned if plan.ordinal not in done], declined
+
+    def _drawn(
+        self,
+        places: Mapping[Cell, Sequence[int]],
+        random: Random,
+        declined: Counter[str],
+    ) -> tuple[str, str, int] | None:
+        """Draws (strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the
+        turn uniformly among those at which the mode applies.
+        """
+
+        strategies = {name: weight for name, weight in self.offer.strategies.items() if weight > 0}
+        while strategies:
+            strategy = random.choices(list(strategies), list(strategies.values()))[0]
+            modes = sorted(mode for (name, mode), at in places.items() if name == strategy and at)
+            mode = random.choice(modes) if modes and strategy not in WITH_MODE else None
+            if strategy in WITH_MODE:
+                mode = draw_mode(modes, self.settings.modes, self.yielded, random)
+
+            # the mode is drawn before this look, so that random numbers do not depend on the offer
+            ruled_out = self.offer.declined.get(strategy)
+            if ruled_out is None and mode is not None:
+                return (strategy, mode, random.choice(places[strategy, mode]))
+
+            declined[ruled_out or f"{strategy}: applies nowhere"] += 1
+            del strategies[strategy]
+
+        return None
+
+
+def _possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> dict[Cell, list[int]]:
+    """The turns of a twin at which each (strategy, mode) applies."""
+    found: dict[Cell, list[int]] = {}
+    transcript = InjectionTranscript(twin)
+    start = InjectionPoint(transcript, 0)
+    derails = affordances and any(
+        start.names(call) for turn in twin.turns for call in turn.tool_calls
+    )
+
     for turn in twin.turns:
-        if turn.sampled_by is SampledBy.CANNED:
-            continue
-        site = InjectionPoint(twin, turn.index, transcript=transcript)
-        found.setdefault(("natural", NATURAL), []).append(turn.index)
-        for code, rule in RULES.items():
-            mistake = rule(site, Random(content_hash([seed, twin.trajectory_id, turn.index, code])))
-            anywhere = code == "FM-2.3" and affordances
-            if anywhere or (
-                mistake is not None
-                and not same_act(mistake.turn, AgentTurn(turn.content, turn.tool_calls))
-            ):
-                found.setdefault(("rule", code), []).append(turn.index)
-            if (code == "FM-1.5") is (turn is last) and not (
-                code == "FM-3.1" and turn is twin.turns[-1]
-            ):
-                found.setdefault(("role", code), []).append(turn.index)
-                found.setdefault(("prompt", code), []).append(turn.index)
-        for kind, plant in PLANTS.items():
-            if plant(site, Random(0)) is not None:
-                found.setdefault(("environment", kind), []).append(turn.index)
+        if turn.sampled_by is not SampledBy.CANNED:
+            for cell in _cells(InjectionPoint(transcript, turn.index), seed, derails=derails):
+                found.setdefault(cell, []).append(turn.index)
+
     return found
+
+
+def _cells(site: InjectionPoint, seed: int, *, derails: bool) -> Iterator[Cell]:
+    """Yields each (strategy, mode) that applies at a turn; with `derails`, FM-2.3 always does."""
+    turn = site.turn
+    twin = site.twin
+    yield "natural", NATURAL
+
+    for code, rule in RULES.items():
+        mistake = rule(
+            site,
+            Random(content_hash([seed, twin.trajectory_id, turn.index, code])),
+        )
+        differs = mistake is not None and not same_act(mistake.turn, site.own)
+        if differs or (derails and code == "FM-2.3"):
+            yield "rule", code
+
+        # who goes on too long does so where the twin ends, all other mistakes come before
+        too_late = code == "FM-1.5"
+        too_early = code == "FM-3.1"
+        if too_late is (turn is closing(twin)) and not (too_early and turn is twin.turns[-1]):
+            yield "role", code
+            yield "prompt", code
+
+    for kind, plant in PLANTS.items():
+        if plant(site, Random(0)) is not None:
+            yield "environment", kind

@@ -1,214 +1,176 @@
-"""What an attempt puts before the turn, by its strategy; or the reason why it puts nothing."""
+"""Prepares the turn that an attempt puts before the recorded one, by its strategy."""
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.asking import Answer
-from synth.engine.study.alternatives import (
-    asked_for,
-    drawn_acts,
-    merged,
-    played_there,
-    shown_at,
-)
-from synth.engine.study.placing import placed
-from synth.engine.study.player import DecisionState
-from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.engine.study.alternatives import Ask
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Act
-from synth.schemas.task import Task
-from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory
-from synth.synthesizers.failures.bench import InjectionContext
-from synth.synthesizers.failures.mistake import Mistake
-from synth.synthesizers.failures.observation_faults import PLANTS
+from synth.schemas.trajectory import SampledBy, ToolCall
+from synth.synthesizers.failures.context import InjectionContext, without
+from synth.synthesizers.failures.mistakes.modes import RULES
+from synth.synthesizers.failures.mistakes.observation_faults import PLANTS
+from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, same_act
+from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.synthesizers.failures.planning import InjectionPlan
-from synth.synthesizers.failures.role_injector import (
+from synth.synthesizers.failures.roles import (
     DRAWS,
-    asked_for_instruction,
-    asked_for_mistake,
     gives_away,
+    injector_question,
+    read_instruction,
+    read_mistake,
     rewritten,
 )
-from synth.synthesizers.failures.rules import RULES
-from synth.synthesizers.failures.site import InjectionPoint, same_act
 from synth.text.failure_modes import NATURAL
 
 INJECTED_MASK = "injected"
 
 
 class PreparedInjection(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn to put, and what is wrong with it; without one the reason, and `open` where a rerun
-    may do better.
+    """The act to put and its description (`what`), or without an act the reason.
 
-    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`:
-    what the agent read when it did it.
+    `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`: the
+    text that the agent read when it did it.
     """
 
     put: ForcedAct | None = None
     what: str
-    open: bool = False
     answered: ToolCall | None = None
     wrong: str | None = None
     instruction: str | None = None
 
 
-async def prepared(
-    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> PreparedInjection:
-    """By the attempt's strategy. A fault of the machinery is a reason too."""
+async def prepared(context: InjectionContext, plan: InjectionPlan) -> PreparedInjection:
+    """Prepares the act by the attempt's strategy; a fault of the machinery is a reason too."""
+    site = InjectionPoint(InjectionTranscript(context.state.parent), plan.turn)
     try:
-        match planned.strategy:
+        match plan.strategy:
             case "natural":
-                return await _natural(bench, planned, twin, task)
+                return await _natural(context)
             case "environment":
-                return _planted(planned, twin)
+                return _planted(site, plan)
             case "role":
-                return await _by_role(bench, planned, twin)
+                return await _by_role(context, site, plan)
             case "prompt":
-                return await _by_prompt(bench, planned, twin, task)
-            case _:
-                site = InjectionPoint(
-                    twin, planned.turn, await _affordances(bench, planned, twin, task)
-                )
-                mistake = RULES[planned.mode](site, Random(planned.seed))
-                return (
-                    PreparedInjection(what="applies_not")
-                    if mistake is None
-                    else _mistaken(mistake, planned, twin)
-                )
+                return await _by_prompt(context, site, plan)
+        site.affordances = await _affordances(context, plan)
     except FaultError as error:
-        bench.run.faulted(error)
-        return PreparedInjection(
-            what=f"fault:{error.fault}", open=error.fault in RETRIED_BY_A_RERUN
-        )
+        return PreparedInjection(what=context.faulted(error))
+
+    mistake = RULES[plan.mode](site, Random(plan.seed))
+    return PreparedInjection(what="applies_not") if mistake is None else _put(mistake, site, plan)
 
 
-def _mistaken(mistake: Mistake, planned: InjectionPlan, twin: Trajectory) -> PreparedInjection:
-    """Never the recorded turn itself: that would be a label without an injection."""
-    recorded = twin.turns[planned.turn]
-    if same_act(mistake.turn, AgentTurn(recorded.content, recorded.tool_calls)):
+def _put(mistake: Mistake, site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
+    """Puts the mistake, unless it equals the recorded turn: that would be a label without an
+    injection.
+    """
+
+    if same_act(mistake.turn, site.own):
         return PreparedInjection(what="equal")
     act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
-    return PreparedInjection(
-        put=ForcedAct(act=act, mask=INJECTED_MASK, injected=planned.mode), what=mistake.what
-    )
-
-
-def without(answer: Answer[Any]) -> str:
-    """Why a role gave nothing; only what was unreadable is its last word."""
-    if answer.fault is not None:
-        return f"fault:{answer.fault.fault}"
-    return "unreadable" if answer.unreadable else "not_started"
+    put = ForcedAct(act=act, mask=INJECTED_MASK, injected=plan.mode)
+    return PreparedInjection(put=put, what=mistake.what)
 
 
 async def _by_role(
-    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory
+    context: InjectionContext, site: InjectionPoint, plan: InjectionPlan
 ) -> PreparedInjection:
-    answer = await asked_for_mistake(
-        bench.asked["injector"], InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
-    )
-    bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
+    """Puts the mistake that the injector writes."""
+    question = injector_question(site, "turn", plan.mode, plan.ordinal)
+    answer = await context.ask("injector", question, lambda reply: read_mistake(reply, site))
     if answer.value is None:
-        return PreparedInjection(what=without(answer), open=answer.unreadable is None)
-    return _mistaken(answer.value, planned, twin)
+        return PreparedInjection(what=without(answer))
+    return _put(answer.value, site, plan)
 
 
 async def _by_prompt(
-    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
+    context: InjectionContext, site: InjectionPoint, plan: InjectionPlan
 ) -> PreparedInjection:
-    """The agent's own act where it reads what the role wrote: one that differs from the recorded
-    act and shows nothing of the text.
+    """Lets the agent act after it has read the injector's text; takes the first act that differs
+    from the recorded one and shows nothing of the text.
     """
-    answer = await asked_for_instruction(
-        bench.asked["injector"], InjectionPoint(twin, planned.turn), planned.mode, planned.ordinal
-    )
-    bench.made.replies += [(planned.seed, reply) for reply in answer.replies]
-    if answer.value is None:
-        return PreparedInjection(what=without(answer), open=answer.unreadable is None)
-    text, state = answer.value.instruction, DecisionState(twin, task, planned.turn)
 
-    def others(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
-        return [act for act in acts if not same_act(act, state.own)]
+    question = injector_question(site, "text", plan.mode, plan.ordinal)
+    answer = await context.ask("injector", question, read_instruction)
+    if answer.value is None:
+        return PreparedInjection(what=without(answer))
+
+    text = answer.value.instruction
+    state = context.state
 
     def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
-        return [act for act in others(acts) if not gives_away(act, text, twin, planned.turn)]
+        others = (act for act in acts if not same_act(act, state.own))
+        return [act for act in others if not gives_away(act, text, site.twin, plan.turn)]
 
-    drawn = await drawn_acts(
-        bench.asked["policy"],
-        state,
-        bench.player.seed,
+    player = context.shard.player
+    ask = Ask(context.shard, state, context.result)
+    drawn = await ask.drawn(
+        player,
         DRAWS,
         lambda acts: bool(taken(acts)),
-        messages=rewritten(shown_at(bench.player.role, state), text),
+        messages=rewritten(state.shown_to(player.role), text),
         purpose="prompted",
     )
-    bench.made.replies += [(planned.seed, reply) for reply in drawn.replies]
     found = taken(drawn.acts)
     if not found:
-        unmoved = "gives_away" if others(drawn.acts) else "not_misled"
-        return PreparedInjection(what=drawn.lost or unmoved, open=drawn.open)
-    ready = _mistaken(Mistake(found[0], answer.value.description), planned, twin)
+        context.result.open |= ask.open
+        misled = not all(same_act(act, state.own) for act in drawn.acts)
+        unmoved = "gives_away" if misled else "not_misled"
+        return PreparedInjection(what=drawn.lost or unmoved)
+
+    ready = _put(Mistake(found[0], answer.value.description), site, plan)
     return msgspec.structs.replace(ready, instruction=text)
 
 
-async def _natural(
-    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> PreparedInjection:
-    """The first act of the policy's own that differs from the recorded one."""
-    settings, state = bench.settings, DecisionState(twin, task, planned.turn)
-    if "policy" in bench.asked:
-        found = await asked_for(
-            bench.asked["policy"],
-            state,
-            bench.player.seed,
-            1,
-            settings.natural_draws,
-            temperature=settings.natural_temperature,
-        )
-    else:
-        found = await played_there(bench.made.shared, bench.player, state, settings.natural_draws)
-    bench.made.replies += [(planned.seed, reply) for reply in found.replies]
-    others = merged(state.own, [found.alternatives], 1)
+async def _natural(context: InjectionContext) -> PreparedInjection:
+    """Samples the policy until an act differs from the recorded one."""
+    settings = context.settings
+    ask = Ask(context.shard, context.state, context.result)
+    others = await ask.alternatives(
+        [context.shard.player],
+        samples=settings.natural_draws,
+        temperature=settings.natural_temperature,
+    )
     if not others:
-        return PreparedInjection(what=found.lost or "no_natural_error", open=found.open)
-    act = Act(turn=others[0].turn)
+        context.result.open |= ask.open
+        return PreparedInjection(what=ask.lost or "no_natural_error")
+
     return PreparedInjection(
-        put=ForcedAct(act=act, mask=INJECTED_MASK, injected=NATURAL),
+        put=ForcedAct(act=others[0].act, mask=INJECTED_MASK, injected=NATURAL),
         what="the policy's own act, where it did another one than before",
     )
 
 
-def _planted(planned: InjectionPlan, twin: Trajectory) -> PreparedInjection:
-    planting = PLANTS[planned.mode](InjectionPoint(twin, planned.turn), Random(planned.seed))
+def _planted(site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
+    """Repeats the recorded act, and alters its answer."""
+    planting = PLANTS[plan.mode](site, Random(plan.seed))
     if planting is None:
         return PreparedInjection(what="applies_not")
-    turn = twin.turns[planned.turn]
+
     put = ForcedAct(
-        act=recorded_act(turn),
+        act=recorded_act(site.turn),
         mask=PREFIX_MASK,
         injected=f"environment:{planting.kind}",
-        alter=planting.alter(),
+        alter=planting.altered,
     )
-    answered = next(
-        (call for call in turn.tool_calls if call.call_id == planting.old.call_id), None
-    )
+    answered = planting.answered(site.turn)
     return PreparedInjection(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
 
 
-async def _affordances(
-    bench: InjectionContext, planned: InjectionPlan, twin: Trajectory, task: Task
-) -> Sequence[AgentTurn]:
-    """What could be done at the turn, for the mode that looks for something else to do; nothing
-    where the world does not say.
+async def _affordances(context: InjectionContext, plan: InjectionPlan) -> Sequence[AgentTurn]:
+    """The possible actions at the turn, which only FM-2.3 looks at; none where the environment does
+    not list them.
     """
-    if planned.mode != "FM-2.3" or not bench.able(task, "affordances"):
+
+    if plan.mode != "FM-2.3" or not context.able("affordances"):
         return ()
-    patience = bench.patience
-    async with placed(bench.run, task, twin, planned.turn, patience) as (env, _):
-        return await guard_async(Fault.ENVIRONMENT, "affordances", env.affordances, patience)
+    async with context.placed(plan.turn) as env:
+        return await guard_async(
+            Fault.ENVIRONMENT, "affordances", env.affordances, context.patience
+        )

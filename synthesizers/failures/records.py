@@ -1,126 +1,66 @@
-"""What the stage writes down of its attempts: tests and labels, what the A/A control says of them,
-and a note of every attempt, labelled or not, which rounds, reruns and the report go by.
+"""The stage's rows: tests, the labels that stand on them once the A/A control of the whole stage is
+counted, and a note of every attempt, which rounds, reruns and the report read.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
-from synth.ledger.ledger import Ledger, Score
-from synth.ledger.typed import Read, committed
-from synth.schemas.labels import UNSET, AttributionLabel, Changed, Status, given
-from synth.schemas.trajectory import Turn
-from synth.stats.sequential import MOST_FALSE, expected_false_share
-from synth.synthesizers.failures.planning import InjectionPlan, yields
+from synth.engine.funnel import counted
+from synth.engine.numbers import counted_noun
+from synth.engine.study.method import method_report
+from synth.engine.study.stage_context import StageContext, cost_line
+from synth.engine.study.step_tests import SEQUENTIAL, EndedTest, ErrorControl, accepted
+from synth.ledger.ledger import Score
+from synth.ledger.typed import Read
+from synth.schemas.labels import UNSET, AttributionLabel, Status, given
+from synth.stats.sequential import MOST_FALSE
+from synth.synthesizers.failures.planning import WITH_MODE, InjectionPlan, mode_quotas_line, yields
 
 INJECTION = "injection"
-"""Metric of labels on mistakes of the agent: 1 confirmed, 0 weak, None replay_flip (which says only
-that the recorded rest works).
+"""Metric of labels on an agent's mistakes: 1 confirmed, 0 weak, None replay_flip (only the recorded
+rest was replayed).
 """
 OBSERVATION_FAULT = "observation_fault"
-"""The same for faults of the world, apart: they are no mistake of the agent, and no label on its
-turn.
-"""
+"""Metric of labels on environment faults: the agent made no mistake, so its turn has no label."""
 RECOVERY = "recovery"
 REPAIR = "repair"
 CONTROL = "injection_control"
 TEST, REPAIR_TEST = "injection_test", "repair_test"
-"""Metrics of tests as they ended, 1 accepted, 0 not: what a label is worth is known once the
-control of the whole stage is.
+"""Metrics of tests as they ended, 1 accepted, 0 not; only the control of the whole stage tells how
+far a label can be trusted.
 """
-OF_INJECTED_RUNS = frozenset({TEST, INJECTION, RECOVERY})
-"""Whose subject is a run of the stage's own, which the flow is to see."""
-
-UNTESTED: Mapping[str, Status] = {"replay_flip": "replay_flip", "recovered": "recovered"}
-"""Reasons of labels that stand on no test."""
-
-
-def executed(twin: Turn, injected: Turn) -> Changed:
-    """State key and what the agent was shown, beside the twin's; a user's wording and call ids
-    aside.
-    """
-    state = (
-        twin.state_key is not None
-        and injected.state_key is not None
-        and twin.state_key != injected.state_key
-    )
-    return Changed(state, _shown(twin) != _shown(injected))
-
-
-def _shown(turn: Turn) -> object:
-    return [
-        (o.content if o.planted is not None else o.as_given().content, o.source, o.error)
-        for o in turn.observations
-    ]
-
-
-Judged = Read[AttributionLabel]
-"""A test or a control, as it ended: value 1 accepted, 0 not."""
-
-
-def judged_in(ledger: Ledger, stage_key: str) -> list[Judged]:
-    """Those that a stage has committed."""
-    return list(committed(ledger, stage_key, AttributionLabel, (TEST, REPAIR_TEST, CONTROL)))
-
-
-def accepted(tested: Sequence[Judged], *, control: bool = False) -> list[Judged]:
-    """The tests that were accepted, or the controls."""
-    return [one for one in tested if one.value == 1 and (one.metric == CONTROL) == control]
-
-
-def false_share(tested: Sequence[Judged]) -> float | None:
-    """The share of the accepted sequential tests that is expected to be false; None where no
-    control was played.
-    """
-    sequential = [found for found in tested if found.about.method == "sequential"]
-    controls = sum(found.metric == CONTROL for found in sequential)
-    return expected_false_share(
-        len(accepted(sequential, control=True)),
-        controls,
-        len(sequential) - controls,
-        len(accepted(sequential)),
-    )
-
-
-def status(test: Judged, share: float | None) -> Status:
-    """What a label made of a test is worth, under that share of false ones."""
-    false = share is not None and share > MOST_FALSE and test.about.method == "sequential"
-    return "weak" if test.value != 1 or false else "confirmed"
-
-
-def labels(tested: Sequence[Judged]) -> list[Score]:
-    """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
-    share, found = false_share(tested), []
-    for test in (test for test in tested if test.metric != CONTROL):
-        worth = status(test, share)
-        label = msgspec.structs.replace(test.about, status=worth, fdr=share, label=UNSET)
-        metric = str(given(test.about.label))
-        found.append(Score(test.subject_id, metric, float(worth == "confirmed"), test.turn, label))
-    return found
-
-
+TESTS = (TEST, REPAIR_TEST, CONTROL)
+OF_INJECTED_RUNS = (TEST, INJECTION, RECOVERY)
+"""Metrics whose subject is a run of the stage's own, which the flow shows."""
+UNTESTED: Mapping[str, Status] = {
+    "replay_flip": "replay_flip",
+    "recovered": "recovered",
+}
+"""Reasons of labels without a test."""
 ATTEMPT = "injection_attempt"
-"""Metric of the notes; 1 where the test accepted it, 0 where not, None where nothing was tried or a
+"""Metric of the notes: 1 where the test accepted it, 0 where not, None where nothing was tried or a
 rerun may still tell.
 """
 ACCEPTED = "accepted"
-"""The reason of an attempt that its test accepted; whether its label is confirmed, the control of
-the whole stage says.
+"""The reason of an attempt that its test accepted; the control of the whole stage decides whether
+its label is confirmed.
 """
-Kind = Literal["injection", "repair", "twin", "declined"]
+Judged = Read[AttributionLabel]
+"""A stored test or control: value 1 accepted, 0 not."""
 
 
 class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One attempt (`injection`, `repair`), a trial that cannot be built on (`twin`), or a drawn
+    """One attempt (`injection`, `repair`), a trial that cannot be replayed (`twin`), or a drawn
     strategy that is ruled out (`declined`).
 
-    `reason`: what the test said, else why there was none; `key` tells the notes of a task apart;
-    `open`: a rerun may still tell.
+    `reason`: the result of the test, else why there was none; `key` tells the notes of a task
+    apart; `open`: a rerun may still tell.
     """
 
-    kind: Kind
+    kind: Literal["injection", "repair", "twin", "declined"]
     task_id: str
     key: str
     reason: str
@@ -129,46 +69,37 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mode: str | None = None
     open: bool = False
 
-    @classmethod
-    def of_attempt(cls, planned: InjectionPlan, reason: str, round: int, *, again: bool) -> "Note":
-        """Of an injection."""
-        return cls(
-            "injection",
-            planned.task_id,
-            str(planned.ordinal),
-            reason,
-            round,
-            planned.strategy,
-            planned.mode,
-            again,
-        )
-
     @property
     def tried(self) -> bool:
+        """Whether the note is about an attempt."""
         return self.kind in ("injection", "repair")
 
     def as_score(self, subject_id: str) -> Score:
-        """As it is stored."""
+        """The row of the note."""
         value = None if self.open or not self.tried else float(self.reason == ACCEPTED)
         return Score(subject_id, ATTEMPT, value, None, self)
 
 
-def noted(ledger: Ledger, stage_key: str) -> list[Note]:
-    """All notes under a stage's key, in the order of their commits."""
-    return [row.about for row in committed(ledger, stage_key, Note, (ATTEMPT,))]
+def note_of(plan: InjectionPlan, reason: str, round: int, *, still_open: bool) -> Note:
+    """The note of an injection."""
+    key = str(plan.ordinal)
+    strategy = plan.strategy
+    mode = plan.mode
 
-
-def made_elsewhere(ledger: Ledger, stage_key: str, metrics: Collection[str]) -> tuple[str, ...]:
-    """Injected runs that the stage has labelled, and that were played under other settings of
-    it.
-    """
-    labelled = committed(ledger, stage_key, AttributionLabel, metrics)
-    subjects = {row.subject_id for row in labelled}
-    return tuple(sorted(subjects - ledger.state.trajectories_of(stage_key)))
+    return Note(
+        "injection",
+        plan.task_id,
+        key,
+        reason,
+        round,
+        strategy,
+        mode,
+        still_open,
+    )
 
 
 def settled(notes: Iterable[Note]) -> list[Note]:
-    """The last word on each: what a rerun has told stands for what was left open."""
+    """The last note on each attempt: a rerun overrides an open one."""
     last: dict[tuple[str, str, str], Note] = {}
     for note in notes:
         key = (note.kind, note.task_id, note.key)
@@ -178,11 +109,114 @@ def settled(notes: Iterable[Note]) -> list[Note]:
 
 
 def yields_of(notes: Iterable[Note]) -> dict[str, float]:
-    """Share of the attempts of each mode that were accepted."""
-    attempted: Counter[str] = Counter()
-    verified: Counter[str] = Counter()
-    for note in notes:
-        if note.kind == "injection" and not note.open and note.mode is not None:
-            attempted[note.mode] += 1
-            verified[note.mode] += note.reason == ACCEPTED
-    return yields(attempted, verified)
+    """The yields of the modes, from notes of injections."""
+    ended = [note for note in notes if note.kind == "injection" and not note.open and note.mode]
+    attempted = Counter(str(note.mode) for note in ended)
+    return yields(
+        attempted,
+        Counter(str(one.mode) for one in ended if one.reason == ACCEPTED),
+    )
+
+
+def ended(test: Judged) -> EndedTest:
+    """The outcome of a test or a control, as `ErrorControl` counts it."""
+    sequential = given(test.about.method) == SEQUENTIAL
+    return EndedTest(test.value == 1, test.metric == CONTROL, sequential)
+
+
+def labels(tests: Sequence[Judged]) -> list[Score]:
+    """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
+    control = ErrorControl(map(ended, tests))
+    found = []
+    for test in tests:
+        if test.metric != CONTROL:
+            confirmed = control.status(ended(test)) == "confirmed"
+            label = msgspec.structs.replace(
+                test.about,
+                status="confirmed" if confirmed else "weak",
+                fdr=control.false_share,
+                label=UNSET,
+            )
+            metric = str(given(test.about.label))
+            found.append(Score(test.subject_id, metric, float(confirmed), test.turn, label))
+
+    return found
+
+
+def injection_report(
+    stage: StageContext, target: Mapping[str, float], without: int
+) -> Mapping[str, Any]:
+    """Attempts, confirmed labels, reasons of the others, target and achieved mix of the modes, the
+    control, the cost; `without` tasks have no clean trial.
+    """
+
+    notes = settled(row.about for row in stage.rows(Note, ATTEMPT))
+    tests = stage.rows(AttributionLabel, *TESTS)
+    control = ErrorControl(map(ended, tests))
+    held = [test for test in tests if test.value == 1 and test.metric != CONTROL]
+    confirmed = [test for test in held if control.status(ended(test)) == "confirmed"]
+    tried = [note for note in notes if note.tried]
+    reasons = Counter(note.reason for note in tried)
+    del reasons[ACCEPTED]
+    reasons["weak_by_control"] = len(held) - len(confirmed)
+
+    modes, strategies = _mix(confirmed)
+    methods = Counter(str(given(test.about.method)) for test in held)
+    cost = stage.cost()
+    mixed = {"confirmed by": strategies, "tested by": methods}
+    also = [f"{what}: {counted(counts)}" for what, counts in mixed.items() if counts]
+    also += [mode_quotas_line(target, modes)] if modes else []
+    also += [*_control_line(control), *_lines(notes)]
+    also.append(cost_line(cost, cost["episodes"], "episode"))
+    also += [f"{counted_noun(without, 'task')} without a clean trial"] if without else []
+
+    return method_report(
+        "attempts",
+        len(tried),
+        len(confirmed),
+        reasons,
+        also=also,
+        modes=dict(modes),
+        target=dict(target),
+        by_strategy=dict(strategies),
+        methods=dict(methods),
+        false_share=control.false_share,
+        cost=cost,
+    )
+
+
+def _mix(confirmed: Sequence[Judged]) -> tuple[Counter[str], Counter[str]]:
+    """Counts the confirmed injections by mode, and all confirmed labels by strategy."""
+    injected = [test.about for test in confirmed if test.metric == TEST]
+    modes = Counter(str(label.mode) for label in injected if label.strategy in WITH_MODE)
+    strategies = Counter(
+        "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
+    )
+    return modes, strategies
+
+
+def _control_line(control: ErrorControl) -> Iterator[str]:
+    """Yields the line on the A/A control, where there was one."""
+    share = control.false_share
+    controls = control.controls
+    if controls:
+        words = f"A/A control: {accepted(controls)} of {len(controls)} accepted"
+        if share is not None:
+            words += f", {share:.2f} of the sequential labels expected false"
+        weak = f"; more than {MOST_FALSE:g}, so all of them are weak" if control.weak else ""
+        yield words + weak
+
+
+def _lines(notes: Sequence[Note]) -> Iterator[str]:
+    """Yields lines on trials and strategies that were left out, and on open attempts."""
+    for kind, what in (
+        ("twin", "cannot be built on"),
+        ("declined", "drawn and ruled out"),
+    ):
+        reasons = Counter(note.reason for note in notes if note.kind == kind)
+        if reasons:
+            yield f"{what}: {counted(reasons)}"
+
+    left = sum(note.open for note in notes)
+    if left:
+        yield f"{counted_noun(left, 'attempt')} left to a rerun"

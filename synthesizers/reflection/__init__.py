@@ -1,3 +1,3 @@
-"""Reflect-then-retry: a diagnosis of a failed attempt, one retry from the diagnosed turn, and what
-that is worth at equal cost.
+"""Reflect-then-retry: a diagnosis of a failed attempt, a retry from the diagnosed turn, and its
+worth at equal cost.
 """

@@ -1,10 +1,12 @@
-"""What is whispered to a retry: the lessons so far, or a memo that is carried from attempt to
-attempt (SPARK, arXiv 2605.09192), with the online proxy of PDI measured on it.
+"""Writes the hidden guidance of a retry: the lessons so far, or a memo carried from attempt to
+attempt (SPARK, arXiv 2605.09192), on which the online proxy of PDI is measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+from pydantic import BaseModel, ConfigDict, Field
 
 from synth.ledger.ledger import Score
 from synth.schemas.environment import Opening
@@ -37,23 +39,56 @@ _AFTER = (
 )
 
 
-def guidance_text(lessons: Sequence[str]) -> str:
-    """The lessons so far as a short text that asks to apply them and not to mention them; the
-    latest comes last.
+class RetryAttempts(BaseModel):
+    """The retries of a chain; with a `memo` the hidden guidance is made of all attempts, and not of
+    the lessons alone.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int = Field(default=1, ge=1, le=20)
+    memo: CarriedMemo | None = None
+
+
+def attempts_of(given: Any) -> Any:
+    """Reads `attempts: 4`, or `{n: 4, memo: true}` with the memo's settings in place of true."""
+    if isinstance(given, RetryAttempts):
+        return given
+    if not isinstance(given, Mapping):
+        return {"n": given}
+
+    unknown = sorted(map(str, given.keys() - {"n", "memo"}))
+    if unknown or "n" not in given:
+        raise ValueError(
+            f"{f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; give "
+            "{n: 4, memo: true}"
+        )
+
+    memo = given.get("memo") or None
+    return {"n": given["n"], "memo": {} if memo is True else memo}
+
+
+def guidance_text(lessons: Sequence[str]) -> str:
+    """Asks to apply the lessons and not to mention them; the latest comes last."""
     said = (f"- {' '.join(lesson.split())}" for lesson in dict.fromkeys(lessons))
     return "\n".join([_BEFORE, *said, _AFTER])
 
 
 def guided_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Message]:
-    """The chat as the guided policy saw it; without guidance it is the transcript. Never for a data
-    set that trains a policy.
+    """The chat as the guided policy saw it; without guidance it is the transcript. No data set that
+    trains a policy may use it.
     """
-    text, pivot = trajectory.guidance, trajectory.pivot_turn or 0
+
+    text = trajectory.guidance
+    pivot = trajectory.pivot_turn or 0
     opening = Opening(
-        trajectory.system_prompt, trajectory.tools, trajectory.opening, trajectory.opening_state_key
+        trajectory.system_prompt,
+        trajectory.tools,
+        trajectory.opening,
+        trajectory.opening_state_key,
     )
     guidance = None if text is None else Guidance(text, pivot)
+
     return view_messages(opening, trajectory.turns, thoughts=thoughts, guidance=guidance)
 
 
@@ -63,16 +98,23 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
     A verified fact is a value that the agent had seen and then put into a call that changes
     something.
     """
-    first, check = attempt.pivot_turn or 0, attempt.check_result
+
+    first = attempt.pivot_turn or 0
+    check = attempt.check_result
     calls = (call for turn in attempt.turns[first:] for call in turn.tool_calls)
     used = [
         f"{found.path}: {found.value}"
         for found in provenance(attempt).findings
         if found.status is Status.OBSERVED and found.turn >= first
     ]
+
     parts = check.parts if check is not None else ()
+
     return Memo(
-        attempts_log=(*(before[-1].attempts_log if before else ()), reflection.trajectory_summary),
+        attempts_log=(
+            *(before[-1].attempts_log if before else ()),
+            reflection.trajectory_summary,
+        ),
         commands=tuple(f"{call.name} {call.arguments}" for call in calls)[:MOST_ENTRIES],
         verified_facts=tuple(dict.fromkeys(used))[:MOST_ENTRIES],
         error_pattern=reflection.root_cause_analysis,
@@ -81,44 +123,57 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
     )
 
 
-def carried_text(memos: Sequence[Memo], carry: CarriedMemo) -> str:
-    """The memo as the next attempt is told it, in the form of guidance: what was tried, what went
-    wrong, lessons, the next strategy.
+def memory_text(memos: Sequence[Memo], memory: CarriedMemo) -> str:
+    """The memo as guidance for the next attempt: earlier attempts, the last error, lessons, the
+    next strategy.
 
     Where attempts repeat themselves and the flow intervenes: soft, a paragraph says so; strong, the
-    next strategy is left out as well. Commands and facts are not told: values that the transcript
+    next strategy is left out as well. Commands and facts are left out: values that the transcript
     does not show would be leaks.
     """
-    level = _snapshots(memos, carry)[-1].level if carry.intervene else None
+
+    level = _snapshots(memos, memory)[-1].level if memory.intervene else None
     last = memos[-1]
+    # an earlier strategy that is repeated as the next one is told once
     earlier = [memo.next_strategy for memo in memos if memo.next_strategy != last.next_strategy]
     lines = [f"In attempt {at}: {said}" for at, said in enumerate(last.attempts_log, start=1)]
     lines += [f"What went wrong last: {last.error_pattern}"] if last.error_pattern else []
     lines += [f"Lesson: {lesson}" for lesson in earlier if lesson]
     lines += [f"Next: {last.next_strategy}"] if level != "strong" and last.next_strategy else []
+
     return guidance_text(lines + {"soft": [AGAIN], "strong": [ANEW]}.get(level or "", []))
 
 
-def carried_scores(
-    key: str, memos: Sequence[tuple[str, Memo]], attempts: Sequence[Trajectory], carry: CarriedMemo
+def memory_scores(
+    key: str,
+    memos: Sequence[tuple[str, Memo]],
+    attempts: Sequence[Trajectory],
+    memory: CarriedMemo,
 ) -> list[Score]:
     """A row `pdi` per attempt that left a memo (null below three attempts), and a row
     `new_evidence` per attempt.
     """
+
     rows = []
-    found = _snapshots([memo for _, memo in memos], carry)
+    found = _snapshots([memo for _, memo in memos], memory)
     for (identity, _), one in zip(memos, found, strict=True):
-        detail = {"key": key, **msgspec.to_builtins(one), "intervenes": carry.intervene}
+        detail = {
+            "key": key,
+            **msgspec.to_builtins(one),
+            "intervenes": memory.intervene,
+        }
         why = {} if one.defined else {"why": "below_three_attempts"}
         value = one.weighted if one.defined else None
         rows.append(Score(identity, PDI, value, detail=detail | why))
+
     for attempt, new in zip(attempts, new_evidence(attempts), strict=True):
         rows.append(Score(attempt.trajectory_id, EVIDENCE, new, detail={"key": key}))
+
     return rows
 
 
-def _snapshots(memos: Sequence[Memo], carry: CarriedMemo) -> list[PdiSnapshot]:
-    """After each attempt so far, of the sections that the proxy reads."""
+def _snapshots(memos: Sequence[Memo], memory: CarriedMemo) -> list[PdiSnapshot]:
+    """The PDI after each attempt so far, from the sections that the proxy reads."""
     steps = [
         PdiStep(
             "\n".join(memo.commands),
@@ -128,4 +183,4 @@ def _snapshots(memos: Sequence[Memo], carry: CarriedMemo) -> list[PdiSnapshot]:
         )
         for memo in memos
     ]
-    return snapshots(steps, carry.backend, least_attempts=carry.from_attempt)
+    return snapshots(steps, memory.backend, least_attempts=memory.from_attempt)

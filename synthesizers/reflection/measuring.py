@@ -1,6 +1,5 @@
-"""What is measured of the kept retries of a shard: how much likelier their guidance made them,
-beside guidance of other tasks, which is judged over the whole stage; and whether the unguided
-policy would ever do what they do first (rigor.md, provenance).
+"""Measures the kept retries of a shard: how much likelier their guidance made them than guidance of
+other tasks, and whether the unguided policy would ever begin as they do (rigor.md, provenance).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,25 +11,24 @@ from typing import Any
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.asking import RoleClient
-from synth.engine.context import Role
-from synth.engine.study.alternatives import drawn_acts, played_there
-from synth.engine.study.continuations import Continuations
-from synth.engine.study.player import DecisionState
-from synth.ledger.ledger import Score
-from synth.ledger.tables.role_reply import RoleReply
+from synth.engine.context import Role, Run
+from synth.engine.study.alternatives import Ask, Drawn
+from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, UnitResult
+from synth.engine.study.step_effect import DecisionState
+from synth.ledger.ledger import Decision, Score
+from synth.ledger.typed import Read
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import ScoringModel
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import run_workers
-from synth.synthesizers.reflection.chain import Chain
-from synth.synthesizers.reflection.playing import ASKED_AT_ONCE, ShardPlayer
+from synth.synthesizers.reflection.retry_chain import RetryChain
 from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,
     largest_gain,
+    leaks_by_likelihood,
+    threshold,
     turn_gains_of_each,
 )
 from synth.text.transcript.acts import act_digest
@@ -40,18 +38,21 @@ GAIN = "guidance_gain"
 detail, under guidance of other tasks.
 """
 FEWEST_SHUFFLED = 4
-"""Guidances of other tasks under which each retry is scored, more where a shard has few retries."""
+"""The guidances of other tasks under which each retry is scored, more where a shard has few
+retries.
+"""
 OFF_POLICY = "off_policy_pivot"
 """Metric: 1 where none of the unguided policy's samples at the pivot is the retry's act there, 0
 where one is, None where not known.
 """
+FILTER = "likelihood_leak"
 PURPOSE = "off_policy"
 SAMPLES = 8
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands behind a gain: the chain, the model that scored, the largest gain under guidance
-    of each of some other tasks (`shuffled`), and why there is none.
+    """The evidence of a gain: the chain, the model that scored, the largest gain under each
+    guidance of another task (`shuffled`), and the reason where there is none.
     """
 
     key: str = ""
@@ -62,8 +63,8 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffPolicy(msgspec.Struct, frozen=True):
-    """How a tag was found: `method` deterministic, sampled (`samples` times) or none, and why it is
-    not known.
+    """The evidence of a tag: `method` deterministic, sampled (`samples` times) or none, and the
+    reason where it is unknown.
     """
 
     key: str
@@ -72,20 +73,10 @@ class OffPolicy(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-class SampledThere(msgspec.Struct, frozen=True):
-    """Acts of the unguided policy at a pivot, and why there are not more; `asked`: samples."""
-
-    method: str
-    acts: Sequence[AgentTurn] = ()
-    asked: int = 0
-    lost: str | None = None
-    replies: tuple[RoleReply, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """By which scoring model (its role's name, the role), and how many samples of the unguided
-    policy.
+    """Scores with one model (`scorer`: its role's name, the role), and samples the unguided policy
+    so often.
     """
 
     scorer: tuple[str, Role] | None
@@ -93,146 +84,157 @@ class Measures:
 
     @property
     def how(self) -> Mapping[str, Any]:
-        """By what a chain says how it was measured."""
+        """The settings of the measures, which a chain records."""
         scorer = None if self.scorer is None else self.scorer[1].policy.model
         return {"scorer": scorer, "off_policy_samples": self.samples}
 
+    def scoring(self, run: Run) -> ScoringModel | None:
+        """The model that gives probabilities; None where the flow names none, or its engine gives
+        none.
+        """
 
-class Measuring:
-    """Measures the kept retries of one shard; of the unguided policy it takes samples until one
-    does the same.
-    """
+        if self.scorer is None or self.scorer[1].open_scoring is None:
+            return None
+        try:
+            return run.scoring(self.scorer[0], self.scorer[1].open_scoring)
+        except ConfigError as error:
+            run.say_once(f"likelihood leak: {error}")
+            return None
 
-    def __init__(self, player: ShardPlayer, measures: Measures) -> None:
-        self._player, self._measures = player, measures
-        run, shard, who = player.run, player.shard, player.who
-        sampled = measures.samples and not who.role.policy.deterministic
-        model = who.role.model
-        self._asking = (
-            RoleClient(run, shard, str(who.name), who.role) if sampled and model else None
-        )
-        self._played = Continuations(run, shard) if sampled and not model else None
-
-    async def measure(self, chains: Sequence[Chain]) -> None:
+    async def measure(self, shard: ShardContext, chains: Sequence[RetryChain]) -> None:
         """Scores and tags the kept retries; a chain that a ceiling kept from it stays
         unmeasured.
         """
-        kept = [chain for chain in chains if chain.kept is not None]
+
+        kept = {chain.base.trajectory_id: chain for chain in chains if chain.kept is not None}
         for chain in chains:
-            chain.measured = {} if chain.kept is not None else self._measures.how
-        scorer = self._scoring() if kept else None
-        retries = [chain.kept for chain in kept if chain.kept is not None]
-        waiting = iter(kept)
+            chain.measured = {} if chain.kept is not None else self.how
 
-        async def worker() -> None:
-            for chain in waiting:
-                if chain.kept is None or chain.task is None or not self._player.run.may_start():
-                    return
-                gain = await self._gain(scorer, chain.kept, retries, chain.key)
-                state = DecisionState(chain.kept, chain.task, chain.kept.pivot_turn or 0)
-                found = await self._unguided(state, chain.retries[-1].of)
-                if found.lost != "not_started":
-                    chain.measures = [gain, _tag(state, found, chain.key)]
-                    chain.measured = self._measures.how
-                    chain.replies += found.replies
+        retries = [chain.kept for chain in kept.values() if chain.kept is not None]
+        scorer = self.scoring(shard.run) if kept else None
 
-        await run_workers(min(ASKED_AT_ONCE, max(1, len(kept))), worker)
+        async def measured(chain: RetryChain, result: UnitResult) -> None:
+            retry = chain.kept
+            run = shard.run
+            if retry is None or chain.task is None or not run.may_start():
+                return
 
-    def _scoring(self) -> ScoringModel | None:
-        """The model that gives probabilities; None where the flow names none, or one whose engine
-        gives none.
-        """
-        scorer, run = self._measures.scorer, self._player.run
-        if scorer is None or scorer[1].open_scoring is None:
-            return None
-        try:
-            return run.scoring(scorer[0], scorer[1].open_scoring)
-        except ConfigError as error:
-            line = f"likelihood leak: {error}"
-            if line not in run.told_faults:
-                run.told_faults.add(line)
-                run.progress.say(line)
-            return None
+            gain = await self._gain(run, scorer, retry, retries, chain.key)
+            state = DecisionState(retry, chain.task, retry.pivot_turn or 0)
+            method, drawn = await self._unguided(shard, state, chain.retries[-1].of, result)
+            if drawn.lost != "not_started":
+                chain.measures = [gain, _tag(state, method, drawn, chain.key)]
+                chain.measured = self.how
+
+        await shard.each(kept, measured, at_once=ASKED_AT_ONCE)
 
     async def _gain(
         self,
+        run: Run,
         scorer: ScoringModel | None,
         retry: Trajectory,
         others: Sequence[Trajectory],
         key: str,
     ) -> Score:
         """Scores a retry without guidance, under its own, and under that of retries of other tasks;
-        why it is undefined stands in `reason`.
+        `reason` tells why a gain is undefined.
         """
-        run, about = self._player.run, Gain(key=key, model=self._measures.how["scorer"])
 
-        def told(value: float | None, reason: str | None, **found: Any) -> Score:
+        def row(value: float | None, reason: str | None, **found: Any) -> Score:
             why = reason if value is None else None
-            detail = msgspec.structs.replace(about, reason=why, **found)
-            return Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, detail)
+            about = Gain(key=key, model=self.how["scorer"], reason=why, **found)
+            return Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, about)
 
         if scorer is None or retry.guidance is None:
-            return told(None, "no_scoring_model")
+            return row(None, "no_scoring_model")
+
         texts = [retry.guidance, *_shuffled(retry, others)]
         try:
             score = partial(turn_gains_of_each, scorer, retry, texts)
             found = await guard_async(Fault.JUDGE, "scoring", score, None)
         except FaultError as error:
             run.faulted(error, "scoring")
-            return told(None, f"fault:{error.fault}")
+            return row(None, f"fault:{error.fault}")
+
         run.role_breakers["scoring"].answered()
+        # the first text is the own guidance, see `texts`
         own, *shuffled = (None if gains is None else largest_gain(retry, gains) for gains in found)
         known = tuple(gain for gain in shuffled if gain is not None)
         why = "not_scored" if found[0] is None else "no_effectful_turn"
-        return told(own, why, shuffled=known, scorings=len(texts) + 1)
 
-    async def _unguided(self, state: DecisionState, parent: Trajectory) -> SampledThere:
-        """What the unguided policy does at the pivot of a retry of `parent`. A deterministic one is
-        asked nothing: what it did there unguided stands in its own trial.
+        return row(own, why, shuffled=known, scorings=len(texts) + 1)
+
+    async def _unguided(
+        self,
+        shard: ShardContext,
+        state: DecisionState,
+        parent: Trajectory,
+        result: UnitResult,
+    ) -> tuple[str, Drawn]:
+        """Samples the unguided policy at the pivot of a retry of `parent`; (method, acts). A
+        deterministic policy need not be asked: its own trial shows what it does there.
         """
-        who, samples = self._player.who, self._measures.samples
-        policy = who.role.policy
+
+        player = shard.player
+        policy = shard.player.role.policy
         if policy.deterministic:
             own = (parent.policy, parent.model) == (policy.name, policy.model)
             if parent.guidance is not None or not own or state.turn >= len(parent.turns):
-                return SampledThere("deterministic", lost="not_its_own_trial")
+                return "deterministic", Drawn((), lost="not_its_own_trial")
             act = DecisionState(parent, state.task, state.turn).own
-            return SampledThere("deterministic", [act])
-        if self._asking is not None:
-            enough = partial(_has_own, state)
-            drawn = await drawn_acts(
-                self._asking, state, who.seed, samples, enough, purpose=PURPOSE
-            )
-            return SampledThere("sampled", drawn.acts, drawn.asked, drawn.lost, drawn.replies)
-        if self._played is None:
-            return SampledThere("none", lost="not_measured")
-        found = await played_there(self._played, who, state, samples)
-        acts = [other.turn for other in found.alternatives]
-        return SampledThere("sampled", acts, samples, found.lost)
+            return "deterministic", Drawn([act])
+        if not self.samples:
+            return "none", Drawn((), lost="not_measured")
+
+        ask = Ask(shard, state, result)
+        enough = partial(_has_own, state)
+        return "sampled", await ask.drawn(player, self.samples, enough, purpose=PURPOSE)
+
+
+def judged(rows: Sequence[Read[Gain]]) -> list[Decision]:
+    """Decides on each retry: rejects gains above the 95th percentile of all shuffled gains of the
+    stage; undefined where a gain is unknown.
+    """
+
+    limit = threshold([gain for row in rows for gain in row.about.shuffled])
+    found = []
+    for row in rows:
+        leaks = leaks_by_likelihood(row.value, limit)
+        undefined = row.about.reason or "fewer_than_20_shuffled"
+        reason = undefined if leaks is None else "likelier_under_guidance" if leaks else "clean"
+        keep = None if leaks is None else not leaks
+        about = {"limit": limit}
+        found.append(Decision(row.subject_id, FILTER, keep, reason, row.value, about))
+
+    return found
 
 
 def _shuffled(retry: Trajectory, others: Sequence[Trajectory]) -> list[str]:
-    """Guidance of other tasks that says something else, in a drawn order; together with that of the
-    other retries at least twenty texts.
+    """Guidances of other tasks in a drawn order, so many that the retries of the shard have twenty
+    together.
     """
+
     texts = {
         other.guidance
         for other in others
         if other.task_id != retry.task_id and other.guidance != retry.guidance
     }
-    order = sorted(filter(None, texts), key=lambda text: content_hash([retry.trajectory_id, text]))
+    order = sorted(
+        filter(None, texts),
+        key=lambda text: content_hash([retry.trajectory_id, text]),
+    )
     return order[: max(FEWEST_SHUFFLED, ceil(LEAST_SHUFFLED / max(1, len(others))))]
 
 
 def _has_own(state: DecisionState, acts: Sequence[AgentTurn]) -> bool:
-    """Whether one of the acts is what the retry did at the state."""
+    """Whether one of the acts is the retry's own."""
     own = act_digest(state.own)
     return any(act_digest(act) == own for act in acts)
 
 
-def _tag(state: DecisionState, found: SampledThere, key: str) -> Score:
-    """The tag of a retry."""
-    same = _has_own(state, found.acts)
-    value = 0.0 if same else 1.0 if found.lost is None else None
-    about = OffPolicy(key, found.asked, found.method, None if same else found.lost)
+def _tag(state: DecisionState, method: str, drawn: Drawn, key: str) -> Score:
+    """The row that tags a retry as off-policy or not."""
+    same = _has_own(state, drawn.acts)
+    value = 0.0 if same else 1.0 if drawn.lost is None else None
+    about = OffPolicy(key, drawn.asked, method, None if same else drawn.lost)
     return Score(state.parent.trajectory_id, OFF_POLICY, value, state.turn, about)

@@ -1,187 +1,221 @@
-"""The chains of one shard, attempt by attempt: reflect on the last, play again; what the ledger
-holds of them is taken up.
+"""Plays the chains of one shard, attempt by attempt: reflects on the last attempt, then plays
+again; chains that the ledger has, whatever flow made them, are continued.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 
-from synth.engine.context import Run
-from synth.engine.study.player import Player
-from synth.engine.study.rebuilding import why_not_replayable
-from synth.ledger.log.state import IMPORT
+from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, Unfit, UnitResult
+from synth.engine.study.stage_context import StageContext
+from synth.ledger.ledger import Ledger, Score
+from synth.ledger.typed import Read, read
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
-from synth.side_by_side import run_workers
-from synth.synthesizers.episodes import played
-from synth.synthesizers.reflection.chain import Chain, Retry
-from synth.synthesizers.reflection.recorded import StoredReflection, recorded
-from synth.synthesizers.reflection.reflectors import Reflect, Reflected
+from synth.schemas.labels import RetryLabel
+from synth.stats.pdi import CarriedMemo
+from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection
+from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION, ChainEnd, Retry, RetryChain
+from synth.synthesizers.reflection.token_cost import Tokens
 from synth.text.transcript.log import first_own_turn
 
-SYNTHESIZER_NAME = "reflect_retry"
-ASKED_AT_ONCE = 64
+
+class StoredChains(msgspec.Struct, frozen=True):
+    """The chains of the ledger: those that are `settled`, by base trial, and the `retries` of these
+    and of unfinished ones.
+    """
+
+    settled: Mapping[str, Read[ChainEnd]]
+    retries: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPlayed:
-    """The attempts at a slot; `known`: the ledger had it before."""
+def stored_chains(
+    stage: StageContext,
+    keys: Collection[str],
+    attempts: int,
+    measured: Mapping[str, Any],
+) -> StoredChains:
+    """Finds the chains among these keys that are settled for so many attempts and were measured so;
+    chains of the stage's own key come first.
 
-    attempts: Sequence[Trajectory]
-    known: bool
+    A chain that ended only because no more attempts were allowed is not settled for more of them,
+    nor one that had more for fewer.
+    """
 
+    found: dict[str, Read[ChainEnd]] = {}
+    having = ("key", list(keys))
+    going = set(keys)
 
-@dataclass(frozen=True, slots=True)
-class ShardPlayer:
-    """The player of one shard's episodes."""
+    for row in read(stage.run.ledger, ChainEnd, (CHAIN,), having=having, every=True):
+        end = row.about
+        enough = end.made == attempts if end.exhausted else end.made <= attempts
+        first = end.chain not in found or row.stage_key == stage.stage_key
+        if end.settled and enough and end.measured == measured and first:
+            found[end.chain] = row
+            going.discard(end.key)
 
-    run: Run
-    shard: str
-    who: Player
+    retries = [identity for row in found.values() for identity in row.about.retries]
+    for (_, number), label in recorded(stage.run.ledger, going).items():
+        if number <= attempts and label.about.retry is not None:
+            retries.append(label.about.retry)
 
-    def spec(
-        self,
-        chain: Chain,
-        start: BranchPoint | None,
-        guidance: str | None,
-        *,
-        trial: int,
-        draw: int,
-        synthesizer: str = SYNTHESIZER_NAME,
-    ) -> EpisodeSpec:
-        """An episode on the chain's task: its slot names everything that determines it. It is
-        numbered after the attempts that the ledger has of its slot; `draw` gives it randomness of
-        its own.
-        """
-        if chain.task is None:
-            raise ValueError(f"chain {chain.key}: no episode without its task")
-        informed = chain.gold_informed and guidance is not None
-        also = {
-            "guidance": None if guidance is None else content_hash(guidance),
-            "gold_informed": informed,
-            "draw": draw,
-        }
-        spec = replace(self.who, synthesizer=synthesizer).episode(
-            self.run,
-            chain.task,
-            trial,
-            also,
-            start,
-            draw=draw,
-            guidance=guidance,
-            gold_informed=informed,
-        )
-        attempt = self.run.ledger.state.next_attempt(spec.slot_id)
-        return msgspec.structs.replace(spec, first_attempt=attempt)
-
-    async def play(self, specs: Iterable[EpisodeSpec]) -> dict[str, RetryPlayed]:
-        """What the slots came to, those that the ledger has as they stand there; a slot that a
-        ceiling kept from starting is not among them.
-        """
-        ledger, found = self.run.ledger, dict[str, RetryPlayed]()
-        left, made = [], dict[str, list[Trajectory]]()
-        for spec in specs:
-            slot = ledger.state.slots.get(spec.slot_id)
-            if slot is not None and slot.valid is not None:
-                known = ledger.trajectory(slot.valid.trajectory_id)
-                found[spec.slot_id] = RetryPlayed([known], known=True)
-            else:
-                left.append(spec)
-        if left:
-            model, places = self.who.role.model, self.who.places
-            for attempt in await played(self.run, self.shard, left, model, places):
-                made.setdefault(attempt.slot_id, []).append(attempt)
-        return found | {slot: RetryPlayed(attempts, known=False) for slot, attempts in made.items()}
+    return StoredChains(found, sorted(retries))
 
 
-@dataclass(frozen=True, slots=True)
-class Playing:
-    """Who reflects, who plays, and how often."""
+def recorded(ledger: Ledger, keys: Collection[str]) -> dict[tuple[str, int], Read[RetryLabel]]:
+    """The reflections of these chains, by key and number of the attempt."""
+    found: dict[tuple[str, int], Read[RetryLabel]] = {}
+    for row in read(ledger, RetryLabel, (REFLECTION,), having=("key", list(keys)), every=True):
+        at = (row.about.key, row.about.attempt)
+        known = found.get(at)
+        if row.about.reflection is not None and (known is None or known.about.retry is None):
+            found[at] = row
+    return found
 
-    player: ShardPlayer
-    reflect: Reflect
-    attempts: int
 
-    async def through(self, chains: Sequence[Chain]) -> None:
-        """Reflects and retries until each chain has an end, or a ceiling is reached; what the
-        ledger has of them is taken up.
-        """
-        run = self.player.run
-        looked_at = iter(chains)
+def rows_of(ledger: Ledger, row: Read[ChainEnd], metrics: Sequence[str]) -> list[Score]:
+    """Copies the rows of a chain from the stage key that has settled it."""
+    having = ("key", [row.about.key])
+    found = read(ledger, dict[str, Any], metrics, stage_key=row.stage_key, having=having)
+    return [Score(one.subject_id, one.metric, one.value, one.turn, one.about) for one in found]
 
-        async def worker() -> None:
-            for chain in looked_at:
-                await self._end_where_unfit(chain)
 
-        await run_workers(min(self.player.who.places.limit, max(1, len(chains))), worker)
-        known = recorded(run.ledger, [chain.key for chain in chains])
-        for number in range(1, self.attempts + 1):
-            going = [chain for chain in chains if not chain.reason]
-            if not going or not run.may_start():
-                return
-            retries = await self._reflected(going, number, known)
-            specs = [self._spec(chain, retry, number) for chain, retry in retries]
-            found = await self.player.play(specs)
-            for (chain, retry), spec in zip(retries, specs, strict=True):
-                await asyncio.sleep(0)
-                if spec.slot_id in found:
-                    retry.known = found[spec.slot_id].known
-                    chain.played(found[spec.slot_id].attempts, more=number < self.attempts)
+async def begun_chains(
+    shard: ShardContext,
+    keys: Mapping[str, str],
+    unfit: Unfit,
+    memory: CarriedMemo | None,
+) -> list[RetryChain]:
+    """Begins the chains of base trials, given with their keys; those of trials that cannot be
+    replayed have ended.
+    """
 
-    def _spec(self, chain: Chain, retry: Retry, number: int) -> EpisodeSpec:
-        if retry.pivot is None:
-            raise ValueError(f"chain {chain.key}: no retry without a pivot")
-        start = BranchPoint(retry.of, retry.pivot)
-        return self.player.spec(chain, start, retry.guidance, trial=chain.base.trial, draw=number)
+    trials, tasks = shard.trials_with_tasks(keys)
+    misfits = await shard.misfits(trials, unfit)
+    shard.run.progress.step(len(misfits))
+    chains = []
 
-    async def _end_where_unfit(self, chain: Chain) -> None:
-        """Ends the chain of an imported trial that cannot be built on, with the reason; one that
-        was played here is tried without a look.
-        """
-        if chain.base.synthesizer != IMPORT:
+    for base, key in keys.items():
+        trial = trials[base]
+        chain = RetryChain(key, trial, tasks.get(trial.task_id), trial.gold_informed, memory)
+        chain.reason = misfits.get(base, "")
+        may_pass = (fault for fault in RETRIED_BY_A_RERUN if chain.reason == f"fault:{fault}")
+        chain.fault = next(may_pass, None)
+        chains.append(chain)
+
+    return chains
+
+
+def retry_spec(
+    shard: ShardContext,
+    chain: RetryChain,
+    start: BranchPoint | None,
+    guidance: str | None,
+    *,
+    trial: int,
+    draw: int,
+    synthesizer: str | None = None,
+) -> EpisodeSpec:
+    """An episode on the chain's task; its slot names everything that determines it, and `draw`
+    gives it randomness of its own.
+    """
+
+    if chain.task is None:
+        raise ValueError(f"chain {chain.key}: no episode without its task")
+
+    player = shard.player
+    informed = chain.gold_informed and guidance is not None
+    also = {
+        "guidance": None if guidance is None else content_hash(guidance),
+        "gold_informed": informed,
+        "draw": draw,
+    }
+
+    return replace(player, synthesizer=synthesizer or player.synthesizer).episode(
+        shard.run,
+        chain.task,
+        trial,
+        also,
+        start,
+        draw=draw,
+        guidance=guidance,
+        gold_informed=informed,
+    )
+
+
+async def play_through(
+    shard: ShardContext,
+    chains: Sequence[RetryChain],
+    reflect: Reflect,
+    attempts: int,
+) -> None:
+    """Reflects and retries until each chain has an end or a ceiling is reached; reuses what the
+    ledger has of them.
+    """
+
+    known = recorded(shard.run.ledger, [chain.key for chain in chains])
+    for number in range(1, attempts + 1):
+        going = [chain for chain in chains if not chain.reason]
+        if not going or not shard.run.may_start():
             return
-        run, passes = self.player.run, chain.base.outcome is Outcome.SUCCESS
-        limit_s = self.player.who.limits.step_timeout_s
-        reason = await why_not_replayable(run, chain.task, chain.base, limit_s, passes=passes)
-        if reason is not None:
-            chain.reason = reason
-            faults = (fault for fault in RETRIED_BY_A_RERUN if reason == f"fault:{fault}")
-            chain.fault = next(faults, None)
-            run.progress.step(1)
 
-    async def _reflected(
-        self,
-        chains: Sequence[Chain],
-        number: int,
-        known: Mapping[tuple[str, int], StoredReflection],
-    ) -> list[tuple[Chain, Retry]]:
-        """The retries that follow from reflections on the chains' last attempts, in the order of
-        the chains.
-        """
-        found: dict[str, Retry] = {}
-        waiting = iter(chains)
+        retries = await _reflected(shard, going, reflect, number, known)
+        specs = [
+            retry_spec(
+                shard,
+                chain,
+                BranchPoint(retry.of, retry.pivot or 0),
+                retry.guidance,
+                trial=chain.base.trial,
+                draw=number,
+            )
+            for chain, retry in retries
+        ]
+        found = await shard.episodes.attempted(specs, shard.player)
 
-        async def worker() -> None:
-            for chain in waiting:
-                held = known.get((chain.key, number))
-                if first_own_turn(chain.last) is None:
-                    told = Reflected(reason="no_own_turn")
-                elif held is not None and held.subject_id == chain.last.trajectory_id:
-                    told = held.reflected
-                else:
-                    told = await self.reflect(chain.last, chain.lessons)
-                retry = chain.reflected(told)
-                await asyncio.sleep(0)
-                if retry is not None:
-                    found[chain.key] = retry
-                elif chain.reason:
-                    self.player.run.progress.step(1)
+        for (chain, retry), spec in zip(retries, specs, strict=True):
+            # leak scans of long attempts must not stop the event loop
+            await asyncio.sleep(0)
+            if spec.slot_id in found:
+                retry.known = found[spec.slot_id].known
+                chain.played(found[spec.slot_id].made, more=number < attempts)
 
-        await run_workers(min(ASKED_AT_ONCE, len(chains)), worker)
-        return [(chain, found[chain.key]) for chain in chains if chain.key in found]
+
+async def _reflected(
+    shard: ShardContext,
+    chains: Sequence[RetryChain],
+    reflect: Reflect,
+    number: int,
+    known: Mapping[tuple[str, int], Read[RetryLabel]],
+) -> list[tuple[RetryChain, Retry]]:
+    """Reflects on the last attempts of the chains; the retries that follow, in the order of the
+    chains.
+    """
+
+    found: dict[str, Retry] = {}
+
+    async def look(chain: RetryChain, result: UnitResult) -> None:
+        held = known.get((chain.key, number))
+        if first_own_turn(chain.last) is None:
+            told = Reflected(reason="no_own_turn")
+        elif held is not None and held.subject_id == chain.last.trajectory_id:
+            said = msgspec.convert(held.about.reflection, Reflection)
+            told = Reflected(said, spent=msgspec.convert(held.about.tokens, Tokens))
+        else:
+            told = await reflect(shard, chain.last, chain.lessons)
+
+        retry = chain.reflected(told)
+        await asyncio.sleep(0)
+        if retry is not None:
+            found[chain.key] = retry
+        elif chain.reason:
+            shard.run.progress.step(1)
+
+    items = {chain.base.trajectory_id: chain for chain in chains}
+    await shard.each(items, look, at_once=ASKED_AT_ONCE)
+    return [(chain, found[chain.key]) for chain in chains if chain.key in found]

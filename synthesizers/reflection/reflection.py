@@ -1,24 +1,45 @@
-"""What a reflection says, and how it is read out of a reply: every key checked, nothing guessed
-(R3L, arXiv 2601.03715).
+"""Reflections: asks a model for one, and reads it from the reply; every key is checked, nothing is
+guessed (R3L, arXiv 2601.03715).
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from synth.engine.asking import UnreadableError
+from synth.engine.asking import RoleRequest, UnreadableError, prompt
+from synth.engine.context import Role
+from synth.engine.study.shard import ShardContext
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.canonical import valid_text
+from synth.schemas.check import CheckResult
+from synth.schemas.model import Completion, Message
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.synthesizers.reflection.token_cost import Tokens, tokens_of_reflection
+from synth.text.transcript.log import log_of
 
 Judged = Literal["success", "success_but_inefficient", "failure"]
+ReflectorName = Literal["model", "rules", "rules_blind"]
 LONGEST_TEXT = 4000
-"""Characters of one field: what is whispered is a lesson, not a transcript."""
+"""The most characters of one field: hidden guidance is a lesson, not a transcript."""
 MOST_BRACES = 400
-"""Places in a reply at which an object may begin; the last ones are tried."""
+"""The most places in a reply at which an object may begin; the last ones are tried."""
+MOST_TOKENS = 4096
+"""The longest reflection, unless the role's settings say otherwise."""
 _WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*", re.ASCII)
 _DECODER = json.JSONDecoder()
+_KNOWN = {
+    Outcome.SUCCESS: "The environment has judged this attempt as solved. Say whether it was "
+    "efficient.",
+    Outcome.FAILURE: "The environment has judged this attempt as not solved.",
+    Outcome.TRUNCATED: "This attempt was stopped by a limit ({}) before it was done; it counts as "
+    "not solved.",
+}
 
 
 class Reflection(msgspec.Struct, frozen=True):
@@ -36,24 +57,129 @@ class Reflection(msgspec.Struct, frozen=True):
 KEYS = Reflection.__struct_fields__
 
 
-def parsed_reflection(reply: str, turns: int) -> Reflection:
-    """The reflection in a reply on an attempt of `turns` turns: the last JSON object in it that has
-    one of its keys.
+class Reflected(msgspec.Struct, frozen=True):
+    """A reflection, or in `reason` why there is none (neither: a ceiling kept it from being asked).
 
-    Raises `UnreadableError` with the first thing that is wrong, in words that the model can act on.
+    `replies`: all that were received; `fault`: where the reflector's server failed; `spent`: the
+    tokens of a reflection that the ledger holds.
     """
+
+    reflection: Reflection | None = None
+    reason: str | None = None
+    detail: str | None = None
+    replies: tuple[RoleReply, ...] = ()
+    fault: Fault | None = None
+    spent: Tokens | None = None
+
+    def tokens(self, attempt: Trajectory, lessons: Sequence[str]) -> Tokens:
+        """The tokens that it used, about an attempt that had been given these lessons."""
+        if self.spent is not None:
+            return self.spent
+        said = "" if self.reflection is None else msgspec.json.encode(self.reflection).decode()
+        return tokens_of_reflection(reflection_messages(attempt, lessons), said, self.replies)
+
+
+Reflect = Callable[[ShardContext, Trajectory, Sequence[str]], Awaitable[Reflected]]
+"""(the shard, the attempt, the lessons that it had been given) -> a reflection on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reflector:
+    """Asks a model that reads the log, with `evidence` also the findings of the check."""
+
+    name: str
+    role: Role
+    evidence: bool
+
+    async def __call__(
+        self, shard: ShardContext, attempt: Trajectory, lessons: Sequence[str]
+    ) -> Reflected:
+        """Diagnoses an attempt that had been given these lessons."""
+        sampling = self.role.policy.sampling
+        question = RoleRequest(
+            purpose="reflection",
+            subject_id=attempt.trajectory_id,
+            task_id=attempt.task_id,
+            messages=reflection_messages(
+                attempt, lessons, attempt.check_result if self.evidence else None
+            ),
+            sampling={} if sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS},
+        )
+        read = partial(_read, turns=len(attempt.turns))
+        answer = await shard.client(self.name, self.role).ask(question, read)
+        fault = answer.fault
+        if fault is not None:
+            broken = f"reflector_fault:{fault.fault}"
+            return Reflected(None, broken, fault.detail, answer.replies, fault.fault)
+
+        reason = None if answer.unreadable is None else "unreadable_reflection"
+        return Reflected(answer.value, reason, answer.unreadable, answer.replies)
+
+
+def reflection_messages(
+    trajectory: Trajectory,
+    lessons: Sequence[str],
+    evidence: CheckResult | None = None,
+) -> list[Message]:
+    """The chat that asks for a reflection.
+
+    It tells the reflector whether the environment judged the attempt as solved, as R3L's log has
+    the reward; with `evidence` also which parts of the check failed and why, which makes the
+    reflection gold-informed.
+    """
+
+    unknown = "Nothing is known about whether it solved the task."
+    parts = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
+    if lessons:
+        given = (f"- {lesson}" for lesson in lessons)
+        parts.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
+
+    if evidence is not None:
+        failed = (part for part in evidence.parts if not part.passed)
+        found = (f"- {part.name}: {'; '.join(part.evidence)}" for part in failed)
+        parts.append("\n".join(["What the environment's check found wrong:", *found]))
+
+    # a JSON escape stands for a fence: no text of the log ends the block that it stands in
+    log = log_of(trajectory).replace("```", "\\u0060\\u0060\\u0060")
+    parts += [
+        f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```",
+        prompt("reflector/form"),
+    ]
+    role = prompt("reflector/role")
+
+    return [
+        {"role": "system", "content": role},
+        {"role": "user", "content": "\n\n".join(parts)},
+    ]
+
+
+def _read(completion: Completion, turns: int) -> Reflection:
+    """Reads a reflection from a completion."""
+    return parsed_reflection(completion.content or "", turns)
+
+
+def parsed_reflection(reply: str, turns: int) -> Reflection:
+    """Reads the reflection on an attempt of `turns` turns: the last JSON object in the reply that
+    has one of its keys.
+
+    Raises `UnreadableError` with the first error, in words that the model can act on.
+    """
+
     found = [value for value in _objects(reply) if not value.keys().isdisjoint(KEYS)]
     if not found:
         raise UnreadableError(f"it holds no JSON object with the keys {', '.join(KEYS)}")
+
     value = found[-1]
     missing = [key for key in KEYS if key not in value]
     if missing:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")
-    outcome, suggestion = value["trajectory_outcome"], value["improvement_suggestion"]
+
+    outcome = value["trajectory_outcome"]
     if outcome not in get_args(Judged):
         raise UnreadableError(
             f"trajectory_outcome is {_short(outcome)}, none of {', '.join(get_args(Judged))}"
         )
+
     summary = _text(value, "trajectory_summary")
     cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")
     if outcome == "success":
@@ -63,16 +189,20 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
                     f"{key} is {_short(value[key])}; it is null where the outcome is success"
                 )
         return Reflection(summary, cause, outcome, None, None)
-    if suggestion is None:
+    if value["improvement_suggestion"] is None:
         raise UnreadableError(
             f"improvement_suggestion is null; it is a text where the outcome is {outcome}"
         )
+
     advice = _text(value, "improvement_suggestion")
     return Reflection(summary, cause, outcome, advice, _step(value["retry_from_step"], turns))
 
 
 def _step(value: Any, turns: int) -> int:
-    """A whole number, or a text that is one and nothing else; booleans and fractions are none."""
+    """Reads a whole number, or a text that is one and nothing else; booleans and fractions are
+    none.
+    """
+
     if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -83,6 +213,7 @@ def _step(value: Any, turns: int) -> int:
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
+    """A text of the reply, stripped. Raises `UnreadableError` for one that is empty or too long."""
     text = value[key]
     if not isinstance(text, str):
         raise UnreadableError(f"{key} is {_short(text)}, not a text")
@@ -92,26 +223,28 @@ def _text(value: Mapping[str, Any], key: str) -> str:
         raise UnreadableError(
             f"{key} has {len(text)} characters; at most {LONGEST_TEXT} are allowed"
         )
+
     return valid_text(text.strip())
 
 
 def _objects(reply: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text, outermost ones only, in their order; prose, fences and broken
-    drafts between them are passed over.
+    """Yields the outermost JSON objects in a text, and passes over prose, fences and broken
+    drafts.
     """
-    starts = [match.start() for match in re.finditer(r"\{", reply)][-MOST_BRACES:]
+
     end = 0
-    for start in starts:
-        if start < end:
-            continue
-        try:
-            value, end = _DECODER.raw_decode(reply, start)
-        except (ValueError, RecursionError):
-            continue
-        yield value
+    # a decoder is tried from every brace; too many would take quadratic time
+    for match in list(re.finditer(r"\{", reply))[-MOST_BRACES:]:
+        if match.start() >= end:
+            try:
+                value, end = _DECODER.raw_decode(reply, match.start())
+            except (ValueError, RecursionError):
+                continue
+            yield value
 
 
 def _short(value: Any) -> str:
+    """A value as short JSON, for an error."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:

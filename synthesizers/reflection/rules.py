@@ -1,9 +1,8 @@
-"""Reflectors made of rules: one that reads the check's findings (gold-informed), one that sees no
-more than the agent saw.
+"""Reflectors made of rules: one reads the check's findings (gold-informed), the other sees no more
+than the agent saw.
 
-What they can advise stands in `data/lessons`, in a file by an environment's name: its scripted
-expert understands the names of the lessons, a model the advice. For any other environment there is
-one advice per symptom.
+Their advice is data: `data/lessons` has a file per environment, whose scripted expert understands
+the names of the lessons, a model the advice. Other environments have one advice per symptom.
 """
 
 import re
@@ -13,15 +12,22 @@ from importlib.resources import files
 
 import msgspec
 
+from synth.engine.study.shard import ShardContext
 from synth.schemas.trajectory import Source, Trajectory, Turn
-from synth.synthesizers.reflection.reflection import Reflection
+from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection, ReflectorName
 from synth.text.provenance.effect import effectful_by_name
 from synth.text.provenance.objects import is_identifier
 from synth.text.transcript.log import first_own_turn
 
 MOST_LESSONS, MOST_SYMPTOMS = 6, 2
-"""Who advises everything has diagnosed nothing."""
-MOST_TELLING = {"refused": 0, "unconfirmed": 0, "denied": 1, "complaint": 1, "repeated": 2}
+"""Advice about everything diagnoses nothing."""
+MOST_TELLING = {
+    "refused": 0,
+    "unconfirmed": 0,
+    "denied": 1,
+    "complaint": 1,
+    "repeated": 2,
+}
 _COMPLAINT = re.compile(
     r"\b(?:not yet|also asked|that is (?:wrong|not)|that's (?:wrong|not)|not what i|still "
     r"(?:not|waiting)|did not understand|disappoint\w*|"
@@ -30,17 +36,19 @@ _COMPLAINT = re.compile(
 )
 _DENIES = re.compile(r"^(?:deny|refuse|reject|decline)", re.IGNORECASE)
 _ASKS = re.compile(
-    r"\?\s*$|\?\"|shall i|would you like|do you (?:want|confirm)|please confirm", re.IGNORECASE
+    r"\?\s*$|\?\"|shall i|would you like|do you (?:want|confirm)|please confirm",
+    re.IGNORECASE,
 )
 _CHATTER = re.compile(
-    r"^(?:ask|reply|say|tell|respond|escalate|finish|deny|refuse|transfer)", re.IGNORECASE
+    r"^(?:ask|reply|say|tell|respond|escalate|finish|deny|refuse|transfer)",
+    re.IGNORECASE,
 )
 _IN_TURN = re.compile(r"\bin turn (\d+)\b")
 _WORD = re.compile(r"[\w-]+")
 
 
 class Lessons(msgspec.Struct, frozen=True):
-    """Advice by name, and which of it a sign in a check's findings, or a symptom, calls for."""
+    """Advice by name, and the names that a sign in a check's findings, or a symptom, calls for."""
 
     lessons: Mapping[str, str]
     of_evidence: Sequence[tuple[str, tuple[str, ...]]]
@@ -51,30 +59,47 @@ class Lessons(msgspec.Struct, frozen=True):
         return "; ".join(f"{name}: {self.lessons[name]}" for name in dict.fromkeys(names))
 
 
+def by_rules(name: ReflectorName) -> Reflect:
+    """The rule-based reflector of that name."""
+    diagnose = informed_reflection if name == "rules" else blind_reflection
+
+    async def reflect(
+        shard: ShardContext, attempt: Trajectory, lessons: Sequence[str]
+    ) -> Reflected:
+        found = diagnose(attempt)
+        return Reflected(reason="no_diagnosis") if found is None else Reflected(found)
+
+    return reflect
+
+
 @cache
 def lessons_of(env: str) -> Lessons | None:
-    """What is written down for an environment; None where nothing is."""
+    """The advice for an environment; None where there is no file."""
     place = files("synth") / "data" / "lessons" / f"{env}.yaml"
     return msgspec.yaml.decode(place.read_bytes(), type=Lessons) if place.is_file() else None
 
 
 @cache
 def _in_general() -> Mapping[str, str]:
+    """The advice per symptom, for environments without lessons."""
     place = files("synth") / "data" / "prompts" / "reflector" / "in_general.yaml"
     return msgspec.yaml.decode(place.read_bytes(), type=dict[str, str])
 
 
 def informed_reflection(trajectory: Trajectory) -> Reflection | None:
-    """A diagnosis by what the check found wrong; None where the attempt passed, or its check gives
-    no evidence.
+    """Diagnoses by the check's findings; None where the attempt passed, or its check gives no
+    evidence.
 
     It looks at gold. Its retries are tagged, and support no claim that reflection works.
     """
-    check, known = trajectory.check_result, lessons_of(trajectory.env)
+
+    check = trajectory.check_result
+    known = lessons_of(trajectory.env)
     failed = [part for part in (check.parts if check is not None else ()) if not part.passed]
     lines = [line for part in failed for line in part.evidence]
     if not lines:
         return None
+
     names = [part.name for part in failed]
     called_for = [
         name
@@ -85,17 +110,21 @@ def informed_reflection(trajectory: Trajectory) -> Reflection | None:
     advice = f"see to it that {' and '.join(names)} come out as the task asks"
     if known and called_for:
         advice = known.named(called_for)
+
     cause = f"The check found wrong: {', '.join(names)}."
     return _failure(trajectory, cause, advice, _where(trajectory, lines))
 
 
 def blind_reflection(trajectory: Trajectory) -> Reflection | None:
-    """A guess by what the agent could see: the earliest refused call or unconfirmed write, else a
+    """Guesses from what the agent could see: the earliest refused call or unconfirmed write, else a
     denial, complaint or repetition.
     """
-    own, known = first_own_turn(trajectory), lessons_of(trajectory.env)
+
+    own = first_own_turn(trajectory)
+    known = lessons_of(trajectory.env)
     if own is None:
         return None
+
     found = symptoms(trajectory)
     first_write = next((turn.index for turn in trajectory.turns if _writes(turn)), own)
     unclear = Symptom("unclear", first_write, "nothing in it looks wrong by itself")
@@ -106,16 +135,18 @@ def blind_reflection(trajectory: Trajectory) -> Reflection | None:
         advice = known.named(list(names)[:MOST_LESSONS])
     else:
         advice = "; ".join(_in_general()[kind] for kind in kinds[:MOST_SYMPTOMS])
+
     return _failure(trajectory, f"A guess: {worst.words}.", advice, max(own, worst.turn))
 
 
 def _failure(trajectory: Trajectory, cause: str, advice: str, turn: int) -> Reflection:
+    """A reflection on a failure."""
     summary = f"{len(trajectory.turns)} steps, ended as {trajectory.termination.value}."
     return Reflection(summary, cause, "failure", advice, turn)
 
 
 class Symptom(msgspec.Struct, frozen=True):
-    """What was noticed, in which turn, in words without any value of the transcript."""
+    """A symptom and its turn, in words without any value of the transcript."""
 
     kind: str
     turn: int
@@ -123,7 +154,7 @@ class Symptom(msgspec.Struct, frozen=True):
 
 
 def symptoms(trajectory: Trajectory) -> list[Symptom]:
-    """What an agent could have noticed of its own failure, without any gold, by turn; those of one
+    """The symptoms that an agent could have noticed itself, without any gold, by turn; those of one
     turn in the order in which they say most.
     """
     return [
@@ -134,13 +165,17 @@ def symptoms(trajectory: Trajectory) -> list[Symptom]:
 
 
 def _noticed(turn: Turn, before: Sequence[Turn]) -> Iterator[tuple[str, str]]:
-    """Kinds of symptoms in a turn, with their words."""
+    """Yields the symptoms of a turn, with their words."""
     tools = [seen for seen in turn.observations if seen.source is Source.TOOL]
     user = [seen.content for seen in turn.observations if seen.source is Source.USER]
     if any(seen.error or seen.content.startswith(("denied", "error", "Error")) for seen in tools):
         yield "refused", "a call was answered by a refusal or an error"
     if _writes(turn) and not _asked(before):
-        yield "unconfirmed", "something was changed without a question and an answer before it"
+        yield (
+            "unconfirmed",
+            "something was changed without a question and an answer before it",
+        )
+
     if any(_DENIES.match(call.name) for call in turn.tool_calls):
         yield "denied", "a request was denied"
     if any(map(_COMPLAINT.search, user)):
@@ -162,10 +197,12 @@ def _asked(turns: Sequence[Turn]) -> bool:
 
 
 def _calls(turn: Turn) -> list[tuple[str, str]]:
+    """The calls of a turn without their ids."""
     return [(call.name, call.arguments) for call in turn.tool_calls]
 
 
 def _writes(turn: Turn) -> bool:
+    """Whether a turn changes something, by the names of its calls."""
     return any(
         effectful_by_name(call.name) and not _CHATTER.match(call.name) for call in turn.tool_calls
     )
@@ -175,14 +212,18 @@ def _where(trajectory: Trajectory, lines: Sequence[str]) -> int:
     """The earliest turn that the findings point to: named in them, or the first write of what they
     name, else the first own turn.
     """
-    own, last = first_own_turn(trajectory) or 0, len(trajectory.turns) - 1
+
+    own = first_own_turn(trajectory) or 0
+    last = len(trajectory.turns) - 1
     named: list[int] = []
+
     for line in lines:
         turns = [int(turn) for turn in _IN_TURN.findall(line)]
         if not turns:
             words = _WORD.findall(line.replace("/", " "))
             turns = _first_about(trajectory.turns[own:], {w for w in words if is_identifier(w)})
         named += [turn for turn in turns if own <= turn <= last]
+
     return min(named, default=own)
 
 

@@ -1,5 +1,5 @@
-"""What an attempt has cost in priced tokens: C = c_in * uncached + c_hit * cached + c_out * out,
-over all roles (rigor.md, retry).
+"""The token cost of an attempt, C = c_in * uncached + c_hit * cached + c_out * out, over all roles
+(rigor.md, retry); and the condition under which an attempt is kept.
 """
 
 import json
@@ -10,16 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.model import Message
+from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import SampledBy, Trajectory, Usage
 
 CHARACTERS_PER_TOKEN = 4
-"""Of the declared estimate for turns that used no tokens, or did not say how many: turns of
-scripts, answers of rules.
+"""Estimates turns that used no tokens, or did not say how many: turns of scripts, answers of rules.
 """
 
 
 class Prices(BaseModel):
-    """Per token, relative to one of a prompt that no cache holds."""
+    """Prices per token, relative to a prompt token that no cache holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,8 +29,8 @@ class Prices(BaseModel):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Of prompts that no cache held, of prompts that one did, and written; `estimated` says how
-    many turns or answers were estimated.
+    """Prompt tokens that no cache held, prompt tokens from a cache, and written tokens; `estimated`
+    counts estimated turns and answers.
     """
 
     uncached: float = 0.0
@@ -39,11 +39,15 @@ class Tokens(msgspec.Struct, frozen=True):
     estimated: int = 0
 
     def __add__(self, other: "Tokens") -> "Tokens":
-        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        pairs = zip(
+            msgspec.structs.astuple(self),
+            msgspec.structs.astuple(other),
+            strict=True,
+        )
         return Tokens(*map(sum, pairs))
 
     def at(self, prices: Prices) -> float:
-        """The price."""
+        """The priced sum."""
         return (
             prices.uncached * self.uncached
             + prices.cached * self.cached
@@ -51,10 +55,21 @@ class Tokens(msgspec.Struct, frozen=True):
         )
 
 
+class ArmResult(msgspec.Struct, frozen=True):
+    """The result of one arm on one failed trial; `kept` rows are verified and leak-clean."""
+
+    price: float
+    kept: int
+    episodes: int
+    overrun: float
+    estimated: int
+
+
 def tokens_of_attempts(attempts: Iterable[Trajectory]) -> Tokens:
-    """What all attempts at a slot have used from their pivots on, those that ended in faults too;
-    with what the user's model used.
+    """The tokens of all attempts at a slot from their pivots on, faulty ones and the user's model
+    included.
     """
+
     used = (_tokens_of_turns(each) + _measured(each.user_totals) for each in attempts)
     return sum(used, Tokens())
 
@@ -62,9 +77,10 @@ def tokens_of_attempts(attempts: Iterable[Trajectory]) -> Tokens:
 def tokens_of_reflection(
     messages: list[Message], text: str, replies: Iterable[RoleReply]
 ) -> Tokens:
-    """What a reflection has used. One by rules is estimated as if a model had read the same log and
+    """The tokens of a reflection. One by rules is estimated as if a model had read the same log and
     written the same text.
     """
+
     read = sum(len(message["content"]) for message in messages)
     found = [
         _measured(Usage(used.prompt_tokens, used.completion_tokens, used.cached_tokens))
@@ -79,11 +95,15 @@ def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
     """The first prompt of an attempt is in no cache, each later one as far as the one before it
     reached.
     """
+
     tools = json.dumps(trajectory.tools, ensure_ascii=False)
     heard = "".join(observation.content for observation in trajectory.opening)
     begin = (trajectory.system_prompt or "", tools, trajectory.guidance or "", heard)
-    shown, cached = sum(map(len, begin)), 0
-    total, first = Tokens(), trajectory.pivot_turn or 0
+    shown = sum(map(len, begin))
+    cached = 0
+    total = Tokens()
+    first = trajectory.pivot_turn or 0
+
     for turn in trajectory.turns:
         calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
         written = len(turn.content or "") + len(turn.thought or "") + calls
@@ -94,16 +114,40 @@ def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
                 _measured(usage) if usage and told else _estimate(shown - cached, cached, written)
             )
             cached = shown
+
         shown += written + sum(len(observation.content) for observation in turn.observations)
+
     return total
 
 
 def _estimate(uncached: int, cached: int, written: int) -> Tokens:
+    """Tokens by their characters."""
     per = CHARACTERS_PER_TOKEN
     return Tokens(uncached / per, cached / per, written / per, 1)
 
 
 def _measured(usage: Usage) -> Tokens:
+    """Tokens as the server counted them."""
     return Tokens(
-        usage.prompt_tokens - usage.cached_tokens, usage.cached_tokens, usage.completion_tokens
+        usage.prompt_tokens - usage.cached_tokens,
+        usage.cached_tokens,
+        usage.completion_tokens,
     )
+
+
+def solved(trajectory: Trajectory) -> float:
+    """R: 1 where the check passed within the limits, else 0; a truncated attempt is not solved."""
+    return float(trajectory.outcome is Outcome.SUCCESS)
+
+
+def improved(base: Trajectory, retry: Trajectory) -> tuple[bool, str]:
+    """The keep condition, (R2 > R1 and R2 >= 1) or (R2 >= 1 and fewer steps), and its reason in a
+    word.
+    """
+
+    if not solved(retry):
+        return False, f"still_{retry.outcome.value}"
+    if not solved(base):
+        return True, "solved"
+    fewer = len(retry.turns) < len(base.turns)
+    return fewer, "fewer_steps" if fewer else "no_improvement"

@@ -1,5 +1,5 @@
-"""The check of a derived task: what the window changed must hold, what the world calls free may
-change, all else stands; and T1 to T3 of the task, on facts and answers alone.
+"""Derives the check of a task from facts: rows that the subtrajectory changed must hold, facts that
+the environment declares free may change, and all others stay as they were.
 """
 
 from collections import Counter, defaultdict
@@ -8,21 +8,17 @@ from typing import Any
 
 from synth.envs.echo_check import state_verdicts
 from synth.envs.fact_pattern import matches, pattern_of, zone_of
-from synth.envs.transcript import perform
-from synth.schemas.check import Check, Facts, RowPredicate, Scalar, ToldFact
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.reverse import Draft
+from synth.schemas.check import Check, Facts, RowPredicate, Scalar
+from synth.schemas.reverse import Change, Draft, Operation
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.exploration import NOT_ASKED_FOR, changes, played
-from synth.synthesizers.reverse.segments import Segment
 
-TOLD = "told"
-"""The part of a world's verdict that is about answers; where it has none, the verdict itself."""
+NOT_ASKED_FOR = frozenset({"free", "generated"})
+"""Zones of an environment's facts that no goal is about."""
 Row = tuple[str, str]
 
 
 class RejectedError(Exception):
-    """Why a window is no task: `reason` is a counter's name, `example` shows what was found."""
+    """A subtrajectory gives no task: `reason` is a counter's name, `example` shows why."""
 
     def __init__(self, reason: str, example: str = "") -> None:
         super().__init__(reason, example)
@@ -31,49 +27,60 @@ class RejectedError(Exception):
 
 
 def verdict(passed: bool | None = True, **counts: Any) -> dict[str, Any]:
-    """One test's verdict, None where it does not apply, and the counts behind it, as the task's
+    """The verdict of one test, None where it does not apply, and its counts, as the task's
     `difficulty` holds them.
     """
     return {"passed": passed, **counts}
 
 
+def changes(before: Facts, after: Facts) -> dict[str, Change]:
+    """The paths whose values differ; None stands for a path that did not exist."""
+    if before == after:
+        return {}
+    paths = sorted({path for path, _ in before.items() ^ after.items()})
+    return {path: Change(before.get(path), after.get(path)) for path in paths}
+
+
+def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[str, Change]:
+    """Selects the changed facts that a goal can be about."""
+    return {
+        path: change
+        for path, change in changed.items()
+        if zone_of(zones, path) not in NOT_ASKED_FOR
+    }
+
+
 def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -> Check:
     """Required: every row that differs between start and end, in the columns that differ and are
-    neither free nor generated; what is free in the world and asked for by this goal is not free.
+    neither free nor generated; what is free in the environment and asked for by this goal is not
+    free.
 
     A row that was there is named by its key; a new one by its content alone, because its key may be
     numbered as rows come, counted with the rows that are like it; one that is gone by its key,
     which no row may have; a value that is gone by itself.
     """
 
-    def is_free(path: str) -> bool:
-        by_world = zone_of(zones, path) in NOT_ASKED_FOR
-        asked = pattern_of(zones, path) in draft.asked
-        return (by_world and not asked) or any(matches(pattern, path) for pattern in draft.free)
-
+    # what the goal leaves open is neither required nor forbidden
+    asked_for = [path for path in changes(start, end) if not _is_free(path, draft, zones)]
+    gone = [path for path in asked_for if path not in end]
     changed: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
-    gone: list[str] = []
-    for path, change in changes(start, end).items():
-        if is_free(path):
-            continue
+
+    for path in asked_for:
         row, column = _split(path)
         if path in end:
-            changed[row][column] = change.after
-        else:
-            gone.append(path)
-    before, after = _rows(start), _rows(end)
+            changed[row][column] = end[path]
+
+    before = _rows(start)
+    after = _rows(end)
     required = [_required(row, columns, before, after) for row, columns in changed.items()]
-    vanished = {row for row, _ in map(_split, gone)} - after.keys()
-    required += [RowPredicate(table, {"id": key}, 0) for table, key in sorted(vanished)]
-    for path in gone:
-        (table, key), column = _split(path)
-        if (table, key) in after:
-            required.append(RowPredicate(table, {"id": key, column: start[path]}, 0))
+    required += list(_absent(gone, start, after))
+    # zones of the environment stay free in a task too, unless its goal asks for them
     free = [
         pattern
         for pattern, zone in zones.items()
         if zone in NOT_ASKED_FOR and pattern not in draft.asked
     ]
+
     return Check(
         required=tuple(one for at, one in enumerate(required) if one not in required[:at]),
         free=tuple(dict.fromkeys([*free, *draft.free, *gone])),
@@ -83,17 +90,50 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     )
 
 
+def _is_free(path: str, draft: Draft, zones: Mapping[str, str]) -> bool:
+    """Whether a goal leaves a fact open: by its zone, unless it asks for that, or by its draft."""
+    by_zone = zone_of(zones, path) in NOT_ASKED_FOR
+    asked = pattern_of(zones, path) in draft.asked
+    return (by_zone and not asked) or any(matches(pattern, path) for pattern in draft.free)
+
+
+def _absent(
+    gone: Sequence[str],
+    start: Facts,
+    after: Mapping[Row, object],
+) -> Iterator[RowPredicate]:
+    """Yields the rows that are gone, and the values that remaining rows have lost."""
+    places = {path: _split(path) for path in gone}
+    for table, key in sorted({row for row, _ in places.values()} - after.keys()):
+        yield RowPredicate(table, {"id": key}, 0)
+
+    # a row that is gone as a whole needs no predicate per column
+    for path, ((table, key), column) in places.items():
+        if (table, key) in after:
+            yield RowPredicate(table, {"id": key, column: start[path]}, 0)
+
+
+def check_in(task: Task) -> Check:
+    """The check of a derived task, which every one has."""
+    return task.check or Check()
+
+
 def _split(path: str) -> tuple[Row, str]:
+    """((table, key), column) of a path."""
     table, key, column = path.split("/", 2)
     return (table, key), column
 
 
-def _rows(facts: Facts) -> dict[Row, dict[str, Scalar]]:
+def _rows(
+    facts: Facts,
+) -> Mapping[Row, Mapping[str, Scalar]]:
+    """Facts as rows."""
     rows: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
     for path, value in facts.items():
         row, column = _split(path)
         rows[row][column] = value
-    return dict(rows)
+
+    return rows
 
 
 def _required(
@@ -102,9 +142,12 @@ def _required(
     before: Mapping[Row, object],
     after: Mapping[Row, Mapping[str, Scalar]],
 ) -> RowPredicate:
+    """The predicate of a changed or new row."""
     table, key = row
     if row in before:
         return RowPredicate(table, {"id": key, **columns})
+
+    # a new row among alike ones is only seen by their number
     alike = sum(
         at == table and columns.items() <= found.items() for (at, _), found in after.items()
     )
@@ -112,82 +155,60 @@ def _required(
 
 
 def constraint_structure(check: Check) -> str:
-    """What a check demands with its entities masked, by which goals are told apart whose words say
-    nothing about it: rows by table and columns, in no order, with the number of alike ones; the
-    types of what is to be told; the rules that forbid.
+    """Describes a check with its entities masked, which tells goals apart whose words do not: rows
+    by table and columns, in no order, with the number of alike ones; the types of communicated
+    facts; the rules that forbid.
     """
-    rows = Counter(_shape(row) for row in check.required)
-    told = Counter(f"tell {fact.type}" for fact in check.told)
-    refused = Counter(f"refuse by {refusal.rule}" for refusal in check.refusals)
-    parts = sorted((rows + told + refused).items())
-    return " + ".join(part if count == 1 else f"{count} x {part}" for part, count in parts)
+
+    parts = Counter(map(_row_shape, check.required))
+    parts += Counter(f"tell {fact.type}" for fact in check.told)
+    parts += Counter(f"refuse by {refusal.rule}" for refusal in check.refusals)
+
+    return " + ".join(
+        part if count == 1 else f"{count} x {part}" for part, count in sorted(parts.items())
+    )
 
 
-def _shape(row: RowPredicate) -> str:
-    """`table(columns)` of a row that was there, `+table(columns)` of a new one, with how many there
-    must be where that is not one.
+def _row_shape(row: RowPredicate) -> str:
+    """`table(columns)` of a row that was there, `+table(columns)` of a new one, with its number
+    where that is not one.
     """
+
     columns = ", ".join(sorted(row.where.keys() - {"id"}))
     found = f"{'' if 'id' in row.where else '+'}{row.table}({columns})"
     return found if row.count == 1 else f"{found} {row.count} times"
 
 
-def holds(check: Check, start: Facts, end: Facts) -> bool:
-    """Whether the state part of a check passes."""
-    return not _broken(check, start, end)
+def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
+    """The operations with their entities masked: tools, the columns that they change, the rules
+    that refused them; a look-up ends in a question mark.
+
+    In a fixed order, so that two subtrajectories that do the same in another order are one.
+    """
+    return " + ".join(sorted(_operation_shape(operation, start) for operation in operations))
 
 
-def _broken(check: Check, start: Facts, end: Facts) -> str:
+def _operation_shape(operation: Operation, start: Facts) -> str:
+    """An operation with its entities masked."""
+    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
+    if operation.denied is not None:
+        return f"{tools}!{operation.denied}"
+    if operation.shown is not None:
+        return f"{tools}?"
+
+    parts = set()
+    # a plus marks columns of a new row, whose key says nothing
+    for path in operation.changed:
+        table, _, column = path.split("/", 2)
+        parts.add(f"{'' if path in start else '+'}{table}.{column}")
+
+    return f"{tools}({', '.join(sorted(parts))})"
+
+
+def broken(check: Check, start: Facts, end: Facts) -> str:
+    """The failed parts of a check on the state; empty where it passes."""
     return "; ".join(
         f"{part.name}: {', '.join(part.evidence)}"
         for part in state_verdicts(check, start, end)
         if not part.passed
     )[:300]
-
-
-async def first_tests(
-    env: Env, task: Task, check: Check, segment: Segment, said: AgentTurn | None
-) -> tuple[dict[str, Any], list[int]]:
-    """T1 to T3: false at the start, true after the operations, false without any one of them; and
-    the operations without which the state is right all the same. Raises `RejectedError`.
-
-    A question is answered by the turn `said`, and its answer must not stand in the goal. A look-up
-    without which the answer counts all the same is not left out of the window: a question has one
-    part per look-up, so that nothing would be left to be asked.
-    """
-
-    async def broken(turns: Sequence[AgentTurn]) -> str:
-        """What does not hold after these turns."""
-        if said is None:
-            done = await played(env, turns, task)
-            return _broken(check, done.start, done.end)
-        found = (await perform(env, task, (*turns, said))).verdict
-        told = next((part.passed for part in found.parts if part.name == TOLD), found.passed)
-        return "" if told else f"{said} {task.goal}"
-
-    forms = (form for fact in check.told for form in _forms(fact)) if said is not None else ()
-    stated = next((form for form in forms if form in task.goal.lower()), None)
-    if stated is not None:
-        raise RejectedError("answer_in_the_goal", f"{stated}: {task.goal}")
-    await env.reset(task)
-    passes = (await env.check()).passed
-    if passes or ((said is not None or check.required) and not await broken(())):
-        raise RejectedError("T1_true_at_the_start", task.goal)
-    if wrong := await broken(segment.turns):
-        raise RejectedError("T2_false_after_the_walk", wrong)
-    ablated = [at for at, operation in enumerate(segment.operations) if operation.denied is None]
-    incidental = [at for at in ablated if not await broken(segment.without(at))]
-    if said is not None and incidental:
-        raise RejectedError("T3_known_without_the_look_up", task.goal)
-    third = verdict(not incidental if ablated else None, ablated=len(ablated))
-    return {"T1": verdict(), "T2": verdict(), "T3": third}, incidental
-
-
-def _forms(fact: ToldFact) -> Iterator[str]:
-    """How a value may be written, in lower case; amounts are in cents."""
-    if fact.type == "money" and isinstance(fact.value, int):
-        yield f"{fact.value / 100:.2f}"
-        yield f"${fact.value / 100:g} "
-        return
-    yield str(fact.value).lower()
-    yield str(fact.value).lower().replace("_", " ")

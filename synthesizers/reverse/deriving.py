@@ -1,7 +1,9 @@
-"""From a window of an exploration to a task that passed its tests."""
+"""Explores, and derives a task from each subtrajectory of the walk that passes its tests."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import msgspec
@@ -9,19 +11,19 @@ import msgspec
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import perform
 from synth.envs.world import EnvEntry
-from synth.schemas.check import Check
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
 from synth.synthesizers.reverse.check_predicates import (
     RejectedError,
+    check_in,
     check_of,
     constraint_structure,
-    first_tests,
+    operation_signature,
 )
-from synth.synthesizers.reverse.exploration import Walk
-from synth.synthesizers.reverse.mutant_tests import mutants_fail
-from synth.synthesizers.reverse.segments import Cutter, Segment
+from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
+from synth.synthesizers.reverse.choosing import Explored, explored_row
+from synth.synthesizers.reverse.exploration import Experience, Walk, explored, tool_of
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
     asks_for_an_answer,
@@ -29,22 +31,25 @@ from synth.synthesizers.reverse.solution_tests import (
     not_guessed,
     solved,
 )
-from synth.synthesizers.reverse.windows import operation_signature
+from synth.synthesizers.reverse.subtrajectories import Cutter, Segment, windows
 
 CALL_LIMIT_S = 10.0
-METHOD = "reverse_task"
+"""Seconds that a call of the environment may take in a test."""
+DEEDS_PER_QUESTION = 4
+"""Subtrajectories of operations for one of look-ups: with all look-ups, half of the tasks are
+questions (measured on the storefront).
+"""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """Where an exploration takes place, and what its tasks inherit: settings of the start state,
-    seed, split and benchmark; its name.
+    """The environment of an exploration, and what its tasks inherit: settings of the start state,
+    seed, split, benchmark, name.
 
-    `longest` is the most operations that a task joins; `asks`: whether who writes the goals can ask
-    questions.
+    `longest`: the most operations of a task; `asks`: whether the writer of goals can ask questions.
     """
 
-    world: EnvEntry
+    entry: EnvEntry
     env: str
     env_config: Mapping[str, Any]
     seed: int
@@ -57,43 +62,121 @@ class Ground:
 
     @property
     def zones(self) -> Mapping[str, str]:
-        """The world's, with what a goal may ask for as if it were required."""
-        return {**self.world.spec.facts, **dict.fromkeys(self.world.on_request, "required")}
+        """The environment's zones, with facts that a goal may ask for as if they were required."""
+        return {
+            **self.entry.spec.facts,
+            **dict.fromkeys(self.entry.on_request, "required"),
+        }
+
+
+async def exploration_tasks(
+    ground: Ground, steps: int, most_windows: int, most_tasks: int, experience: Experience
+) -> tuple[list[Task], Explored]:
+    """Explores, then tries subtrajectories in a drawn order until there are tasks enough.
+
+    It skips a subtrajectory whose operations look like those of an earlier task.
+    """
+
+    draw = Random(f"reverse_task {ground.seed}")
+    env = ground.entry.open(ground.env_config)
+    tasks: list[Task] = []
+    rejected: list[RejectedError] = []
+    seen: set[str] = set()
+
+    try:
+        walk = await explored(env, ground.zones, steps, draw, experience)
+        # the walked environment plays all state tests, which is cheaper than opening one for each
+        derivation = Derivation(ground, env, walk)
+
+        for wanted in _windows(walk, ground, draw):
+            if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
+                break
+
+            signature = operation_signature(wanted, walk.start)
+            if signature in seen:
+                continue
+            try:
+                task = await derivation.task(wanted)
+                if task.difficulty["signature"] in seen:
+                    raise RejectedError("like_another")
+
+                seen |= {signature, str(task.difficulty["signature"])}
+                tasks.append(task)
+            except RejectedError as why:
+                rejected.append(why)
+            await asyncio.sleep(0)
+    finally:
+        await env.close()
+
+    return tasks, explored_row(tasks, rejected, walk, ground.entry.spec.facts)
+
+
+def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
+    """Lists, in a drawn order, the operations that belong together, and look-ups whose answers the
+    environment can be asked for, one for every `DEEDS_PER_QUESTION` of the others.
+    """
+
+    asked = ground.entry.questions
+    tools = asked.tools if ground.asks and asked is not None else frozenset[str]()
+    reads = [
+        read
+        for read in walk.reads
+        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
+    ]
+    deeds, questions = (
+        [[among[at] for at in one] for one in windows(among, walk.start, ground.longest, draw)]
+        for among in (walk.operations, reads)
+    )
+
+    # no draw: the order of the others is drawn already
+    if not questions:
+        return deeds
+
+    found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
+    draw.shuffle(found)
+
+    return found
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """Tasks out of the windows of one walk; `env` is the world that was walked."""
+    """Derives tasks from subtrajectories of one walk; `env` is the environment that was walked."""
 
     ground: Ground
     env: Env
     walk: Walk
 
     async def task(self, wanted: Sequence[Operation]) -> Task:
-        """One window: shrunk to what its goal needs, tested in the order of what a test costs.
+        """Shrinks one subtrajectory to what its goal needs, and tests the task, cheap tests first.
         Raises `RejectedError`.
         """
+
         cutter = Cutter(self.env, self.ground.zones, self.walk)
         segment = await cutter.segment(wanted, self.ground.longest)
         if segment is None:
             raise RejectedError("depends_on_before")
+
         while True:
-            draft, check, task = await self._drafted(segment)
+            draft, task = await self._drafted(segment)
             asks = all(operation.shown is not None for operation in segment.operations)
             tests, incidental = await first_tests(
-                self.env, task, check, segment, draft.answer if asks else None
+                self.env, task, segment, draft.answer if asks else None
             )
             if not incidental:
-                return await self._tested(segment, draft, task, check, tests)
+                return await self._tested(segment, draft, task, tests)
+
+            # the goal is written anew for what is left
             shorter = await cutter.shortened(segment, incidental)
             if shorter is None:
                 names = (segment.operations[at].turn.tool_calls[0].name for at in incidental)
                 raise RejectedError("T3_incidental", "; ".join(names))
+
             segment = shorter
 
-    async def _drafted(self, segment: Segment) -> tuple[Draft, Check, Task]:
-        """The window's goal, its check and its task, before it is tested."""
-        ground, walk = self.ground, self.walk
+    async def _drafted(self, segment: Segment) -> tuple[Draft, Task]:
+        """Writes the goal and the check of a subtrajectory; the task is not tested yet."""
+        ground = self.ground
+        walk = self.walk
         window = Window(
             ground.env,
             ground.env_config,
@@ -107,12 +190,14 @@ class Derivation:
         draft = await ground.write(window)
         if isinstance(draft, NoGoal):
             raise RejectedError(f"no_goal_{draft.reason}")
-        check = check_of(segment.start, segment.end, draft, ground.world.spec.facts)
+
+        check = check_of(segment.start, segment.end, draft, ground.entry.spec.facts)
         denied = any(operation.denied is not None for operation in segment.operations)
         if denied and not check.refusals:
             raise RejectedError("refusal_not_checked", draft.goal)
         if not (check.required or check.refusals or check.told):
             raise RejectedError("nothing_to_check", draft.goal)
+
         task = Task.identified(
             env=ground.env,
             env_config=dict(ground.env_config if draft.env_config is None else draft.env_config),
@@ -124,41 +209,54 @@ class Derivation:
             split=ground.split,
             benchmark=ground.benchmark,
         )
-        return draft, check, task
+        return draft, task
 
     async def _tested(
-        self, segment: Segment, draft: Draft, task: Task, check: Check, tests: dict[str, Any]
+        self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]
     ) -> Task:
-        """T8, T7, T6, T4 and T5; the task with all results, and its operations as gold where they
-        pass as they are.
+        """Runs T8, T7, T6, T4 and T5; the task with all results, and with its operations as gold
+        where they pass as they are.
         """
-        world, turns = self.ground.world, segment.turns
+
+        entry = self.ground.entry
+        turns = segment.turns
+        # gold are calls: text turns and turns of several calls cannot be written as such
         calls = tuple(call for turn in turns for call in turn.tool_calls)
         passes = (await perform(self.env, task, turns)).verdict.passed
         gold = calls if passes and calls and len(calls) == len(turns) else None
-        bench = ConformanceRig(world, task.env_config, self.ground.seed, (task,), CALL_LIMIT_S)
+        bench = ConformanceRig(entry, task.env_config, self.ground.seed, (task,), CALL_LIMIT_S)
+
         planned = bench.claims("expert")
+        # without an expert the operations themselves are the known solution
         with_gold = task if planned else msgspec.structs.replace(task, gold=gold)
         known, t8 = await solved(bench, with_gold)
-        t7 = not_guessed(world, task, check)
+        t7 = not_guessed(entry, task)
         t6 = await bots_fail(bench, task)
-        case = SolvedTask(bench, self.env, task, check, self.walk, segment, known)
+        case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
-        difficulty = {
-            "method": METHOD,
-            "exploration": self.ground.exploration,
-            "operations": len(segment.operations),
-            "refusals": len(draft.refusals),
-            "question": asks_for_an_answer(check),
-            "signature": operation_signature(segment.operations, segment.start),
-            "structure": draft.structure or constraint_structure(check),
-            "tools": list(
-                dict.fromkeys(c.name for o in segment.operations for c in o.turn.tool_calls)
-            ),
-            "low_level": list(draft.low_level),
-            "tests": {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8},
-        }
+        all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
+
+        difficulty = {**self._described(segment, draft, task), "tests": all_tests}
         about = {**msgspec.structs.asdict(task), "difficulty": difficulty, "gold": gold}
+        # difficulty and gold are part of the identity
         del about["task_id"]
+
         return Task.identified(**about)
+
+    def _described(self, segment: Segment, draft: Draft, task: Task) -> dict[str, Any]:
+        """A task's `difficulty` without its tests."""
+        operations = segment.operations
+        tools = [call.name for operation in operations for call in operation.turn.tool_calls]
+
+        return {
+            "method": "reverse_task",
+            "exploration": self.ground.exploration,
+            "operations": len(operations),
+            "refusals": len(draft.refusals),
+            "question": asks_for_an_answer(task),
+            "signature": operation_signature(operations, segment.start),
+            "structure": draft.structure or constraint_structure(check_in(task)),
+            "tools": list(dict.fromkeys(tools)),
+            "low_level": list(draft.low_level),
+        }

@@ -1,52 +1,134 @@
-"""The role `writer`: a language model that says what a window achieved, for worlds without rules of
-their own (OS-Genesis, low -> high).
+"""The role `writer`: a language model that writes the goal of a subtrajectory, for environments
+without rules of their own (OS-Genesis, low -> high).
 """
 
+import asyncio
 import re
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
-from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, json_reply, prompt
+from synth.boundary import FaultError, guard_async
+from synth.engine.asking import RoleClient, RoleRequest, UnreadableError, json_reply, prompt
+from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.canonical import valid_text
+from synth.schemas.errors import SynthError
 from synth.schemas.model import Completion, Message
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.schemas.outcome import Fault
+from synth.schemas.reverse import Draft, NoGoal, Operation, Window, WriteGoal
 from synth.schemas.trajectory import Observation
-from synth.synthesizers.reverse.windows import scalars
+from synth.synthesizers.reverse.subtrajectories import scalars
 
+T = TypeVar("T")
 TEMPERATURE = 0.7
+"""Goals are to differ in their words."""
 LONGEST_GOAL = 2000
+"""The most characters of a goal."""
 SHOWN_CHARACTERS = 1500
-"""Of one observation."""
+"""The most of one observation."""
 
 
 class WrittenGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the role is to answer."""
+    """The form of the role's reply."""
 
     low_level: list[str]
     goal: str
 
 
-async def asked_for_goal(asking: RoleClient, window: Window, subject: str) -> Answer[Draft]:
-    """The role's goal for a window; with all that the role replied."""
-    question = RoleRequest(
-        purpose="write_goal",
-        subject_id=subject,
-        messages=messages(window),
-        sampling={"temperature": TEMPERATURE},
-    )
-    return await asking.ask(question, lambda completion: read_goal(completion, window))
+class GoalWriter:
+    """Writes goals, by the environment's own rules or by a model, whose replies and faults it
+    keeps.
+    """
 
+    def __init__(
+        self,
+        rules: WriteGoal | None,
+        client: RoleClient | None,
+    ) -> None:
+        self.replies: list[RoleReply] = []
+        self.faults: list[FaultError] = []
+        self._clock = asyncio.timeout(None)
+        self._rules = rules
+        self._client = client
+        self._loop = asyncio.get_running_loop()
 
-def no_goal(answer: Answer[Draft]) -> NoGoal:
-    """Why an answer holds no goal."""
-    unread = "writer_unreadable" if answer.unreadable else "not_asked"
-    return NoGoal("writer_fault" if answer.fault is not None else unread)
+    def refuse_silence(self, stage: str) -> None:
+        """Raises `SynthError` where the model has failed more often than it has answered."""
+        count = len(self.faults)
+        if count > len(self.replies):
+            raise SynthError(
+                f"{stage}: {self.faults[-1].detail}; {count} of its questions were not answered: "
+                "mend it and run again, what was answered is kept"
+            )
+
+    async def timed(
+        self,
+        what: str,
+        limit_s: float,
+        job: Callable[[], Awaitable[T]],
+    ) -> T:
+        """Does a job within a time limit that stops while the model is asked. Raises
+        `FaultError`.
+        """
+
+        self._clock = asyncio.timeout(limit_s)
+        return await guard_async(
+            Fault.ENVIRONMENT,
+            what,
+            job,
+            limit_s,
+            self._clock,
+        )
+
+    async def goal(self, exploration: str, window: Window) -> Draft | NoGoal:
+        """The goal of a window; it may be awaited on another thread's loop."""
+        if self._client is None:
+            return NoGoal("not_asked") if self._rules is None else self._rules(window)
+
+        asked = self._asked(self._client, exploration, window)
+        # a blocking environment is explored on a thread, and the model is asked on the run's loop
+        if asyncio.get_running_loop() is self._loop:
+            return await asked
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
+
+    async def _asked(
+        self,
+        client: RoleClient,
+        exploration: str,
+        window: Window,
+    ) -> Draft | NoGoal:
+        """Asks the model, and stops the clock meanwhile."""
+        question = RoleRequest(
+            purpose="write_goal",
+            subject_id=exploration,
+            messages=messages(window),
+            sampling={"temperature": TEMPERATURE},
+        )
+        now = self._loop.time
+        # what was left of the limit is left after the answer too
+        left = (self._clock.when() or now()) - now()
+        # the limit is on the environment; a slow model must not use it up
+        self._clock.reschedule(None)
+        answer = await client.ask(question, partial(read_goal, window=window))
+        self._clock.reschedule(now() + left)
+        self.replies += answer.replies
+        if answer.fault is not None and not answer.fault.context_overflow:
+            self.faults.append(answer.fault)
+
+        unread = "writer_unreadable" if answer.unreadable else "not_asked"
+        why = unread if answer.fault is None else "writer_fault"
+
+        return answer.value or NoGoal(why)
 
 
 def read_goal(completion: Completion, window: Window) -> Draft:
-    """The goal in a reply; without a structure, which words cannot give. Raises
+    """Reads the goal from a reply; it has no structure, since words give none. Raises
     `UnreadableError`.
     """
+
     written = json_reply(completion, WrittenGoal)
     goal = valid_text(written.goal).strip()
     steps = [valid_text(line).strip() for line in written.low_level]
@@ -58,12 +140,15 @@ def read_goal(completion: Completion, window: Window) -> Draft:
         raise UnreadableError(
             f"low_level has {len(steps)} instructions for {len(window.operations)} operations"
         )
+
     calls = [call for operation in window.operations for call in operation.turn.tool_calls]
+    # only names with an underscore: others are words of the language
     named = sorted({call.name for call in calls if "_" in call.name and call.name in goal})
     if named:
         raise UnreadableError(
             f"the goal names the tool {named[0]}; it is to name the end and not the way"
         )
+
     known = [goal, *(o.content for o in _seen(window, len(window.walk)))]
     for value in (value for call in calls for value in scalars(call, keys=False)):
         word = re.compile(rf"(?<!\w){re.escape(str(value))}(?!\w)", re.IGNORECASE)
@@ -72,6 +157,7 @@ def read_goal(completion: Completion, window: Window) -> Draft:
             raise UnreadableError(
                 f"the goal does not say {str(value)!r}, and nothing that was seen does"
             )
+
     return Draft(goal, tuple(steps), "", env_config=window.env_config, seed=window.seed)
 
 
@@ -80,27 +166,47 @@ def messages(window: Window) -> list[Message]:
     last = window.operations[-1].at
     seen = [_short(o.content) for o in _seen(window, last) if not o.error]
     done = [f"{number}. {_told(one)}" for number, one in enumerate(window.operations, start=1)]
-    parts = ["What was seen:", "\n".join(dict.fromkeys(seen)), "\nThe operations:", *done]
+    parts = [
+        "What was seen:",
+        "\n".join(dict.fromkeys(seen)),
+        "\nThe operations:",
+        *done,
+    ]
+
     return [
-        {"role": "system", "content": prompt("writer/goal")},
+        {
+            "role": "system",
+            "content": prompt("writer/goal"),
+        },
         {"role": "user", "content": "\n".join(parts)},
     ]
 
 
 def _told(operation: Operation) -> str:
-    """An operation with what it changed, or by which rule it was refused."""
+    """An operation with its changes, or the rule that refused it."""
     calls = "; ".join(f"{call.name} {call.arguments}" for call in operation.turn.tool_calls)
     effect = [f"  {at}: {one.before!r} -> {one.after!r}" for at, one in operation.changed.items()]
     refused = [f"  refused by rule {operation.denied}"]
-    return "\n".join([calls or str(operation.turn.content), *(effect or refused)])
+
+    return "\n".join(
+        [
+            calls or str(operation.turn.content),
+            *(effect or refused),
+        ]
+    )
 
 
 def _seen(window: Window, before: int) -> list[Observation]:
-    """What was observed before a turn of the walk, without the answers to the operations."""
+    """The observations before a turn of the walk, without the answers to the operations."""
     own = {operation.at for operation in window.operations}
     walk = [turn for turn in window.walk[:before] if turn.index not in own]
-    return [*window.opening.observations, *(o for turn in walk for o in turn.observations)]
+
+    return [
+        *window.opening.observations,
+        *(o for turn in walk for o in turn.observations),
+    ]
 
 
 def _short(text: str) -> str:
+    """Cuts a text."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} ..."

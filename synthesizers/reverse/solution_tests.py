@@ -1,9 +1,8 @@
-"""T4 and T6 to T8, on episodes: other ways to the end pass, bots that understand nothing fail,
-answers cannot be guessed, the expert solves it from its goal.
+"""T4 and T6 to T8 play episodes: other ways to the goal pass, bots without understanding fail,
+answers cannot be guessed, the expert solves the task from its goal.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,80 +15,95 @@ from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.envs.world import EnvEntry
-from synth.schemas.check import Check
-from synth.schemas.environment import AgentTurn, Env
+from synth.schemas.environment import Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.check_predicates import RejectedError, holds, verdict
+from synth.synthesizers.reverse.check_predicates import RejectedError, broken, check_in, verdict
 from synth.synthesizers.reverse.exploration import Walk, played
-from synth.synthesizers.reverse.segments import Segment, columns
+from synth.synthesizers.reverse.subtrajectories import Segment, columns
 
 STRATEGIES = 3
-"""Expert solutions, each with a seed of its own, that must all pass beside the first one."""
+"""Further expert solutions, each with a seed of its own, that must all pass."""
 MOST_ALTERNATIVES = 12
+"""The most rewritten solutions, and the most orders, that are tried."""
 SEEDS = 100
+"""Environments over which T7 counts the answers."""
 MOST_SEEDS = 200
-"""Worlds that are looked at until the question could be asked in `SEEDS` of them."""
+"""The most environments that are tried until the question has been asked in `SEEDS` of them."""
 MOST_GUESSED = 0.2
-"""Share of the worlds in which the commonest answer may be the right one."""
+"""The largest share of environments in which the commonest answer may be right."""
 
 
-def asks_for_an_answer(check: Check) -> bool:
-    """Whether nothing but what the agent says decides."""
+def asks_for_an_answer(task: Task) -> bool:
+    """Whether the check looks at the agent's words alone."""
+    check = check_in(task)
     return bool(check.told) and not check.required and not check.refusals
 
 
-def not_guessed(world: EnvEntry, task: Task, check: Check) -> dict[str, Any]:
-    """T7: the commonest answer to the task's question is right seldom enough, over the worlds of a
-    hundred seeds. Raises `RejectedError`, also where fewer worlds answer it.
+def not_guessed(entry: EnvEntry, task: Task) -> dict[str, Any]:
+    """T7: over the environments of a hundred seeds, the commonest answer is seldom right. Raises
+    `RejectedError`, also where fewer of them answer the question.
     """
-    if not asks_for_an_answer(check):
+
+    if not asks_for_an_answer(task):
         why = "the task asks for a change or a refusal, not for an answer alone"
         return verdict(None, why=why)
-    if world.questions is None:
+    if entry.questions is None:
         raise RejectedError("T7_not_judged", task.goal)
+
     answers = Counter[bytes]()
     for seed in range(MOST_SEEDS):
-        told = world.questions.elsewhere(task, seed)
+        told = entry.questions.elsewhere(task, seed)
         if told is not None:
+            # answers are compared whole: a question may have several parts
             answers[msgspec.json.encode([(fact.type, fact.value) for fact in told])] += 1
         if answers.total() == SEEDS:
             break
     else:
         raise RejectedError("T7_too_few_worlds", f"{answers.total()}: {task.goal}")
+
     share = max(answers.values()) / SEEDS
     if share > MOST_GUESSED:
         raise RejectedError("T7_answer_can_be_guessed", f"{share:.2f}: {task.goal}")
+
     return verdict(commonest_answer=round(share, 3), of=SEEDS)
 
 
 async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
-    """T6: no bot that understands nothing passes, nor any that the world names. Raises
+    """T6: neither the bots without understanding pass nor those that the environment names. Raises
     `RejectedError`.
     """
+
     bots = {**BOTS, **bench.world.bots}
     if not bench.claims("affordances"):
+        # it draws affordances, which this environment does not list
         bots.pop("random_affordance", None)
+
     for name, bot in bots.items():
         if (await bench.played(task, bot, max_turns=BOT_TURNS)).verdict.passed:
             raise RejectedError(f"T6_{name}_passes", task.goal)
+
     return verdict(bots=sorted(bots))
 
 
 async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str, Any]]:
-    """T8: the world's own expert, who is told what an agent is told. Without one T8 does not apply,
-    and the walk is the solution. Raises `RejectedError`.
+    """T8: the environment's own expert, who knows no more than an agent, solves the task. Without
+    an expert T8 does not apply, and the walk is the solution. Raises `RejectedError`.
     """
+
     known = await solution(bench, task)
-    if not bench.claims("expert"):
-        if known is None:
-            raise RejectedError(
-                "walk_does_not_pass",
-                "the operations themselves do not pass the check, and the world has no expert",
-            )
-        return known, verdict(None, why="the world has no expert")
-    if known is None:
+    planned = bench.claims("expert")
+    # played once more, for the reason that the error names
+    if known is None and planned:
         found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
         raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
+    if known is None:
+        raise RejectedError(
+            "walk_does_not_pass",
+            "the operations themselves do not pass the check, and the world has no expert",
+        )
+    if not planned:
+        return known, verdict(None, why="the world has no expert")
+
     return known, verdict(turns=len(known.transcript.actions))
 
 
@@ -102,37 +116,45 @@ def _failure(transcript: Transcript) -> str:
 
 @dataclass(frozen=True)
 class SolvedTask:
-    """A task whose solution is known, from a segment of a walk; `env` is the world that was walked."""
+    """A task with a known solution, and the segment that it comes from; `env` is the environment
+    that was walked.
+    """
 
     bench: ConformanceRig
     env: Env
     task: Task
-    check: Check
     walk: Walk
     segment: Segment
     known: Solution
 
     async def others_pass(self) -> dict[str, Any]:
-        """T4: the expert's other strategies, the world's other right solutions, the solution's
-        calls and the operations in another order. Raises `RejectedError`.
+        """T4: the expert's other strategies, the environment's other right solutions, and other
+        orders of calls and operations pass. Raises `RejectedError`.
 
         Orders with other answers or another end are no alternatives, nor are those that a rule
         about order alone forbids.
         """
-        bench, task, known = self.bench, self.task, self.known.transcript
-        ways = {_way(known.actions)}
+
+        bench = self.bench
+        task = self.task
+        known = self.known.transcript
+        ways = {_way(known)}
         strategies = STRATEGIES if bench.claims("expert") else 0
+
         for seed in range(bench.seed + 1, bench.seed + 1 + strategies):
             found = await bench.played(task, expert("correct"), seed=seed, max_turns=MAX_TURNS)
-            ways.add(_way(found.actions))
+            ways.add(_way(found))
             if not found.verdict.passed:
                 raise RejectedError("T4_strategy_rejected", _failure(found))
+
         own = bench.world.alternatives
         rewritten = list(own(task, known))[:MOST_ALTERNATIVES] if own else []
+
         for name, actions in rewritten:
             transcript, _ = await variant(bench, task, actions)
             if not transcript.verdict.passed:
                 raise RejectedError(f"T4_{name}_rejected", _failure(transcript))
+
         return verdict(
             strategies=strategies,
             ways=len(ways),
@@ -142,40 +164,50 @@ class SolvedTask:
         )
 
     async def _reordered(self) -> int:
-        """How many other orders of the solution's calls come to the same end."""
+        """Counts the other orders of the solution's calls that come to the same end."""
         count = 0
         for other in list(reorderings(self.known))[:MOST_ALTERNATIVES]:
             found, end = await variant(self.bench, self.task, other.actions)
+            # an order that a rule forbids is no right solution
             failed = {part.name for part in found.verdict.parts if not part.passed}
-            if (
-                not answers_alike(self.known.transcript, found, other.order)
-                or differences(self.bench, self.task, self.known.end, end)
-                or (not found.verdict.passed and failed == {ORDER_RULES})
-            ):
+            ruled_out = not found.verdict.passed and failed == {ORDER_RULES}
+            # an order with other answers is another task, whatever its end
+            alike = answers_alike(self.known.transcript, found, other.order)
+            if ruled_out or not alike or differences(self.bench, self.task, self.known.end, end):
                 continue
+
             count += 1
             if not found.verdict.passed:
-                raise RejectedError("T4_reordering_rejected", f"{other.what}: {_failure(found)}")
+                raise RejectedError(
+                    "T4_reordering_rejected",
+                    f"{other.what}: {_failure(found)}",
+                )
+
         return count
 
     async def _commuting(self) -> int:
-        """How many neighbouring operations commute: in the other order they change the same, and
-        the state passes.
+        """Counts the neighbouring operations that commute: in the other order they change the same,
+        and the state passes.
         """
-        count, segment = 0, self.segment
+
+        count = 0
+        segment = self.segment
+        before = [columns(one.changed, segment.start) for one in segment.operations]
+
         for number in range(len(segment.operations) - 1):
             done = await played(self.env, segment.swapped(number), self.task)
-            before = [columns(one.changed, segment.start) for one in segment.operations]
             after = [columns(done.steps[at].changed, segment.start) for at in segment.places]
-            if sorted(before) != sorted(after) or differences(
-                self.bench, self.task, segment.end, done.end
-            ):
+            other_end = differences(self.bench, self.task, segment.end, done.end)
+            if sorted(before) != sorted(after) or other_end:
                 continue
+
             count += 1
-            if not holds(self.check, done.start, done.end):
+            if broken(check_in(self.task), done.start, done.end):
                 raise RejectedError("T4_commuting_order_rejected", self.task.goal)
+
         return count
 
 
-def _way(actions: Sequence[AgentTurn]) -> tuple[Any, ...]:
-    return tuple(action.tool_calls or (action.content,) for action in actions)
+def _way(transcript: Transcript) -> tuple[Any, ...]:
+    """The acts of a transcript, to compare it with others."""
+    return tuple(action.tool_calls or (action.content,) for action in transcript.actions)

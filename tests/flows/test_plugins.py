@@ -149,7 +149,7 @@ def test_unknown_names_are_told_with_those_of_packages(install: Install, tmp_pat
         synth.run(flow(stages=[{"filter": ["shorter"]}]), run_dir=tmp_path / "run", quiet=True)
     with pytest.raises(ConfigError, match="unknown stage 'nothing'; known: again, "):
         synth.run(flow(stages=["nothing"]), run_dir=tmp_path / "run", quiet=True)
-    with pytest.raises(ConfigError, match="'again' is a Filter, not a Synthesizer"):
+    with pytest.raises(ConfigError, match="'again' is a Filter, not a Study or Method class"):
         synth.run(flow(stages=["again"]), run_dir=tmp_path / "run", quiet=True)
 
 

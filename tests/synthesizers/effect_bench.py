@@ -11,9 +11,9 @@ import pytest
 
 from synth.engine.context import Role, Run
 from synth.engine.progress import progress_for
-from synth.engine.study.continuations import Continuations
-from synth.engine.study.player import DecisionState, Player
-from synth.engine.study.step_effect import Effect, step_effect
+from synth.engine.study.episodes import ShardEpisodes
+from synth.engine.study.player import Player
+from synth.engine.study.step_effect import DecisionState, Effect, step_effect
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.storage.journal import Journal
 from synth.models.admission import ConcurrencyLimit
@@ -70,6 +70,8 @@ class Bench:
                 self.run.journals["base"],
                 {},
                 live_episodes=1,
+                may_start=lambda: True,
+                finished=lambda attempts: None,
             )
             (parent,) = asyncio.run(filled)
         assert parent.outcome is Outcome.FAILURE
@@ -91,7 +93,7 @@ class Bench:
         player = Player("explorer", self.role, Limits(), ConcurrencyLimit(8), SEED, "critical_step")
         names = {"limits", "seed", "synthesizer"} & changes.keys()
         player = replace(player, **{name: changes.pop(name) for name in names})
-        shared = changes.pop("shared", None) or Continuations(self.run, "s")
+        shared = changes.pop("shared", None) or ShardEpisodes(self.run, "s")
         state = DecisionState(self.parent, self.task, 0)
         own = ForcedAct(act=recorded_act(self.parent.turns[0]), mask="tested_act")
         return await step_effect(shared, player, state, good or RIGHT, bad or own, **changes)
@@ -100,7 +102,7 @@ class Bench:
         """Effects one after the other, with what they have in common played once."""
 
         async def all_() -> list[Effect]:
-            shared = Continuations(self.run, "s")
+            shared = ShardEpisodes(self.run, "s")
             return [await test(shared=shared) for test in tests or (self.effect,)]
 
         with self.journal("s"):

@@ -1,12 +1,12 @@
 """Where a success is played again from: before the first change that it made."""
 
-from synth.engine.study.arms import _unsettled
-from synth.engine.study.continuations import Continuation
+from synth.engine.study.arms import unsettled
+from synth.engine.study.episodes import Continuation
 from synth.engine.study.step_effect import Side
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, SampledBy, Turn
 from synth.success_evidence import PASSES
-from synth.synthesizers.second_evidence import first_effect, passes_of
+from synth.synthesizers.lucky_pass import first_effect, passes_of
 from tests.synth.topology.trials import trial, turn
 
 
@@ -61,6 +61,6 @@ def test_two_passes_of_four_count_and_what_was_lost_is_no_failure() -> None:
         "pmff": None,
         "dfff": 0,
     }
-    assert [letters for letters, one in found.items() if _unsettled(one, PASSES)] == ["pmff"], (
+    assert [letters for letters, one in found.items() if unsettled(one, PASSES)] == ["pmff"], (
         "a server's fault is tried again, drift is not"
     )

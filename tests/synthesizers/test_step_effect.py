@@ -10,19 +10,27 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.engine.study.continuations import Continuations
+from synth.engine.study.arms import Unit
+from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.step_effect import Effect
 from synth.policies.chat import chat_policy
 from synth.policies.mixture import mixture_policy
 from synth.policies.scripted import expert_policy, random_policy
 from synth.rollout.limits import Limits
-from synth.rollout.start import ForcedAct, recorded_act
+from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.errors import SynthError
+from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import Observation
 from tests.synthesizers.effect_bench import RIGHT, Bench
 from tests.synthesizers.fork_world import NAME, SPEC, dice, roller, take
+from tests.trajectories import make_trajectory
+
+
+def difference(effect: Effect) -> float | None:
+    """q(good) - q(bad), as a label of the test has it."""
+    return StepLabel.tested(Unit(BranchPoint(make_trajectory(), 0)), effect).difference
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +55,7 @@ def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(
         0,
         4,
     )
-    assert effect.difference == 1.0
+    assert difference(effect) == 1.0
     assert (
         dice.opened
         == len(effect.continuations)
@@ -59,7 +67,7 @@ def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(
 def test_an_act_that_changes_nothing_stops_after_two(tmp_path: Path) -> None:
     for chance in (0, 100):
         (effect,) = Bench(tmp_path / str(chance), left=chance, right=chance).tested()
-        assert (effect.accepted, effect.stopped_at, effect.difference) == (False, 2, 0.0)
+        assert (effect.accepted, effect.stopped_at, difference(effect)) == (False, 2, 0.0)
 
 
 def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its_trial(
@@ -103,7 +111,7 @@ def test_tests_of_one_state_at_the_same_time_share_them_too(tmp_path: Path) -> N
     bench = Bench(tmp_path, left=0, right=100)
 
     async def both() -> list[Effect]:
-        shared = Continuations(bench.run, "s")
+        shared = ShardEpisodes(bench.run, "s")
         return list(await asyncio.gather(bench.effect(shared=shared), bench.effect(shared=shared)))
 
     with bench.journal("s"):
@@ -166,7 +174,7 @@ def test_what_a_slot_hangs_on_is_all_that_determines_the_continuation(tmp_path: 
 
 def test_faults_are_no_verdicts_and_beyond_a_quarter_nothing_is_said(tmp_path: Path) -> None:
     (effect,) = Bench(tmp_path, left=0, right=100, breaks_from=0).tested()
-    assert (effect.accepted, effect.reason, effect.difference) == (None, "faults", None)
+    assert (effect.accepted, effect.reason, difference(effect)) == (None, "faults", None)
     assert (effect.good.n, effect.bad.n, effect.invalid) == (0, 0, 4)
     assert not effect.open, "a broken world breaks again"
     assert {t.fault for t in effect.continuations} == {Fault.ENVIRONMENT}
@@ -213,7 +221,7 @@ def test_a_task_without_a_check_gives_no_verdict(tmp_path: Path) -> None:
     bench = Bench(tmp_path, left=0, right=100)
     bench.task = msgspec.structs.replace(bench.task, check=None)
     (effect,) = bench.tested()
-    assert (effect.accepted, effect.reason, effect.difference) == (None, "no_verdict", None)
+    assert (effect.accepted, effect.reason, difference(effect)) == (None, "no_verdict", None)
 
 
 def test_a_ceiling_leaves_a_test_open(tmp_path: Path) -> None:

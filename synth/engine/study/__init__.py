@@ -1,1 +1,1 @@
-"""What every method of collection shares: how its units are played, tested, committed and resumed."""
+"""The skeleton of every collection stage: plays, tests, commits and resumes its units."""

@@ -1,45 +1,57 @@
-"""Other acts at a recorded state, sampled from a role."""
+"""Samples other acts at a recorded state from the flow's roles."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
-from synth.engine.asking import RoleClient, RoleRequest
-from synth.engine.context import Role
-from synth.engine.study.continuations import Continuations
-from synth.engine.study.player import DecisionState, Player, Proposal
-from synth.engine.study.step_effect import continued
-from synth.ledger.tables.role_reply import RoleReply
+from synth.engine.asking import RoleRequest
+from synth.engine.study.player import Player
+from synth.engine.study.shard import ShardContext, UnitResult
+from synth.engine.study.step_effect import DecisionState, continued
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn, Opening
-from synth.schemas.messages import view_messages
+from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
+from synth.schemas.policy import Act
+from synth.schemas.trajectory import Authorship
 from synth.text.transcript.acts import act_digest
 
 PURPOSE = "alternative"
+EXPERT = "expert"
+"""The policy that plays the environment's own plan, and the capability that it needs."""
 
 
-class SampledActs(msgspec.Struct, frozen=True):
-    """What came of asking for alternatives. `lost` names a fault that took some; `open`: a ceiling
-    did, or a fault that may pass.
-    """
+class Proposal(msgspec.Struct, frozen=True):
+    """An alternative act, the source that proposes it, and who wrote it."""
 
-    alternatives: tuple[Proposal, ...]
-    replies: tuple[RoleReply, ...] = ()
-    lost: str | None = None
-    open: bool = False
+    turn: AgentTurn
+    source: str = "rule"
+    authorship: Authorship = Authorship.SCRIPTED
+
+    @property
+    def act(self) -> Act:
+        """The act, to be put in the policy's place."""
+        return Act(turn=self.turn)
+
+    def described(self) -> Mapping[str, Any]:
+        """The columns of a label about the tested act."""
+        return {
+            "alternative": self.turn,
+            "alternative_digest": act_digest(self.turn),
+            "alternative_from": self.source,
+            "alternative_authorship": self.authorship.value,
+        }
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """The acts among `asked` replies of a chat model that say or do something; `lost` and `open` as
-    of `SampledActs`.
+    """The acts of `asked` samples. `lost` names a fault that took some; `open`: a ceiling did, or a
+    fault that may pass.
     """
 
-    acts: tuple[AgentTurn, ...]
-    asked: int
-    replies: tuple[RoleReply, ...] = ()
+    acts: Sequence[AgentTurn]
+    asked: int = 0
     lost: str | None = None
     open: bool = False
 
@@ -47,11 +59,14 @@ class Drawn(msgspec.Struct, frozen=True):
 def merged(
     own: AgentTurn, sources: Sequence[Iterable[Proposal]], most: int
 ) -> tuple[Proposal, ...]:
-    """At most `most` acts that differ from the own one and from each other: one of each source in
-    turn.
+    """Takes at most `most` acts that differ from the own one and from each other, one of each
+    source in turn.
     """
+
     queues = [list(source) for source in sources]
-    seen, found = {act_digest(own)}, list[Proposal]()
+    seen = {act_digest(own)}
+    found = list[Proposal]()
+
     while any(queues) and len(found) < most:
         for queue in queues:
             while queue:
@@ -60,101 +75,167 @@ def merged(
                     seen.add(digest)
                     found.append(candidate)
                     break
+
     return tuple(found[:most])
 
 
-async def asked_for(
-    asking: RoleClient,
-    state: DecisionState,
-    seed: int,
-    most: int,
-    samples: int,
-    *,
-    temperature: float | None = None,
-) -> SampledActs:
-    """Acts of a chat model at the state: until `most` differ from the own act, at most `samples`
-    times.
+class Ask:
+    """Asks for other acts at a state, and adds the replies to the unit's `result`. `lost` names a
+    fault that took some acts, `open`: a rerun may have more.
     """
-    own, authorship = act_digest(state.own), asking.role.policy.authorship
-    found: dict[str, Proposal] = {}
 
-    def enough(acts: Sequence[AgentTurn]) -> bool:
-        for act in acts[-1:]:
-            if act_digest(act) != own:
-                found.setdefault(act_digest(act), Proposal(act, asking.name, authorship))
-        return len(found) == most
+    def __init__(self, shard: ShardContext, state: DecisionState, result: UnitResult) -> None:
+        self._shard = shard
+        self._state = state
+        self._result = result
+        self.lost: str | None = None
+        self.open = False
 
-    drawn = await drawn_acts(asking, state, seed, samples, enough, temperature=temperature)
-    return SampledActs(tuple(found.values()), drawn.replies, drawn.lost, drawn.open)
+    async def alternatives(
+        self,
+        sources: Sequence[Player],
+        *,
+        most: int = 1,
+        samples: int = 5,
+        temperature: float | None = None,
+    ) -> Sequence[Proposal]:
+        """Samples at most `most` acts that differ from the own one and from each other, one of each
+        source in turn; `samples` are drawn of each at most.
+        """
+
+        shard = self._shard
+        task = self._state.task
+        own = self._state.own
+        found: list[list[Proposal]] = []
+
+        def enough(acts: Sequence[AgentTurn]) -> bool:
+            return len({act_digest(act) for act in acts} - {act_digest(own)}) >= most
+
+        for source in sources:
+            policy = source.role.policy
+            same = source.role is shard.player.role and policy.deterministic
+            if same or (policy.name == EXPERT and not shard.able(task, EXPERT)):
+                continue  # it would do nothing else than was done there, or nothing at all
+
+            drawn = await self.drawn(source, samples, enough, temperature=temperature)
+            name = str(source.name)
+            authorship = policy.authorship
+            found.append([Proposal(act, name, authorship) for act in drawn.acts])
+
+        return merged(own, found, most)
+
+    async def drawn(
+        self,
+        source: Player,
+        samples: int,
+        enough: Callable[[Sequence[AgentTurn]], bool],
+        *,
+        temperature: float | None = None,
+        messages: Sequence[Message] | None = None,
+        purpose: str = PURPOSE,
+    ) -> Drawn:
+        """Samples a role at the state, without guidance, until there are `enough` acts, at most
+        `samples` times; a policy without a model plays on from the state in the environment.
+
+        It samples under the role's own settings, at another `temperature` where one is given.
+        `messages` replace the recorded chat that a model is shown.
+        """
+
+        if source.role.model is None:
+            drawn = await self._played(source, samples)
+        else:
+            shown = messages if messages is not None else self._state.shown_to(source.role)
+            warmer = {} if temperature is None else {"temperature": temperature}
+            drawn = await self._sampled(source, samples, enough, shown, purpose, warmer)
+
+        self.lost = self.lost or drawn.lost
+        self.open |= drawn.open
+        return drawn
+
+    async def _sampled(
+        self,
+        source: Player,
+        samples: int,
+        enough: Callable[[Sequence[AgentTurn]], bool],
+        messages: Sequence[Message],
+        purpose: str,
+        sampling: Mapping[str, float],
+    ) -> Drawn:
+        """Samples a model, draw by draw, until there are enough acts."""
+        state = self._state
+        client = self._shard.client(str(source.name), source.role)
+        parent = state.parent
+        acts = list[AgentTurn]()
+
+        for draw in range(1, samples + 1):
+            question = RoleRequest(
+                purpose=purpose,
+                subject_id=parent.trajectory_id,
+                task_id=state.task.task_id,
+                messages=messages,
+                tools=parent.tools,
+                sampling={**sampling, **_own_seed(source, state, draw)},
+                draw=draw,
+            )
+            answer = await client.ask(question, _as_turn)
+            self._result.replies += answer.replies
+            if answer.value is None and answer.unreadable is None:
+                lost = "not_started" if answer.fault is None else "faults"
+                return Drawn(acts, draw - 1, lost, open=True)
+
+            # a model that was asked again was told what its act is to be like
+            if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
+                acts.append(answer.value)
+            if enough(acts):
+                return Drawn(acts, draw)
+
+        return Drawn(acts, samples)
+
+    async def _played(self, source: Player, samples: int) -> Drawn:
+        """Plays once if the policy is deterministic, else `samples` times."""
+        state = self._state
+        role = replace(source.role, user=None)
+        one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
+        player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
+        draws = range(1, 2 if role.policy.deterministic else samples + 1)
+        specs = [continued(self._shard.run, player, state, (), draw) for draw in draws]
+        played = await self._shard.episodes.played(specs, player)
+
+        last = {attempt.slot_id: attempt for attempt in played}
+        if len(last) < len(specs):
+            return Drawn((), lost="not_started", open=True)
+
+        faults = {one.fault for one in last.values()} - {None}
+        done = [one for one in last.values() if one.fault is None]
+        acts = [DecisionState(one, state.task, state.turn).own for one in done]
+        lost = "faults" if faults else None
+        may_pass = bool(faults & RETRIED_BY_A_RERUN)
+
+        return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)
 
 
-async def drawn_acts(
-    asking: RoleClient,
-    state: DecisionState,
-    seed: int,
-    samples: int,
-    enough: Callable[[Sequence[AgentTurn]], bool],
-    *,
-    temperature: float | None = None,
-    messages: Sequence[Message] | None = None,
-    purpose: str = PURPOSE,
-) -> Drawn:
-    """Samples a chat model at the state, without guidance, until there are `enough`, at most
-    `samples` times.
-
-    Under the role's own sampling, at another `temperature` where one is given. `messages`: what it
-    is shown in place of the recorded chat.
+def _own_seed(source: Player, state: DecisionState, draw: int) -> Mapping[str, int]:
+    """Derives a seed for each draw where the role has one: with the same seed it would give the
+    same reply each time.
     """
-    parent = state.parent
-    shown = messages if messages is not None else shown_at(asking.role, state)
-    acts: list[AgentTurn] = []
-    replies: list[RoleReply] = []
-    for draw in range(1, samples + 1):
-        question = RoleRequest(
-            purpose=purpose,
-            subject_id=parent.trajectory_id,
-            task_id=state.task.task_id,
-            messages=shown,
-            tools=parent.tools,
-            sampling={
-                **_own_seed(asking.role, state, seed, draw),
-                **({} if temperature is None else {"temperature": temperature}),
-            },
-            draw=draw,
-        )
-        answer = await asking.ask(question, _as_turn)
-        replies += answer.replies
-        if answer.value is None and answer.unreadable is None:
-            lost = "not_started" if answer.fault is None else "faults"
-            return Drawn(tuple(acts), draw - 1, tuple(replies), lost, open=True)
-        if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
-            acts.append(answer.value)
-        if enough(acts):
-            return Drawn(tuple(acts), draw, tuple(replies))
-    return Drawn(tuple(acts), samples, tuple(replies))
 
-
-def shown_at(role: Role, state: DecisionState) -> list[Message]:
-    """The chat that a role's model is shown at the state."""
-    parent = state.parent
-    opening = Opening(parent.system_prompt, parent.tools, parent.opening, parent.opening_state_key)
-    return view_messages(
-        opening,
-        parent.turns[: state.turn],
-        thoughts=bool(role.policy.identity.get("send_thoughts")),
-    )
-
-
-def _own_seed(role: Role, state: DecisionState, seed: int, draw: int) -> Mapping[str, float]:
-    """A fixed seed in the role's sampling would give the same reply each time."""
-    drawn = role.policy.sampling.get("seed")
-    if drawn is None:
+    seed = source.role.policy.sampling.get("seed")
+    if seed is None:
         return {}
-    what = [PURPOSE, drawn, seed, state.parent.trajectory_id, state.turn, draw]
+
+    what = [
+        PURPOSE,
+        seed,
+        source.seed,
+        state.parent.trajectory_id,
+        state.turn,
+        draw,
+    ]
     return {"seed": int(content_hash(what, size=4), 16) & 0x7FFFFFFF}
 
 
 def _as_turn(completion: Completion) -> AgentTurn:
+    """A completion as a turn."""
     return AgentTurn(completion.content, completion.tool_calls, completion.thought)
 
 
@@ -162,32 +243,3 @@ def _acts(turn: AgentTurn) -> bool:
     """Whether it says or does something that can be read."""
     readable = all(call.parse_error is None for call in turn.tool_calls)
     return readable and bool(turn.tool_calls or (turn.content or "").strip())
-
-
-async def played_there(
-    shared: Continuations, source: Player, state: DecisionState, samples: int
-) -> SampledActs:
-    """What a policy without a model does at the state, in a world put into it: once if it is
-    deterministic, else `samples` times.
-    """
-    role = replace(source.role, user=None)
-    one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
-    player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
-    draws = range(1, 2 if role.policy.deterministic else samples + 1)
-    works = [continued(shared.run, player, state, None, draw) for draw in draws]
-    played = await shared.played(works, None, source.places)
-    attempts = {attempt.slot_id: attempt for attempt in played}
-    if len(attempts) < len(works):
-        return SampledActs((), lost="not_started", open=True)
-    faults = {attempt.fault for attempt in attempts.values() if attempt.fault is not None}
-    acts = [
-        DecisionState(attempt, state.task, state.turn).own
-        for attempt in attempts.values()
-        if attempt.fault is None
-    ]
-    name, authorship = str(source.name), role.policy.authorship
-    return SampledActs(
-        tuple(Proposal(act, name, authorship) for act in acts if _acts(act)),
-        lost="faults" if faults else None,
-        open=bool(faults & RETRIED_BY_A_RERUN),
-    )

@@ -1,16 +1,19 @@
-"""Arms of a unit, as a study writes them, and their continuations."""
+"""The units of a study, the arms that it plays at one of them, and the continuations of each
+arm.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from synth.engine.study.bench import Bench
-from synth.engine.study.player import DecisionState, Proposal
-from synth.engine.study.step_effect import Effect, Side, continued, step_effect
-from synth.rollout.start import ForcedAct
+from synth.engine.study.alternatives import Proposal
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.step_effect import DecisionState, Effect, Side, continued, step_effect
+from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act
+from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import ROUND
 from synth.text.transcript.acts import act_digest
@@ -18,14 +21,47 @@ from synth.text.transcript.acts import act_digest
 CONTROL = "control"
 """The arm that the others are tested against."""
 TESTED_MASK = "tested_act"
-"""Why nothing is trained on the act that a continuation begins with."""
+"""The reason why nothing is trained on the act that a continuation begins with."""
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A state at which arms are played: `rule` names what suggested it, and with `control` the own
+    act is compared with itself there too (A/A). The engine adds the task.
+    """
+
+    start: BranchPoint
+    rule: str = ""
+    control: bool = False
+    task: Task | None = None
+
+    @property
+    def state(self) -> DecisionState:
+        """The state with its task. Raises `ValueError` for a unit that is only planned."""
+        if self.task is None:
+            raise ValueError("a planned unit has no task yet")
+        return DecisionState(self.start.trajectory, self.task, self.start.turn)
+
+    @property
+    def recorded_act(self) -> Act:
+        """The policy's own act there."""
+        return recorded_act(self.start.trajectory.turns[self.start.turn])
+
+
+class PlannedUnit(msgspec.Struct, frozen=True):
+    """A unit before its trial is read; without a turn where only the trial itself tells."""
+
+    trajectory_id: str
+    turn: int | None = None
+    rule: str = ""
+    control: bool = False
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """One way on from a state: the act that is put there (none: the policy decides), then live.
+    """One way to continue from a state: puts the act `force` there (without one the policy
+    decides), then plays live.
 
     With `n` it is played so often, in rounds of two, until `enough` have succeeded; without, as
-    long as the sequential test against the arm `control` asks for. `guidance` is whispered from
+    long as the sequential test against the arm `control` needs. `guidance` is hidden guidance from
     there on, in arms with `n`.
     """
 
@@ -37,27 +73,33 @@ class Arm(msgspec.Struct, frozen=True):
 
     @property
     def put(self) -> ForcedAct:
-        """What the sequential test puts there. Raises `ValueError` for an arm that puts nothing."""
+        """The act that the sequential test puts there. Raises `ValueError` for an arm that puts
+        nothing.
+        """
+
         if self.force is None:
             raise ValueError(f"arm {self.name!r}: a sequential test needs `force`; or give `n`")
         return ForcedAct(act=self.force, mask=TESTED_MASK)
 
 
 class Episodes(msgspec.Struct, frozen=True):
-    """What the arms of a unit came to, by name; and the tests among them."""
+    """The continuations of a unit's arms, by name, and the tests among them."""
 
     sides: Mapping[str, Side]
     effects: Mapping[str, Effect]
     attempts: Sequence[Trajectory] = ()
     forced: Mapping[str, AgentTurn] = {}
-    unsettled: bool = False
-    """Whether an arm with a number of continuations lost some that a rerun would play."""
+    open: bool = False
+    """Whether a rerun may tell more."""
 
     def __getitem__(self, arm: str) -> Side:
         return self.sides[arm]
 
     def sequential_test(self, treated: str, control: str = CONTROL) -> Effect:
-        """The test of an arm against the control. Raises `ValueError` for arms that were not."""
+        """The test of an arm against the control. Raises `ValueError` for an arm that was not
+        tested.
+        """
+
         if control != CONTROL or treated not in self.effects:
             known = ", ".join(self.effects) or "none"
             raise ValueError(
@@ -66,76 +108,89 @@ class Episodes(msgspec.Struct, frozen=True):
             )
         return self.effects[treated]
 
-    @property
-    def open(self) -> bool:
-        """Whether a rerun may tell more."""
-        return self.unsettled or any(one.open for one in self.effects.values())
-
     def values(self, own: AgentTurn) -> Iterator[tuple[str, Side]]:
-        """The acts of tests that came to a verdict, with their continuations."""
+        """Yields the acts of tests that came to a verdict, with their continuations."""
         for name, effect in self.effects.items():
             if effect.accepted is not None:
                 yield act_digest(self.forced.get(name, own)), effect.good
-                yield act_digest(self.forced.get(CONTROL, own)), effect.bad
+                yield (
+                    act_digest(self.forced.get(CONTROL, own)),
+                    effect.bad,
+                )
 
 
 async def play_arms(
-    bench: Bench, state: DecisionState, arms: Sequence[Arm], proposal: Proposal | None = None
+    shard: ShardContext,
+    state: DecisionState,
+    arms: Sequence[Arm],
+    proposal: Proposal | None = None,
 ) -> Episodes:
-    """Plays them, the sequential ones one after the other."""
+    """Plays the arms, the sequential ones one after the other."""
     named = {arm.name: arm for arm in arms}
     effects: dict[str, Effect] = {}
     sides: dict[str, Side] = {}
     attempts: list[Trajectory] = []
+    still_open = False
+
     for arm in arms:
         if arm.n is not None:
-            sides[arm.name], made = await _so_often(bench, state, arm, arm.n)
+            sides[arm.name], made = await _so_often(shard, state, arm, arm.n)
+            attempts += made
+            still_open |= unsettled(sides[arm.name], arm.enough)
         elif arm.name != CONTROL:
-            good, bad = arm.put, named[CONTROL].put
-            effect = await step_effect(bench.shared, bench.player, state, good, bad)
-            made, sides[arm.name], sides[CONTROL] = effect.continuations, effect.good, effect.bad
-            ours = None if proposal is None or arm.force != proposal.act else proposal
-            effects[arm.name] = msgspec.structs.replace(effect, proposal=ours)
-        else:
-            continue
-        attempts += made
+            good = arm.put
+            bad = named[CONTROL].put
+            effect = await step_effect(shard.episodes, shard.player, state, good, bad)
+            if proposal is not None and arm.force == proposal.act:
+                effect = msgspec.structs.replace(effect, proposed=proposal.described())
+
+            effects[arm.name] = effect
+            sides |= {arm.name: effect.good, CONTROL: effect.bad}
+            attempts += effect.continuations
+            still_open |= effect.open
+
     forced = {arm.name: arm.force.turn for arm in arms if arm.force is not None}
-    unsettled = any(_unsettled(sides[arm.name], arm.enough) for arm in arms if arm.n is not None)
-    return Episodes(sides, effects, attempts, forced, unsettled)
+    return Episodes(sides, effects, attempts, forced, still_open)
 
 
-async def same_act_twice(bench: Bench, state: DecisionState, arms: Sequence[Arm]) -> Episodes:
-    """The control arm against itself: how often the test finds something where there is nothing."""
+async def same_act_twice(
+    shard: ShardContext, state: DecisionState, arms: Sequence[Arm]
+) -> Episodes:
+    """Tests the control arm against itself: an accepted test there is a false discovery."""
     (control,) = (arm for arm in arms if arm.name == CONTROL)
     again = msgspec.structs.replace(control, name="again")
-    return await play_arms(bench, state, (again, control))
+    return await play_arms(shard, state, (again, control))
 
 
 def undecided(side: Side, enough: int) -> bool:
-    """Whether what was lost could have made it enough successes."""
+    """Whether lost continuations could have made it enough successes."""
     lost = sum(one.outcome in (None, Outcome.UNKNOWN) for one in side.played)
     return side.successes < enough <= side.successes + lost
 
 
-def _unsettled(side: Side, enough: int | None) -> bool:
-    open_ = any(one.open for one in side.played)
-    return open_ and (enough is None or undecided(side, enough))
+def unsettled(side: Side, enough: int | None) -> bool:
+    """Whether a rerun would play lost continuations of an arm with a number."""
+    may_change = enough is None or undecided(side, enough)
+    return may_change and any(one.open for one in side.played)
 
 
 async def _so_often(
-    bench: Bench, state: DecisionState, arm: Arm, n: int
+    shard: ShardContext, state: DecisionState, arm: Arm, n: int
 ) -> tuple[Side, list[Trajectory]]:
-    """An arm with a fixed number of continuations."""
-    put = None if arm.force is None else arm.put
-    works = [
-        continued(bench.run, bench.player, state, put, draw, arm.guidance)
+    """Plays an arm with a number of continuations."""
+    puts = () if arm.force is None else (arm.put,)
+    specs = [
+        continued(shard.run, shard.player, state, puts, draw, arm.guidance)
         for draw in range(1, n + 1)
     ]
-    side, attempts = Side(), list[Trajectory]()
+    side = Side()
+    attempts = list[Trajectory]()
+
+    # in rounds, so that no continuation is played once enough have passed
     while len(side.played) < n and (arm.enough is None or side.successes < arm.enough):
-        at, player = len(side.played), bench.player
-        found, made = await bench.shared.filled(
-            works[at : at + ROUND], player.role.model, player.places
-        )
-        side, attempts = Side((*side.played, *found)), [*attempts, *made]
+        at = len(side.played)
+        found, made = await shard.episodes.filled(specs[at : at + ROUND], shard.player)
+        side = Side((*side.played, *found))
+        attempts = [*attempts, *made]
+
     return side, attempts

@@ -1,54 +1,81 @@
 """A method of collection: a class whose annotated fields are the settings that a flow may give."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, get_type_hints
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from synth.engine.context import Role, Run, Synthesizer
-from synth.engine.study.bench import Bench
-from synth.engine.study.player import Player, agent_in, places_for, trial_limits
-from synth.ledger.conclude import finalize_labels
-from synth.ledger.ledger import Score, StageRef
+from synth.boundary import guard
+from synth.engine.context import Role
+from synth.engine.study.player import Player, agent_in, places_for, trial_settings
+from synth.engine.study.rebuilding import why_not_replayable
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
+from synth.ledger.ledger import Decision, Score
+from synth.ledger.log.state import IMPORT
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.stage import Plan, Shard, Stage
+from synth.schemas.flow import EnvChoice, Flow
+from synth.schemas.stage import Shard
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
 
 SCHEDULING = {"shard", "live", "limits"}
-"""Settings that determine no row; the limits that hold are part of the key by themselves."""
+"""Settings that determine no row; the limits in force are part of the key by themselves."""
 SHARD = 20
-"""Units that are committed together, where a method has no setting `shard`."""
+"""The units of a shard, where a method has no setting `shard`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where a method stands: its stage's name in a flow, the flow's roles, and its environment's
-    `synth.envs.world.EnvEntry`, None where it asked for none.
+    """The place of a method in a flow: the stage's name, the flow and its roles, and the
+    environment's `synth.envs.world.EnvEntry`, None where the flow names none.
     """
 
     name: str
     flow: Flow
     roles: Mapping[str, Role]
-    world: Any = None
+    entry: Any = None
+
+    @property
+    def env(self) -> EnvChoice:
+        """The flow's choice of environment. Raises `ValueError` where it has none."""
+        if self.flow.env is None:
+            raise ValueError("a method that looks at the environment sets needs_env")
+        return self.flow.env
+
+    def start_state(self) -> str | None:
+        """The current `EnvEntry.start_state`, None where the settings determine all of it. Raises
+        `ConfigError` where it cannot be read.
+        """
+
+        what = f"world {self.entry.spec.name!r}: start_state"
+        state = self.entry.start_state
+        return None if state is None else guard(what, lambda: state(self.env.settings()))
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
 class Method:
-    """A stage of a flow by what is its own; the rest is the same for all and done here.
+    """A stage of a flow, reduced to its own part; the engine does the rest
+    (`synth.engine.study.stage`): the key, resume, shards, adoption, commits, conclusions.
 
-    Written: `left` (items that are not done, which are cut into shards), `play` (what is done with
-    those of one shard; what comes of it goes to the bench), `report`. Where it has a setting `role`,
-    that is who plays: the role must be in the flow, `player` plays it under the setting `limits`, or
-    those of the flow's rollout, and it is part of the stage's key. Also: `bind` refuses what a flow
-    lacks, `identity` adds to the key, `finalize` concludes labels once all is played.
+    A subclass writes `units` (all of them, the same ones each time), `play` (what to do with the
+    units of one shard) and `report`; and `left`, unless a row of `metric` about a unit's key says
+    that it is done. A method with a setting `role` plays as that role, under its setting `limits`
+    or those of the flow's rollout.
     """
 
     method: ClassVar[str] = ""
     unit: ClassVar[str] = "units"
-    needs_world: ClassVar[bool] = False
+    metric: ClassVar[str] = ""
+    needs_env: ClassVar[bool] = False
+    by_slot: ClassVar[bool] = False
+    """Units are `PlannedSlot`s, which workers claim one by one and commit in groups."""
+    concludes_early: ClassVar[bool] = False
+    """Whether `finalize` runs although a ceiling stopped the stage for the first time."""
+    at_once: ClassVar[int | None] = 4
+    """The shards under way at a time; None: as many as keep all places of the player taken."""
     config: ClassVar[type[BaseModel]]
     player: Player
     bound: Bound
@@ -61,73 +88,117 @@ class Method:
         self.__dict__.update(self.settings)
 
     def bind(self) -> None:
-        """Takes from `bound` what the method needs. Raises `ConfigError` for what is not there."""
+        """Looks up in `bound` what the method needs. Raises `ConfigError` for anything that is
+        missing.
+        """
 
     def agents(self) -> Sequence[str]:
-        """The roles that act in the environment, the one that plays first."""
+        """The roles that act in the environment; the first one plays."""
         return (self.role,) if hasattr(self, "role") else ()
 
     def cast(self) -> Player | None:
-        """Who plays. Raises `ConfigError` for a role that cannot."""
+        """The player. Raises `ConfigError` for a role that cannot play."""
         found = [(name, agent_in(self.method, name, self.bound.roles)) for name in self.agents()]
         return self.playing(*found[0]) if found else None
 
     def playing(self, name: str | None, role: Role) -> Player:
         """A role as this stage plays it."""
         flow = self.bound.flow
-        limits = getattr(self, "limits", None) or trial_limits(flow, str(name))
+        limits = getattr(self, "limits", None) or trial_settings(flow, str(name)).limits
         places = places_for(getattr(self, "live", None), role)
         return Player(name, role, limits, places, flow.seed, self.method)
 
     def identity(self) -> Mapping[str, Any]:
-        """What determines the rows beside the settings and who plays."""
+        """Settings of other objects that determine the rows, beside the method's own and the
+        player.
+        """
         return {}
 
     def key_settings(self) -> Mapping[str, Any]:
-        """All that determines the rows; how they are cut into shards does not."""
+        """All settings that determine the rows; how they are cut into shards does not."""
         given = self.settings.model_dump(mode="json", exclude=SCHEDULING, by_alias=True)
         player: Player | None = getattr(self, "player", None)
-        return {**given, **({} if player is None else player.identity()), **self.identity()}
+        return {
+            **given,
+            **({} if player is None else player.identity()),
+            **self.identity(),
+        }
 
-    def inputs(self, run: Run) -> str:
-        """A digest of what the method works on."""
-        return ""
+    def inputs(self, stage: StageContext) -> Any:
+        """The rows that the stage reads, to be hashed; None where nothing comes before."""
+        return None
 
-    def left(self, run: Run, stage_key: str) -> Sequence[Any]:
-        """What is to be done, or was when the shards were cut."""
+    def units(self, stage: StageContext) -> Sequence[Any]:
+        """All units, the same ones each time: a shard's name, made of them, finds its replies in
+        the journal.
+        """
         raise NotImplementedError
 
-    def key_of(self, item: Any) -> Any:
-        """What names an item in the name of its shard."""
-        return item
+    def key_of(self, unit: Any) -> Any:
+        """Names a unit, in the name of its shard and in the rows about it."""
+        return unit
 
-    def planned(self, run: Run, stage_key: str) -> Plan:
-        """Shards of what is left, without those that are committed whole."""
-        items, size = self.left(run, stage_key), getattr(self, "shard", SHARD)
-        cut = [items[at : at + size] for at in range(0, len(items), size)]
-        shards = [Shard(content_hash([self.key_of(one) for one in part]), part) for part in cut]
-        shards = [one for one in shards if (stage_key, one.name) not in run.ledger.state.named]
-        units = sum(len(shard.items) for shard in shards) * self.units_of_an_item()
-        return Plan(shards, self.adopted(run, stage_key), units, self.unit)
+    def left(self, stage: StageContext, units: Sequence[Any]) -> Sequence[Any]:
+        """Selects the units that are not done; without a `metric`, all of a shard that is not
+        committed.
+        """
 
-    def units_of_an_item(self) -> int:
-        """How many units an item stands for in the progress, at most."""
+        if not self.metric:
+            return units
+        done = {row.subject_id for row in stage.rows(dict[str, Any], self.metric)}
+        return [unit for unit in units if self.key_of(unit) not in done]
+
+    def cut(self, units: Sequence[Any]) -> Iterable[Shard]:
+        """Cuts all units into shards, named by the keys of their units."""
+        size = getattr(self, "shard", SHARD)
+        for at in range(0, len(units), size):
+            part = units[at : at + size]
+            yield Shard(content_hash([self.key_of(unit) for unit in part]), part)
+
+    def todo(self, stage: StageContext) -> Sequence[Shard]:
+        """The shards that are not committed whole, with the units that are left of each."""
+        units = self.units(stage)
+        left = {id(unit) for unit in self.left(stage, units)}
+        cut = [
+            Shard(
+                shard.name,
+                [unit for unit in shard.items if id(unit) in left],
+            )
+            for shard in self.cut(units)
+            if not stage.has(shard.name)
+        ]
+
+        return [shard for shard in cut if shard.items]
+
+    def progress_of(self, unit: Any) -> int:
+        """The most steps of the progress that a unit takes."""
         return 1
 
-    def adopted(self, run: Run, stage_key: str) -> tuple[str, ...]:
-        """Trajectories that other settings of the stage had made for the same slots."""
+    def shown(self, stage: StageContext) -> Iterable[str]:
+        """Trajectories that the flow shows through this stage; those that other settings of it have
+        made are adopted.
+        """
         return ()
 
-    async def play(self, bench: Bench, items: Sequence[Any]) -> None:
-        """Does one shard."""
+    async def play(self, shard: ShardContext, units: Sequence[Any]) -> None:
+        """Does the units of one shard, and adds the results to `shard.of(key)`."""
         raise NotImplementedError
 
-    def finalize(self, run: Run, stage_key: str) -> Sequence[Score]:
-        """Rows that depend on the work of the whole stage, those of former runs anew."""
+    async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
+        """The reason why a trial cannot be replayed. It asks about imported ones alone: the flow's
+        own can.
+        """
+
+        if trial.synthesizer != IMPORT:
+            return None
+        return await why_not_replayable(shard.run, task, trial, shard.player.limits.step_timeout_s)
+
+    def finalize(self, stage: StageContext) -> Sequence[Score | Decision]:
+        """Rows that depend on the work of the whole stage; they replace those of former runs."""
         return ()
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """For the funnel and the report page: see `method_report`."""
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
+        """The report for the funnel and the report page: see `method_report`."""
         raise NotImplementedError
 
 
@@ -135,7 +206,10 @@ M = TypeVar("M", bound=Method)
 
 
 def settings_of(method: type[Method]) -> type[BaseModel]:
-    """The settings model of a method: its annotated fields, without those of this module."""
+    """Builds the settings model of a method from its annotated fields, without those of
+    `Method`.
+    """
+
     hints = get_type_hints(method, include_extras=True)
     own = {
         name: (hint, getattr(method, name, ...))
@@ -148,69 +222,15 @@ def settings_of(method: type[Method]) -> type[BaseModel]:
                 f"{method.__name__}.{name}: a setting cannot have the name of a function of the "
                 "method; choose another"
             )
+
     config = ConfigDict(frozen=True, extra="forbid")
     fields: dict[str, Any] = own
     return create_model(method.__name__, __config__=config, __doc__=method.__doc__, **fields)
 
 
-@dataclass(frozen=True, slots=True)
-class MethodStage:
-    """A method as the runner sees it."""
-
-    name: str
-    method: Method
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What determines the rows."""
-        return self.method.key_settings()
-
-    def inputs(self, run: Run) -> str:
-        """What the rows are made of."""
-        return self.method.inputs(run)
-
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """What is not done."""
-        return self.method.planned(run, stage_key)
-
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Plays a shard and commits what came of it; what a rerun may tell more of is left to
-        it.
-        """
-        if (stage_key, shard.name) in run.ledger.refresh().named:
-            return
-        bench = Bench(run, shard.name, stage_key, getattr(self.method, "player", None))
-        await self.method.play(bench, shard.items)
-        bench.commit(StageRef(self.name, stage_key))
-        line, adopted = run.ledger.state.stages[self.name], self.method.adopted(run, stage_key)
-        if adopted != line.adopted:
-            run.ledger.begin_stage(msgspec.structs.replace(line, adopted=adopted))
-
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
-        """Concludes the labels first: what they are worth depends on the control of the whole
-        stage. None are made by a run that a ceiling stopped, but for those that a former run has
-        concluded.
-        """
-        if run.stopped is None or run.ledger.state.concluded(stage_key) is not None:
-            ref, scores = StageRef(self.name, stage_key), self.method.finalize(run, stage_key)
-            finalize_labels(run.ledger, ref, scores=scores)
-        return self.method.report(run, stage_key)
-
-
-def method_report(
-    unit: str, attempted: int, verified: int, rejected: Mapping[str, int], **more: Any
-) -> Mapping[str, Any]:
-    """The report of kind `method`: attempts, what held, why the rest did not; `also` are lines for
-    people, further keys are for programs.
-    """
-    counted = {reason: count for reason, count in rejected.items() if count}
-    report = {"unit": unit, "attempted": attempted, "verified": verified, "rejected": counted}
-    return {"kind": "method", **report, "also": [], **more}
-
-
 def synthesizer(name: str) -> Callable[[type[M]], type[M]]:
-    """Names a method, as errors and its trajectories do. It registers nothing: a flow names the
-    class as `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
+    """Names a method, for errors and its trajectories. It registers nothing: a flow names the class
+    as `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
     """
 
     def named(method: type[M]) -> type[M]:
@@ -220,24 +240,22 @@ def synthesizer(name: str) -> Callable[[type[M]], type[M]]:
     return named
 
 
-def as_synthesizer(found: Any) -> Any:
-    """A method class as the part that flows bind; anything else as it is."""
-    if not (isinstance(found, type) and issubclass(found, Method)):
-        return found
+def method_report(
+    unit: str,
+    attempted: int,
+    verified: int,
+    rejected: Mapping[str, int],
+    **more: Any,
+) -> Mapping[str, Any]:
+    """The report of kind `method`: attempts, verified ones, reasons of the rest; `also` holds lines
+    for people, further keys are for programs.
+    """
 
-    def bind(
-        name: str, settings: BaseModel, flow: Flow, roles: Mapping[str, Role], world: Any = None
-    ) -> Stage[Run]:
-        method = found(**dict(settings))
-        if found.needs_world and flow.env is None:
-            raise ConfigError(
-                f"{found.method} needs a world: add `env: {{name: ..., tasks: ...}}` to the flow"
-            )
-        method.bound = Bound(name, flow, roles, world)
-        player = method.cast()
-        if player is not None:
-            method.player = player
-        method.bind()
-        return MethodStage(name, method)
-
-    return Synthesizer(found.config, bind, of_world=found.needs_world)
+    counted = {reason: count for reason, count in rejected.items() if count}
+    report = {
+        "unit": unit,
+        "attempted": attempted,
+        "verified": verified,
+        "rejected": counted,
+    }
+    return {"kind": "method", **report, "also": [], **more}

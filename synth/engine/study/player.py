@@ -1,10 +1,9 @@
-"""Who plays the episodes of a stage, within which limits; what names their slots."""
+"""The role that plays the episodes of a stage, within its limits, and the names of its slots."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from synth.engine.context import Role, Run
@@ -13,46 +12,18 @@ from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import canonical_json
-from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.identity import slot_id
-from synth.schemas.policy import Act, PolicySpec
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Authorship, Trajectory
 from synth.schemas.user import USER
-
-
-class DecisionState(msgspec.Struct, frozen=True):
-    """The state before turn `turn` of a recorded trajectory."""
-
-    parent: Trajectory
-    task: Task
-    turn: int
-
-    @property
-    def own(self) -> AgentTurn:
-        """What the policy did there."""
-        turn = self.parent.turns[self.turn]
-        return AgentTurn(turn.content, turn.tool_calls, turn.thought)
-
-
-class Proposal(msgspec.Struct, frozen=True):
-    """An act that could have been done instead, who proposes it, and who wrote it."""
-
-    turn: AgentTurn
-    source: str = "rule"
-    authorship: Authorship = Authorship.SCRIPTED
-
-    @property
-    def act(self) -> Act:
-        """As it is put in the policy's place."""
-        return Act(turn=self.turn)
 
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A role of the flow as a stage plays it; `places` episodes at a time, of all shards together."""
+    """A role of the flow as a stage plays it; all shards together have `places` episodes under
+    way.
+    """
 
     name: str | None
     role: Role
@@ -62,8 +33,22 @@ class Player:
     synthesizer: str
 
     def identity(self) -> Mapping[str, Any]:
-        """What of it determines an episode."""
-        return {"limits": self.limits.model_dump(), "seed": self.seed, **role_identity(self.role)}
+        """The settings that determine an episode."""
+        policy = self.role.policy
+        return {
+            "limits": self.limits.model_dump(),
+            "seed": self.seed,
+            "policy": policy.identity,
+            "model": policy.model,
+            "sampling": policy.sampling,
+            **_user_identity(self.role),
+        }
+
+    @property
+    def on_policy_for(self) -> str:
+        """The model that labels hold for, or the identity of a policy that has none."""
+        policy = self.role.policy
+        return policy.model or canonical_json(policy.identity).decode()
 
     def slot(
         self,
@@ -73,9 +58,10 @@ class Player:
         also: Mapping[str, Any] | None = None,
         start: BranchPoint | None = None,
     ) -> str:
-        """Hash of all that determines an episode; `version` is the environment's, `also` what else
-        does.
+        """Hashes all that determines an episode; `version` is the environment's, `also` adds
+        further parts.
         """
+
         policy = self.role.policy
         return slot_id(
             task_id=task_id,
@@ -91,7 +77,7 @@ class Player:
                 "limits": self.limits.model_dump(),
                 "world": version,
                 **(also or {}),
-                **user_identity(self.role),
+                **_user_identity(self.role),
             },
         )
 
@@ -104,22 +90,8 @@ class Player:
         start: BranchPoint | None = None,
         **more: Any,
     ) -> EpisodeSpec:
-        """The work of one slot in the flow's environments."""
+        """The specification of one episode; `more` are further fields of `EpisodeSpec`."""
         version = run.spec_of(task.env, task.env_config).version
-        return self.at(task, version, trial, also, start, **more)
-
-    def at(
-        self,
-        task: Task,
-        version: str,
-        trial: int,
-        also: Mapping[str, Any] | None = None,
-        start: BranchPoint | None = None,
-        **more: Any,
-    ) -> EpisodeSpec:
-        """The work of one slot in an environment of a version; `more` are further fields of
-        `EpisodeSpec`.
-        """
         return EpisodeSpec(
             slot_id=self.slot(task.task_id, version, trial, also, start),
             task=task,
@@ -135,38 +107,23 @@ class Player:
         )
 
     def certain(self, run: Run, task: Task) -> bool:
-        """Whether the same state and act always come to the same."""
+        """Whether the same state and act always give the same result."""
         spec = run.spec_of(task.env, task.env_config)
         return self.role.policy.deterministic and spec.deterministic and self.role.user is None
 
 
-def role_identity(role: Role) -> Mapping[str, Any]:
-    """What of a role determines the episodes that it plays."""
-    policy = role.policy
-    return {
-        "policy": policy.identity,
-        "model": policy.model,
-        "sampling": policy.sampling,
-        **user_identity(role),
-    }
-
-
-def user_identity(role: Role) -> Mapping[str, Any]:
-    """What a model in the place of the user adds to what determines an episode; nothing where the
-    world plays its user itself.
+def _user_identity(role: Role) -> Mapping[str, Any]:
+    """The identity of a model that plays the user; nothing where the environment plays its user
+    itself.
     """
     return {} if role.user is None else {"user": role.user.identity()}
 
 
-def on_policy_for(policy: PolicySpec) -> str:
-    """Whom a label holds for: the model, or what identifies a policy that has none."""
-    return policy.model or canonical_json(policy.identity).decode()
-
-
 def agent_in(method: str, name: str, roles: Mapping[str, Role]) -> Role:
-    """A role that acts for a method. Raises `ConfigError` where the flow has none of the name, or
-    it is the user.
+    """Looks up a role that acts for a method. Raises `ConfigError` where the flow lacks it, or it
+    is the user.
     """
+
     if name == USER:
         raise ConfigError(
             f"role: {USER!r} plays the user of the world, not its agent; name a role of its own, "
@@ -180,32 +137,33 @@ def agent_in(method: str, name: str, roles: Mapping[str, Role]) -> Role:
 
 
 def places_for(live: int | None, role: Role) -> ConcurrencyLimit:
-    """How many episodes of the role may be under way: `live`, or enough to keep its server busy
-    while worlds step, and few enough for a ceiling to bind.
+    """The most episodes of the role under way: `live`, or enough to keep its server busy while
+    environments step, and few enough for a ceiling to bind.
     """
+
     of_model = 2 * role.model.admission.limit if isinstance(role.model, AdmittedChat) else 64
     return ConcurrencyLimit(live or of_model)
 
 
-class _Played(BaseModel):
-    """What of a rollout's settings the stages after it keep to."""
+class TrialSettings(BaseModel):
+    """The settings of a rollout that other stages follow."""
 
     model_config = ConfigDict(extra="ignore")
 
     role: str = "explorer"
+    trials: int = 4
     limits: Limits = Limits()
+    live: int | None = None
 
 
-def trial_limits(flow: Flow, role: str) -> Limits:
-    """The limits under which the flow's first rollout plays a role; the default ones where it has
-    none.
-    """
+def trial_settings(flow: Flow, role: str) -> TrialSettings:
+    """The settings of the flow's first rollout of a role; the defaults where it has none."""
     for choice in flow.stages:
         if choice.name == "rollout":
             try:
-                settings = _Played.model_validate(choice.settings or {})
+                settings = TrialSettings.model_validate(choice.settings or {})
             except ValidationError:  # told by that stage itself, with its place
                 continue
             if settings.role == role:
-                return settings.limits
-    return Limits()
+                return settings
+    return TrialSettings()

@@ -1,55 +1,90 @@
-"""Whether a recorded trial can be built on: its world is there, answers as recorded, and its own
-check says the same again.
+"""Opens environments outside episodes, and replays recorded trials to find out whether a stage can
+build on them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 
 from synth.boundary import FaultError, guard_async
-from synth.branching import Replayed, replay
+from synth.branching import branched, replay
 from synth.engine.context import Run
-from synth.engine.study.placing import opened
+from synth.schemas.environment import Env
 from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault
+from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 
-async def why_not_replayable(
-    run: Run, task: Task | None, twin: Trajectory, step_timeout_s: float, *, passes: bool = True
-) -> str | None:
-    """Why it cannot, as a short reason; None where it can. `passes`: what the check is to say of
-    it.
+@asynccontextmanager
+async def opened(run: Run, task: Task, step_timeout_s: float) -> AsyncIterator[Env]:
+    """Opens the task's environment. Raises `FaultError`, and `ConfigError` where there is none of
+    the name.
     """
+
+    async def of_task() -> Env:
+        return run.world(task.env, task.env_config)
+
+    env = await guard_async(Fault.ENVIRONMENT, "opening the world", of_task, step_timeout_s)
+    try:
+        yield env
+    finally:
+        await guard_async(Fault.ENVIRONMENT, "close", env.close, step_timeout_s)
+
+
+@asynccontextmanager
+async def placed(
+    run: Run,
+    task: Task,
+    trajectory: Trajectory,
+    turn: int,
+    step_timeout_s: float,
+) -> AsyncIterator[Env]:
+    """Opens the environment in the state before `turn`. Raises `FaultError`, `drift` where it
+    answers otherwise than recorded.
+    """
+    async with opened(run, task, step_timeout_s) as env:
+        await branched(env, task, trajectory, turn, step_timeout_s)
+        yield env
+
+
+async def why_not_replayable(
+    run: Run, task: Task | None, trial: Trajectory, step_timeout_s: float
+) -> str | None:
+    """Replays a trial; the reason why a stage cannot build on it, None where its environment
+    answers as recorded and the check gives the same verdict.
+    """
+
     if task is None:
         return "no_task"
+
     try:
         run.spec_of(task.env, task.env_config)
-    except ConfigError:
-        return "no_world"
-    if task.check is None:
-        return "no_check"
-    try:
-        found = await _replayed(run, task, twin, step_timeout_s)
+        if task.check is None:
+            return "no_check"
+
+        patience = step_timeout_s * (len(trial.turns) + 2)
+        async with opened(run, task, step_timeout_s) as env:
+            found = await guard_async(
+                Fault.ENVIRONMENT,
+                "replay",
+                lambda: replay(env, task, trial),
+                patience,
+            )
     except ConfigError:
         return "no_world"
     except FaultError as error:
         run.faulted(error)
         return f"fault:{error.fault}"
+
     if not found.matched:
         return "drift"
+
+    passes = trial.outcome is Outcome.SUCCESS
     return None if found.check is not None and found.check.passed is passes else "another_verdict"
 
 
-async def _replayed(run: Run, task: Task, twin: Trajectory, step_timeout_s: float) -> Replayed:
-    async with opened(run, task, step_timeout_s) as env:
-        patience = step_timeout_s * (len(twin.turns) + 2)
-        return await guard_async(
-            Fault.ENVIRONMENT, "replay", lambda: replay(env, task, twin), patience
-        )
-
-
 def world_versions(run: Run, task_ids: Collection[str]) -> Mapping[str, str | None]:
-    """The versions of the tasks' worlds by name; None for one that is not here."""
+    """The versions of the tasks' environments by name; None for one that is not here."""
     found: dict[str, str | None] = {}
     for task in run.ledger.tasks(task_ids).values():
         if task.env not in found:
@@ -57,4 +92,5 @@ def world_versions(run: Run, task_ids: Collection[str]) -> Mapping[str, str | No
                 found[task.env] = run.spec_of(task.env, task.env_config).version
             except ConfigError:
                 found[task.env] = None
+
     return found

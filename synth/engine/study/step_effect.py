@@ -1,59 +1,92 @@
-"""What one act at a recorded state does to success against another one: live continuations on both
-sides, counted.
+"""Measures the effect of one act at a recorded state against another one, by live continuations on
+both sides.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from synth.engine.context import Run
-from synth.engine.study.continuations import Continuation, Continuations
-from synth.engine.study.player import DecisionState, Player, Proposal
+from synth.engine.context import Role, Run
+from synth.engine.study.episodes import Continuation, ShardEpisodes
+from synth.engine.study.player import Player
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas.canonical import content_hash
+from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.messages import view_messages
+from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
+from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
-from synth.text.transcript.acts import act_digest
 
 MIXED = "mixed"
-"""The weights of a trajectory whose turns were not all sampled from the same."""
-Method = Literal["sequential", "flip_deterministic"]
+"""The weights of a trajectory whose turns were sampled from several ones."""
+TestMethod = Literal["sequential", "flip_deterministic"]
+
+
+class DecisionState(msgspec.Struct, frozen=True):
+    """The state before turn `turn` of a recorded trajectory."""
+
+    parent: Trajectory
+    task: Task
+    turn: int
+
+    @property
+    def own(self) -> AgentTurn:
+        """The policy's own turn there."""
+        turn = self.parent.turns[self.turn]
+        return AgentTurn(turn.content, turn.tool_calls, turn.thought)
+
+    def shown_to(self, role: Role) -> list[Message]:
+        """The chat that a role's model reads there."""
+        parent = self.parent
+        opening = Opening(
+            parent.system_prompt,
+            parent.tools,
+            parent.opening,
+            parent.opening_state_key,
+        )
+        thoughts = bool(role.policy.identity.get("send_thoughts"))
+
+        return view_messages(opening, parent.turns[: self.turn], thoughts=thoughts)
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One arm's continuations, in the order of their draws; those with a verdict count."""
+    """The continuations of one arm, in the order of their draws; those with a verdict count."""
 
     played: tuple[Continuation, ...] = ()
 
     @property
     def valid(self) -> list[Continuation]:
-        """Those that came to an end."""
+        """The continuations that came to an end."""
         return [one for one in self.played if one.trajectory_id is not None]
 
     @property
     def n(self) -> int:
+        """The number of continuations with a verdict."""
         return len(self.valid)
 
     @property
     def successes(self) -> int:
+        """The number of continuations that passed."""
         return sum(self.solved)
 
     @property
     def solved(self) -> tuple[bool, ...]:
-        """What each that counts came to."""
+        """Whether each valid continuation passed."""
         return tuple(one.outcome is Outcome.SUCCESS for one in self.valid)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The trajectories that count."""
+        """The valid trajectories."""
         return tuple(str(one.trajectory_id) for one in self.valid)
 
     @property
     def lost(self) -> int:
-        """How many faults took."""
+        """The number of continuations that faults took."""
         return sum(one.fault is not None for one in self.played)
 
     @property
@@ -63,44 +96,51 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """What a test of `good` against `bad` came to.
+    """The result of a test of `good` against `bad`.
 
     `accepted` None: undefined, for the `reason` given. `continuations`: all attempts that were made
     for this test, to be committed with its label (those that it shares with other tests are not
-    among them).
+    among them). `proposed`: the columns of a label about the act that `good` puts there.
     """
 
     accepted: bool | None
-    method: Method
+    method: TestMethod
     good: Side
     bad: Side
-    continuations: list[Trajectory]
+    continuations: Sequence[Trajectory]
     reason: str | None = None
-    proposal: Proposal | None = None
-    """What `good` puts there, where somebody proposed it."""
+    proposed: Mapping[str, Any] = {}
+
+    @property
+    def seen(self) -> tuple[Continuation, ...]:
+        """The continuations of both sides."""
+        return self.good.played + self.bad.played
 
     @property
     def open(self) -> bool:
         """Whether a rerun may still tell."""
-        return self.accepted is None and any(one.open for one in self._seen())
+        return self.accepted is None and any(one.open for one in self.seen)
 
     @property
     def stopped_at(self) -> int:
-        """Continuations per side that were looked at."""
+        """The continuations per side that the test looked at."""
         return len(self.bad.played)
 
     @property
     def invalid(self) -> int:
-        """Those of both sides that faults took."""
+        """The number of continuations on both sides that faults took."""
         return self.good.lost + self.bad.lost
 
-    @property
-    def weights_id(self) -> str | None:
-        """What the server played them with; where it changed under way, the test is undefined."""
-        return next((one.weights_id for one in self._seen() if one.weights_id is not None), None)
+    def alternative(self) -> Mapping[str, Any]:
+        """The tested act, and its source."""
+        return self.proposed
 
     def evidence(self) -> Mapping[str, Any]:
-        """Counts and continuations, as every label that stands on the test carries them."""
+        """Counts and continuations, as every label that stands on the test carries them; where the
+        server changed its weights meanwhile, the test is undefined.
+        """
+
+        weights = (one.weights_id for one in self.seen if one.weights_id is not None)
         return {
             "q_pos": self.good.rate,
             "n_pos": self.good.n,
@@ -109,36 +149,14 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
             "method": self.method,
             "stopped_at": self.stopped_at,
             "invalid": self.invalid,
-            "weights_id": self.weights_id,
+            "weights_id": next(weights, None),
             "pos_ids": list(self.good.ids),
             "neg_ids": list(self.bad.ids),
         }
 
-    def alternative(self) -> Mapping[str, Any]:
-        """The act that was tested, and who proposed it."""
-        if self.proposal is None:
-            return {}
-        return {
-            "alternative": self.proposal.turn,
-            "alternative_digest": act_digest(self.proposal.turn),
-            "alternative_from": self.proposal.source,
-            "alternative_authorship": self.proposal.authorship.value,
-        }
-
-    @property
-    def difference(self) -> float | None:
-        """q(good) - q(bad); None where a side has no verdict or the test is undefined."""
-        if self.accepted is None or self.good.rate is None or self.bad.rate is None:
-            return None
-        return self.good.rate - self.bad.rate
-
-    def _seen(self) -> Iterator[Continuation]:
-        yield from self.good.played
-        yield from self.bad.played
-
 
 async def step_effect(
-    shared: Continuations,
+    episodes: ShardEpisodes,
     player: Player,
     state: DecisionState,
     good: ForcedAct,
@@ -152,59 +170,70 @@ async def step_effect(
     Rounds of two continuations per side, at most eight; the recorded trajectory itself is never
     counted. The bad side takes the draws `draws_from` ... + 7, the good side the eight after them:
     both sides draw independently, also where both put the same act (A/A). Tests that pass the same
-    `shared` play a side that they have in common once; so does one that the ledger has already. A
-    policy that is deterministic, in a world that is, is asked once per side
+    `episodes` play a side that they have in common once; so does one that the ledger has already. A
+    policy that is deterministic, in an environment that is, is asked once per side
     (`flip_deterministic`). Raises `SynthError` only for what stops the run.
     """
-    flip = player.certain(shared.run, state.task)
-    most, step = (1, 1) if flip else (MOST, ROUND)
-    works = [
-        [continued(shared.run, player, state, put, draw) for draw in range(first, first + most)]
-        for put, first in ((good, draws_from + MOST), (bad, draws_from))
-    ]
-    made: list[Trajectory] = []
-    sides = Side(), Side()
-    async with shared.at(state.parent.trajectory_id, state.turn):
-        while True:
-            at = len(sides[0].played)
-            new = [one for side in works for one in side[at : at + step]]
-            found, attempts = await shared.filled(new, player.role.model, player.places)
-            made += attempts
-            half = len(found) // 2
-            parts = zip(sides, (found[:half], found[half:]), strict=True)
-            sides = tuple(Side((*side.played, *more)) for side, more in parts)  # type: ignore[assignment]
-            effect = Effect(
-                accepted=None,
-                method="flip_deterministic" if flip else "sequential",
-                good=sides[0],
-                bad=sides[1],
-                continuations=made,
-            )
-            reason = undefined(effect)
-            if reason is not None:
-                return msgspec.structs.replace(effect, reason=reason)
-            verdict = _verdict(effect)
-            if verdict is not None:
-                return msgspec.structs.replace(effect, accepted=verdict)
+
+    flip = player.certain(episodes.run, state.task)
+    most = 1 if flip else MOST
+
+    def specs(put: ForcedAct, first: int) -> list[EpisodeSpec]:
+        draws = range(first, first + most)
+        return [continued(episodes.run, player, state, (put,), draw) for draw in draws]
+
+    good_specs = specs(good, draws_from + MOST)
+    bad_specs = specs(bad, draws_from)
+    method: TestMethod = "flip_deterministic" if flip else "sequential"
+    effect = Effect(accepted=None, method=method, good=Side(), bad=Side(), continuations=())
+
+    async with episodes.at(state.parent.trajectory_id, state.turn):
+        while effect.accepted is None and effect.reason is None:
+            here = slice(effect.stopped_at, min(most, effect.stopped_at + ROUND))
+            found, made = await episodes.filled([*good_specs[here], *bad_specs[here]], player)
+            effect = _with_round(effect, found, made)
+
+    return effect
 
 
-def undefined(effect: Effect) -> str | None:
-    """Why a test can come to no verdict; None where it may."""
-    seen = [*effect.good.played, *effect.bad.played]
-    if any(one.trajectory_id is None and one.fault is None for one in seen):
+def _with_round(
+    effect: Effect,
+    found: Sequence[Continuation],
+    made: Sequence[Trajectory],
+) -> Effect:
+    """Adds a round, its good side first, and the verdict where there is one now."""
+    half = len(found) // 2
+    effect = replace(
+        effect,
+        good=Side((*effect.good.played, *found[:half])),
+        bad=Side((*effect.bad.played, *found[half:])),
+        continuations=[*effect.continuations, *made],
+    )
+    reason = _undefined(effect)
+
+    return replace(effect, reason=reason, accepted=None if reason else _verdict(effect))
+
+
+def _undefined(effect: Effect) -> str | None:
+    """The reason why a test has no verdict; None where it may have one."""
+    if any(one.trajectory_id is None and one.fault is None for one in effect.seen):
         return "not_started"
-    valid = [one for one in seen if one.trajectory_id is not None]
+
+    valid = [*effect.good.valid, *effect.bad.valid]
     if any(one.outcome is Outcome.UNKNOWN for one in valid):
         return "no_verdict"
+
     weights = {one.weights_id for one in valid if one.weights_id is not None}
     if len(weights) > 1 or MIXED in weights:
         return "mixed_weights"
+
     return "faults" if effect.invalid > MOST_LOST * 2 * effect.stopped_at else None
 
 
 def _verdict(effect: Effect) -> bool | None:
-    """Whether `good` is accepted; None where more is to be played."""
-    good, bad = effect.good, effect.bad
+    """Whether `good` is accepted; None where more continuations are needed."""
+    good = effect.good
+    bad = effect.bad
     if effect.method == "flip_deterministic":
         return bool(good.successes) and not bad.successes
     verdict = decide_despite(good.successes, bad.successes, bad.lost, effect.stopped_at)
@@ -215,21 +244,38 @@ def continued(
     run: Run,
     player: Player,
     state: DecisionState,
-    put: ForcedAct | None,
+    puts: tuple[ForcedAct, ...],
     draw: int,
     guidance: str | None = None,
 ) -> EpisodeSpec:
-    """The continuation number `draw` of a state, after what is put there; what is answered in the
-    world's place counts as it would be at the recorded turn.
+    """Specifies continuation number `draw` of a state after the acts that are put there. An altered
+    answer counts by what it would be at the recorded turn.
     """
-    parent, puts = state.parent, () if put is None else (put,)
-    also: dict[str, Any] = {"draw": draw}
-    if put is not None:
+
+    parent = state.parent
+    also = dict[str, Any](draw=draw)
+    for put in puts[:1]:
         here = parent.turns[state.turn : state.turn + 1]
         answers = here[0].observations if here else ()
         altered = None if put.alter is None else put.alter(answers)
         also["put"] = content_hash([put.act.turn, put.mask, put.injected, altered])
+
     if guidance is not None:
         also["guidance"] = content_hash(guidance)
+
     start = BranchPoint(parent, state.turn, puts)
-    return player.episode(run, state.task, parent.trial, also, start, draw=draw, guidance=guidance)
+    spec = player.episode(
+        run,
+        state.task,
+        parent.trial,
+        also,
+        start,
+        draw=draw,
+        guidance=guidance,
+    )
+    # the slot of a single act is named without the list of acts
+    if len(puts) > 1:
+        slot = content_hash([spec.slot_id, [put.act.turn for put in puts]])
+        spec = replace(spec, slot_id=slot)
+
+    return spec

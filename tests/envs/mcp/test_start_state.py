@@ -11,7 +11,7 @@ from synth.envs.mcp.world import WORLD, bound, start_state
 from synth.flows.resolve import resolve
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import Flow
-from synth.synthesizers.reverse.reporting import chosen
+from synth.synthesizers.reverse.choosing import chosen
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.test_choosing import task
 

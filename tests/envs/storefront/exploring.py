@@ -16,8 +16,7 @@ from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import Turn
-from synth.synthesizers.reverse.check_predicates import check_of
-from synth.synthesizers.reverse.exploration import changes, of_goals
+from synth.synthesizers.reverse.check_predicates import changes, check_of, of_goals
 from tests.envs.storefront.playing import call
 
 FIRST_WORLDS = range(24)

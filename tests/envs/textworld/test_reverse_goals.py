@@ -20,9 +20,8 @@ from synth.envs.textworld.wishes import demanded, fulfilled, masked, read, told
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
-from synth.synthesizers.reverse.deriving import Ground
-from synth.synthesizers.reverse.experience import Experience
-from synth.synthesizers.reverse.harvest import harvested
+from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
+from synth.synthesizers.reverse.exploration import Experience
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(
@@ -109,7 +108,7 @@ def derived(seed: int) -> list[Task]:
     ground = Ground(
         WORLD, "textworld", WORLD.exploring(SMALL, seed), seed, None, None, "x/0", 4, True, write
     )
-    tasks, _ = asyncio.run(harvested(ground, 25, 10, 2, Experience()))
+    tasks, _ = asyncio.run(exploration_tasks(ground, 25, 10, 2, Experience()))
     return tasks
 
 

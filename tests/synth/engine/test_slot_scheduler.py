@@ -9,13 +9,12 @@ import pytest
 
 from synth.claims import Lease, Leases
 from synth.claims import slots as claimed_slots
-from synth.engine.context import Run
+from synth.engine.study import episodes
+from synth.engine.study.episodes import ShardEpisodes
 from synth.ledger import Ledger
 from synth.ledger.storage.journal import Journal, JournaledStep
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.trajectory import Trajectory
-from synth.synthesizers import episodes
-from synth.synthesizers.episodes import played
 from tests.flow_files import echo_flow, run_flow
 
 pytestmark = pytest.mark.slow
@@ -79,21 +78,21 @@ def test_what_ends_while_a_group_is_committed_goes_into_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Claims in a bucket take their time to be removed, and the loop goes on meanwhile."""
-    visits, discard = list[int](), Leases.discard
+    visits, discard, played = list[int](), Leases.discard, ShardEpisodes.played
 
     def slowly(leases: Leases, committed: Sequence[Lease]) -> None:
         time.sleep(0.3)
         discard(leases, committed)
 
     async def counted(
-        run: Run, shard: str, works: Sequence[EpisodeSpec], *rest: Any
+        self: ShardEpisodes, specs: Sequence[EpisodeSpec], *rest: Any, **more: Any
     ) -> list[Trajectory]:
-        visits.append(len(works))
-        return await played(run, shard, works, *rest)
+        visits.append(len(specs))
+        return await played(self, specs, *rest, **more)
 
     monkeypatch.setattr(Leases, "discard", slowly)
     monkeypatch.setattr(episodes, "COMMIT_EVERY_S", 0.01)
-    monkeypatch.setattr(episodes, "played", counted)
+    monkeypatch.setattr(ShardEpisodes, "played", counted)
     monkeypatch.setattr(claimed_slots, "TOGETHER_S", 0.02)
     run_flow(
         echo_flow(stages=[{"rollout": {"trials": 2, "live": 2}}]), f"memory://{tmp_path.name}/run"

@@ -13,7 +13,7 @@ import pytest
 
 from synth.ledger.ledger import Ledger
 from synth.schemas.flow import Flow
-from synth.synthesizers.failures.observation_faults import ERROR_TEXT
+from synth.synthesizers.failures.mistakes.observation_faults import ERROR_TEXT
 from tests.synth.models.chat_brains import Body, Brain, called, echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.failures.flows_of_failures import asked, injected, injection_flow, scores

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from synth.engine.study.step_tests import ErrorControl
 from synth.ledger import Ledger
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.log.manifest import StageLine
+from synth.ledger.typed import committed
 from synth.ledger.views import connect
 from synth.schemas.labels import AttributionLabel
-from synth.synthesizers.failures.records import Judged, false_share, judged_in, labels
+from synth.synthesizers.failures.records import TESTS, Judged, ended, labels
 
 REF = StageRef("failure_injection", "key")
 
@@ -37,8 +39,8 @@ def test_the_share_is_the_controls_accept_rate_times_tests_by_accepted() -> None
     tests = [judged("injection_test", accepted=at < 5) for at in range(10)]
     tests += [judged("injection_test", accepted=True, method="flip_deterministic")] * 7
     controls = [judged("injection_control", accepted=at < 1) for at in range(4)]
-    assert false_share(tests + controls) == 0.5
-    assert false_share(tests) is None
+    assert ErrorControl(map(ended, tests + controls)).false_share == 0.5
+    assert ErrorControl(map(ended, tests)).false_share is None
 
 
 @pytest.mark.parametrize(("controls", "worth"), [(5, "confirmed"), (4, "weak")])
@@ -70,6 +72,10 @@ def test_a_flip_stays_and_what_was_not_accepted_is_weak() -> None:
     ]
 
 
+def judged_in(ledger: Ledger) -> list[Judged]:
+    return list(committed(ledger, REF.stage_key, AttributionLabel, TESTS))
+
+
 def rows(ledger: Ledger) -> list[Any]:
     with connect(ledger) as connection:
         return connection.execute(
@@ -84,12 +90,12 @@ def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     test = Score("t", "injection_test", 1.0, 3, {"method": "sequential", "label": "injection"})
     ledger.commit(REF, scores=[test])
-    finalize_labels(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
+    finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
     assert rows(ledger) == [("injection", 1.0)]
     ledger.commit(REF, scores=[Score("t", "injection_control", 1.0, 3, {"method": "sequential"})])
-    finalize_labels(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
+    finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
     assert rows(ledger) == [("injection", 0.0)], "the early one is in no view any more"
     assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)]
     before = ledger.state.lines
-    finalize_labels(ledger, REF, scores=labels(judged_in(ledger, REF.stage_key)))
+    finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
     assert ledger.state.lines == before, "the same conclusion is not written twice"

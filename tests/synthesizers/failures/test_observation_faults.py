@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
-from synth.synthesizers.failures.observation_faults import PLANTS, Planting, Reaction, reaction
-from synth.synthesizers.failures.site import InjectionPoint
+from synth.synthesizers.failures.mistakes.observation_faults import (
+    PLANTS,
+    Planting,
+    Reaction,
+    scripted_reaction,
+)
+from synth.synthesizers.failures.mistakes.point import InjectionPoint
+from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from tests.synthesizers.failures.twins import desk_twin, did, site
 from tests.trajectories import make_trajectory, turns
 
@@ -36,7 +42,7 @@ def test_a_stale_answer_is_the_earlier_one_of_the_same_call_before_that_of_anoth
     before = did(2, "get_order", {"order_id": "O-2"}, {"order_id": "O-2", "status": "pending"})
     now = did(3, "get_order", {"order_id": "O-1"}, {"order_id": "O-1", "status": "cancelled"})
     changed = msgspec.structs.replace(twin, turns=(*twin.turns[:2], before, now, *twin.turns[4:]))
-    planting = PLANTS["stale"](InjectionPoint(changed, 3), Random(0))
+    planting = PLANTS["stale"](InjectionPoint(InjectionTranscript(changed), 3), Random(0))
     assert planting is not None
     assert planting.new.content == twin.turns[1].observations[0].content
 
@@ -56,16 +62,16 @@ def test_only_the_answer_itself_is_altered_and_as_many_are_given(kind: str) -> N
     planting = planted(kind, 4)
     other = Observation("something else", call_id="c4", name="cancel_order")
     said = Observation("Yes.", Source.USER)
-    assert planting.alter()((planting.old, other, said)) == (planting.new, other, said)
+    assert planting.altered((planting.old, other, said)) == (planting.new, other, said)
 
 
 @given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(sorted(PLANTS)))
 def test_any_answers_can_be_altered_or_are_left_alone(made: list[Any], kind: str) -> None:
     numbered = tuple(msgspec.structs.replace(turn, index=at) for at, turn in enumerate(made))
     twin = msgspec.structs.replace(make_trajectory(), turns=numbered)
-    planting = PLANTS[kind](InjectionPoint(twin, len(made) - 1), Random(0))
+    planting = PLANTS[kind](InjectionPoint(InjectionTranscript(twin), len(made) - 1), Random(0))
     if planting is not None:
-        shown = planting.alter()(numbered[-1].observations)
+        shown = planting.altered(numbered[-1].observations)
         assert len(shown) == len(numbered[-1].observations)
         assert all(
             o.source is Source.TOOL
@@ -80,7 +86,7 @@ LOOK = ToolCall.received("c1", "get_order", json.dumps({"order_id": "O-1"}))
 def after(*then: Turn) -> Reaction:
     first = did(0, "get_order", {"order_id": "O-1"}, {"total": "99.50"})
     numbered = [msgspec.structs.replace(turn, index=at) for at, turn in enumerate([first, *then])]
-    return reaction(
+    return scripted_reaction(
         msgspec.structs.replace(make_trajectory(), turns=tuple(numbered)), 0, LOOK, "99.50"
     )
 

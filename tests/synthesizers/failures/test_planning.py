@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from synth.synthesizers.failures.context import InjectionSettings
 from synth.synthesizers.failures.planning import (
+    AttemptPlanner,
     Offer,
     PlannedTask,
     draw_mode,
-    mix_line,
-    planned_for,
+    mode_quotas_line,
     yields,
 )
-from synth.synthesizers.failures.settings import InjectionSettings
 from tests.synthesizers.failures.twins import desk_twin
 
 RULE_ONLY = Offer({"rule": 1.0}, {})
@@ -35,7 +35,8 @@ def plan(
         for number in range(count)
     ]
     task = PlannedTask("task", tuple(twin.trajectory_id for twin in twins))
-    return planned_for(task, twins, InjectionSettings(**settings), offer, yielded or {}, 7, done)
+    planner = AttemptPlanner(InjectionSettings(**settings), offer, yielded or {}, 7)
+    return planner.planned(task, twins, done)
 
 
 def test_the_same_attempts_are_planned_each_time_and_what_is_done_is_left_out() -> None:
@@ -123,7 +124,7 @@ def test_a_mode_of_which_thirty_attempts_gave_nothing_is_given_up() -> None:
 
 def test_the_mix_is_told_as_target_and_achieved_with_their_distance() -> None:
     assert (
-        mix_line({"a": 3, "b": 1}, {"a": 1, "b": 3})
+        mode_quotas_line({"a": 3, "b": 1}, {"a": 1, "b": 3})
         == "mix in % (target/achieved): a 75/25, b 25/75; 0.50 apart"
     )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from synth.engine.asking import UnreadableError
 from synth.schemas.model import Completion
-from synth.synthesizers.failures.role_injector import read_mistake
+from synth.synthesizers.failures.roles import read_mistake
 from tests.synthesizers.failures.twins import site
 
 CANCEL_OTHER = {"name": "cancel_order", "arguments": {"order_id": "O-2", "reason": "mistake"}}

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import ToolCall, Trajectory
-from synth.synthesizers.failures.mistake import Mistake
-from synth.synthesizers.failures.rules import RULES
-from synth.synthesizers.failures.site import InjectionPoint, same_act, with_value
+from synth.synthesizers.failures.mistakes.modes import RULES
+from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, same_act
+from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript, with_value
 from synth.text.failure_modes import MODES, SINGLE_AGENT, mast_weights
 from tests.synthesizers.failures.twins import desk_twin, did, site
 from tests.trajectories import make_trajectory, turns
@@ -143,7 +143,7 @@ def test_derailment_takes_what_the_world_says_could_be_done_and_writes_first() -
         for name, arguments in calls
     ]
     drawn = {
-        RULES["FM-2.3"](InjectionPoint(desk_twin(), 2, possible), Random(seed))
+        RULES["FM-2.3"](InjectionPoint(InjectionTranscript(desk_twin()), 2, possible), Random(seed))
         for seed in range(20)
     }
     assert {mistake.turn.tool_calls[0].arguments for mistake in drawn if mistake is not None} == {
@@ -235,10 +235,14 @@ def test_rules_take_any_trajectory_and_give_turns_that_can_be_put(
     made: list[Any], at: int, code: str, seed: int
 ) -> None:
     twin = _numbered(made)
-    mistake = RULES[code](InjectionPoint(twin, min(at, len(made) - 1)), Random(seed))
+    mistake = RULES[code](
+        InjectionPoint(InjectionTranscript(twin), min(at, len(made) - 1)), Random(seed)
+    )
     if mistake is not None:
         assert mistake.turn.content or mistake.turn.tool_calls
-        assert mistake == RULES[code](InjectionPoint(twin, min(at, len(made) - 1)), Random(seed))
+        assert mistake == RULES[code](
+            InjectionPoint(InjectionTranscript(twin), min(at, len(made) - 1)), Random(seed)
+        )
 
 
 def _numbered(made: list[Any]) -> Trajectory:

@@ -9,7 +9,8 @@ import msgspec
 
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.synthesizers.failures.site import InjectionPoint
+from synth.synthesizers.failures.mistakes.point import InjectionPoint
+from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from tests.trajectories import make_trajectory
 
 _STRING = {"type": "string"}
@@ -129,4 +130,4 @@ def desk_twin(**fields: Any) -> Trajectory:
 
 
 def site(turn: int, **fields: Any) -> InjectionPoint:
-    return InjectionPoint(desk_twin(**fields), turn)
+    return InjectionPoint(InjectionTranscript(desk_twin(**fields)), turn)

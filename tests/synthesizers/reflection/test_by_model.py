@@ -12,7 +12,7 @@ from synth.schemas.errors import FlowError
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome
 from synth.synthesizers.reflection.guidance import guided_messages
-from synth.synthesizers.reflection.recorded import CHAIN, REFLECTION
+from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body
 from tests.synth.models.chat_server import ChatServer, Mishap

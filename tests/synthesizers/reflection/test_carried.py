@@ -1,14 +1,15 @@
 """A carried memo: what it whispers, and what is measured of it."""
 
 import re
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from synth.schemas.labels import Memo
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflect_retry import ReflectRetrySettings
-from synth.synthesizers.reflection.guidance import carried_scores, carried_text
+from synth.synthesizers.reflect_retry import ReflectRetry
+from synth.synthesizers.reflection.guidance import memory_scores, memory_text
 from tests.trajectories import make_trajectory
 
 SAME = [
@@ -31,7 +32,7 @@ ACTS = CarriedMemo(intervene=True)
 def test_the_memo_tells_attempts_cause_lessons_and_the_next_strategy_but_no_commands_facts_or_failed_tests() -> (
     None
 ):
-    text = carried_text([FRESH, SAME[1]], CarriedMemo())
+    text = memory_text([FRESH, SAME[1]], CarriedMemo())
     for said in (
         "In attempt 2: looked",
         "What went wrong last: no money",
@@ -46,8 +47,8 @@ def test_the_memo_tells_attempts_cause_lessons_and_the_next_strategy_but_no_comm
 def test_an_intervention_is_soft_first_then_strong_and_strong_leaves_the_next_strategy_out() -> (
     None
 ):
-    assert "resemble each other" not in carried_text(STUCK[:3], CarriedMemo())
-    soft, strong = carried_text(STUCK[:3], ACTS), carried_text(STUCK, ACTS)
+    assert "resemble each other" not in memory_text(STUCK[:3], CarriedMemo())
+    soft, strong = memory_text(STUCK[:3], ACTS), memory_text(STUCK, ACTS)
     assert "resemble each other" in soft
     assert "stops_early" in soft
     assert "left out here on purpose" in strong
@@ -60,7 +61,7 @@ def test_no_name_of_a_measure_is_ever_told() -> None:
         r"\b(pdi|exec|oss|proxy|trigger\w*|score|metric|soft|strong|divergence|memo)\b",
         re.IGNORECASE,
     )
-    for text in (carried_text(STUCK[:3], ACTS), carried_text(STUCK, ACTS)):
+    for text in (memory_text(STUCK[:3], ACTS), memory_text(STUCK, ACTS)):
         assert names.search(text) is None
 
 
@@ -68,7 +69,7 @@ def test_a_chain_below_three_memos_has_null_for_a_value_and_its_parts_in_the_det
     attempts = [make_trajectory(f"s{i}") for i in range(3)]
     pairs = [(attempt.trajectory_id, memo) for attempt, memo in zip(attempts, STUCK, strict=False)]
     rows = [
-        row for row in carried_scores("k", pairs, attempts, CarriedMemo()) if row.metric == "pdi"
+        row for row in memory_scores("k", pairs, attempts, CarriedMemo()) if row.metric == "pdi"
     ]
     assert [row.value is None for row in rows] == [True, True, False]
     assert rows[1].detail is not None
@@ -82,14 +83,15 @@ def test_a_chain_below_three_memos_has_null_for_a_value_and_its_parts_in_the_det
 
 
 def test_attempts_may_say_that_a_memo_is_carried() -> None:
-    assert ReflectRetrySettings.model_validate({"attempts": 3}).memo is None
-    found = ReflectRetrySettings.model_validate({"attempts": {"n": 4, "memo": True}})
-    assert (found.attempts, found.memo) == (4, CarriedMemo())
-    told = ReflectRetrySettings.model_validate(
-        {"attempts": {"n": 4, "memo": {"backend": "js_divergence", "intervene": True}}}
-    )
+    def attempts(given: Any) -> Any:
+        return ReflectRetry(attempts=given).attempts
+
+    assert attempts(3).memo is None
+    found = attempts({"n": 4, "memo": True})
+    assert (found.n, found.memo) == (4, CarriedMemo())
+    told = attempts({"n": 4, "memo": {"backend": "js_divergence", "intervene": True}})
     assert told.memo == CarriedMemo(backend="js_divergence", intervene=True)
-    assert ReflectRetrySettings.model_validate({"attempts": {"n": 2, "memo": False}}).memo is None
+    assert attempts({"n": 2, "memo": False}).memo is None
     for wrong in (
         {"memo": True},
         {"n": 4, "memos": True},
@@ -97,4 +99,4 @@ def test_attempts_may_say_that_a_memo_is_carried() -> None:
         {"n": 4, "memo": {"backend": "x"}},
     ):
         with pytest.raises(ValidationError):
-            ReflectRetrySettings.model_validate({"attempts": wrong})
+            attempts(wrong)

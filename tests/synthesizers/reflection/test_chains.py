@@ -14,8 +14,8 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome, Termination
-from synth.synthesizers.reflection.chain import improved
-from synth.synthesizers.reflection.recorded import CHAIN, REFLECTION
+from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION
+from synth.synthesizers.reflection.token_cost import improved
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
 from tests.synth.models.chat_brains import Body, called, echo_expert

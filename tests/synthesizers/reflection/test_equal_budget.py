@@ -22,16 +22,17 @@ from synth.synthesizers.reflection.equal_budget import (
     MOST_EPISODES,
     UNGUIDED,
 )
-from synth.synthesizers.reflection.recorded import CHAIN, ArmResult
-from synth.synthesizers.reflection.reporting import (
+from synth.synthesizers.reflection.report import (
     EFFECTS,
     ROWS,
     TASKS,
-    RetryEffect,
     RetryUnit,
     compared,
+    verdict,
 )
+from synth.synthesizers.reflection.retry_chain import CHAIN
 from synth.synthesizers.reflection.token_cost import (
+    ArmResult,
     Prices,
     Tokens,
     tokens_of_attempts,
@@ -130,11 +131,7 @@ def test_an_arm_beats_another_only_where_the_interval_excludes_zero() -> None:
     effect = compared(mixed, gold_informed=False, reflector="r", seed=0)["effects"][name]
     assert effect["low"] < 0 < effect["high"]
     assert effect["verdict"] == "no difference shown"
-    assert [
-        RetryEffect(1, 0.5, 2).verdict,
-        RetryEffect(-1, -2, -0.5).verdict,
-        RetryEffect(0, 0, 1).verdict,
-    ] == [
+    assert [verdict(0.5, 2), verdict(-2, -0.5), verdict(0, 1)] == [
         "beats",
         "is beaten",
         "no difference shown",

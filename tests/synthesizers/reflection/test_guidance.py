@@ -9,7 +9,7 @@ import msgspec
 from synth.schemas.messages import GREETING_MASK, to_messages
 from synth.schemas.trajectory import Observation, SampledBy, Source, Turn
 from synth.synthesizers.reflection.guidance import guidance_text, guided_messages
-from synth.synthesizers.reflection.reflectors import reflection_messages
+from synth.synthesizers.reflection.reflection import reflection_messages
 from synth.text.transcript.log import first_own_turn, log_of
 from tests.trajectories import make_trajectory, make_turn
 

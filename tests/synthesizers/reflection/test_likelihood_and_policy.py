@@ -15,8 +15,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.typed import Read
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
-from synth.synthesizers.reflection.measuring import GAIN, Gain
-from synth.synthesizers.reflection.reporting import judged
+from synth.synthesizers.reflection.measuring import GAIN, Gain, judged
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, echo_expert
 from tests.synth.models.chat_server import ChatServer

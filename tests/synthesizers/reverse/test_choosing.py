@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.reporting import chosen, distinctness
+from synth.synthesizers.reverse.choosing import chosen, distinctness
 
 
 def task(number: int, signature: str, structure: str = "s") -> Task:

@@ -7,15 +7,16 @@ from collections import Counter
 from random import Random
 
 from synth.schemas.trajectory import Observation
-from synth.synthesizers.reverse.experience import (
+from synth.synthesizers.reverse.exploration import (
     CHANGING,
     OTHER,
     Experience,
+    Walk,
+    explored,
     signature_of,
     template,
     tool_of,
 )
-from synth.synthesizers.reverse.exploration import Walk, explored
 from tests.synthesizers.reverse.shelf_world import SPEC, Shelf, ShelfConfig, call
 
 

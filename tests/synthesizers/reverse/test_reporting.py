@@ -1,6 +1,6 @@
 """What the derived tasks are told to be, below the funnel."""
 
-from synth.synthesizers.reverse.reporting import in_words
+from synth.synthesizers.reverse.report import in_words
 
 
 def test_one_of_a_thing_is_told_as_one() -> None:

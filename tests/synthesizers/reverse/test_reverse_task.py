@@ -14,7 +14,7 @@ from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.task import Origin
-from synth.synthesizers.reverse.reporting import TESTS
+from synth.synthesizers.reverse.report import TESTS
 from tests.flow_files import run_flow
 from tests.synthesizers.reverse.deriving_on_shelves import run_shelf, shelf_flow, tasks_of
 from tests.synthesizers.reverse.killing import killed_at_step

@@ -18,7 +18,7 @@ from synth.schemas.flow import Flow
 from synth.schemas.model import Completion
 from synth.schemas.reverse import Change, Operation, Window
 from synth.schemas.trajectory import Observation, Turn
-from synth.synthesizers.reverse.reporting import TESTS
+from synth.synthesizers.reverse.report import TESTS
 from synth.synthesizers.reverse.role_writer import messages, read_goal
 from tests.flow_files import run_flow
 from tests.synth.models.chat_server import ChatServer, Mishap

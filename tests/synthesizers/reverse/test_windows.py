@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from synth.schemas.check import Facts
 from synth.schemas.environment import AgentTurn
 from synth.schemas.reverse import Change, Operation
-from synth.synthesizers.reverse.segments import Cutter, Segment
-from synth.synthesizers.reverse.windows import Entities, operation_signature, windows
+from synth.synthesizers.reverse.check_predicates import operation_signature
+from synth.synthesizers.reverse.subtrajectories import (
+    Cutter,
+    Entities,
+    Segment,
+    windows,
+)
 from tests.synthesizers.reverse.deriving_on_shelves import walk
 from tests.synthesizers.reverse.shelf_world import COLOURS, ITEMS, SPEC, call
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from synth.schemas.check import RowPredicate, Scalar
 from synth.schemas.reverse import Draft
-from synth.synthesizers.reverse.check_predicates import check_of, holds
+from synth.synthesizers.reverse.check_predicates import broken, check_of
 
 ZONES = {
     "orders/*/*": "required",
@@ -35,11 +35,11 @@ def test_a_new_row_is_required_by_content_and_not_by_key() -> None:
     assert check.required == (RowPredicate("refunds", {"amount": 7}),)
     assert set(check.free) == {"refunds/*/note", "slips/*/*", "notes/*/*"}
     other_key = START | {"refunds/RF-9/amount": 7, "notes/n/text": "free"}
-    assert holds(check, START, other_key)
-    assert not holds(check, START, other_key | {"refunds/RF-10/amount": 7}), (
+    assert not broken(check, START, other_key)
+    assert broken(check, START, other_key | {"refunds/RF-10/amount": 7}), (
         "one refund was asked for, not two"
     )
-    assert not holds(check, START, other_key | {"orders/2/status": "cancelled"})
+    assert broken(check, START, other_key | {"orders/2/status": "cancelled"})
 
 
 def test_two_new_rows_that_are_alike_are_one_predicate_with_a_count() -> None:
@@ -51,15 +51,15 @@ def test_a_row_that_is_gone_may_not_come_back() -> None:
     end = {path: value for path, value in START.items() if not path.startswith("orders/2/")}
     check = check_of(START, end, DRAFT, ZONES)
     assert check.required == (RowPredicate("orders", {"id": "2"}, 0),)
-    assert holds(check, START, end)
-    assert not holds(check, START, START)
+    assert not broken(check, START, end)
+    assert broken(check, START, START)
 
 
 def test_what_the_draft_calls_free_is_neither_required_nor_protected() -> None:
     end = START | {"orders/1/status": "cancelled", "people/p/credit": 5}
     check = check_of(START, end, Draft("Do it.", (), "it", free=("people/*/credit",)), ZONES)
     assert check.required == (RowPredicate("orders", {"id": "1", "status": "cancelled"}),)
-    assert holds(check, START, START | {"orders/1/status": "cancelled", "people/p/credit": 9})
+    assert not broken(check, START, START | {"orders/1/status": "cancelled", "people/p/credit": 9})
 
 
 paths = st.builds(
@@ -78,9 +78,9 @@ def test_the_check_passes_at_the_end_and_fails_at_the_start_where_anything_is_as
     start: dict[str, Scalar], end: dict[str, Scalar]
 ) -> None:
     check = check_of(start, end, DRAFT, ZONES)
-    assert holds(check, start, end)
+    assert not broken(check, start, end)
     if check.required:
-        assert not holds(check, start, start)
+        assert broken(check, start, start)
 
 
 @given(states, states, paths, st.sampled_from([5, "other"]))
@@ -92,4 +92,4 @@ def test_any_further_change_outside_the_free_zone_fails(
         path.startswith("refunds/") and path.endswith("/note")
     )
     if not is_free and path not in check.free:
-        assert not holds(check, start, end | {path: value})
+        assert broken(check, start, end | {path: value})

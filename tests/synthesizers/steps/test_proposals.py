@@ -4,11 +4,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.engine.study.alternatives import merged
-from synth.engine.study.player import Proposal
+from synth.engine.study.alternatives import Proposal, merged
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Turn
-from synth.synthesizers.steps.proposals import SuggestedStep, proposed
+from synth.synthesizers.suggested_steps import SuggestedStep, proposed
 from synth.text.transcript.acts import act_digest
 from tests.trajectories import make_trajectory, make_turn
 

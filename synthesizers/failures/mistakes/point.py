@@ -1,0 +1,235 @@
+"""A turn of a clean trajectory at which a rule could make a mistake, with everything that the agent
+had seen by then.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import msgspec
+
+from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.check import Scalar
+from synth.schemas.environment import AgentTurn
+from synth.schemas.outcome import Termination
+from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory, Turn
+from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript, with_value, written
+from synth.text.provenance.arguments import Argument, exempt, permitted
+from synth.text.provenance.effect import (
+    TALKING_VERBS,
+    effectful_by_name,
+    first_word,
+    read_only_hint,
+)
+from synth.text.provenance.seen import stands
+from synth.text.transcript.acts import act_digest
+
+
+@dataclass
+class InjectionPoint:
+    """The state before turn `index` of a transcript's twin; `affordances` lists possible actions,
+    where the environment offers them.
+    """
+
+    transcript: InjectionTranscript
+    index: int
+    affordances: Sequence[AgentTurn] = ()
+
+    @property
+    def twin(self) -> Trajectory:
+        return self.transcript.twin
+
+    @property
+    def turn(self) -> Turn:
+        return self.twin.turns[self.index]
+
+    @property
+    def own(self) -> AgentTurn:
+        """The agent's recorded turn, without its thought."""
+        return AgentTurn(self.turn.content, self.turn.tool_calls)
+
+    @property
+    def before(self) -> tuple[Turn, ...]:
+        """The earlier turns that the agent decided."""
+        turns = self.twin.turns[: self.index]
+        return tuple(turn for turn in turns if turn.sampled_by is not SampledBy.CANNED)
+
+    @property
+    def after(self) -> tuple[Turn, ...]:
+        """The later turns of the twin."""
+        return self.twin.turns[self.index + 1 :]
+
+    @cached_property
+    def heard(self) -> str:
+        """All text that the agent had been shown, case-folded for search."""
+        return "\n".join(text for at, text in self.transcript.folded if at < self.index)
+
+    def seen(self, value: Scalar) -> bool:
+        """Whether the agent had been shown a value."""
+        return stands(
+            self.heard,
+            written(value).casefold(),
+            number=isinstance(value, int | float),
+        )
+
+    def changes(self, call: ToolCall) -> bool:
+        """Whether a call changes something, by the tool's annotation, else by the verb of its
+        name.
+        """
+
+        hint = read_only_hint(self.transcript.tools.get(call.name))
+        return effectful_by_name(call.name) if hint is None else not hint
+
+    def talks(self, call: ToolCall) -> bool:
+        """Whether a call only speaks, by the verb of its name."""
+        return first_word(call.name) in TALKING_VERBS
+
+    def writes(self, turn: Turn) -> tuple[ToolCall, ...]:
+        """The readable calls of a turn that change something."""
+        readable = (call for call in turn.tool_calls if call.parse_error is None)
+        return tuple(call for call in readable if self.changes(call))
+
+    def names(self, call: ToolCall) -> list[Argument]:
+        """The scalars of a call that name something, without free text."""
+        found = self.transcript.scalars(call)
+        return [one for one in found if not exempt(one) and not isinstance(one.value, bool)]
+
+    def texts(self, call: ToolCall) -> list[Argument]:
+        """The free texts of a call, which the agent has worded itself."""
+        found = self.transcript.scalars(call)
+        return [
+            one for one in found if isinstance(one.value, str) and exempt(one) and one.value.strip()
+        ]
+
+    def said(self, turn: Turn) -> list[str]:
+        """The free texts of a turn's calls."""
+        return [str(text.value) for call in turn.tool_calls for text in self.texts(call)]
+
+    def others(self, argument: Argument) -> list[Scalar]:
+        """Values that could replace the argument's, in the order in which they came up: those that
+        its schema names, else those that were shown under a key of its own value or under its name,
+        or that the clean run used there.
+        """
+
+        own = argument.value
+        choice = permitted(argument.schema)
+        keyed = self._keyed
+        kinds = [key for key, values in keyed.items() if isinstance(own, str) and own in values]
+        shown = [value for key in [*kinds, argument.name] for value in keyed.get(key, ())]
+        found = choice or [
+            *shown,
+            *self.transcript.used.get(argument.name, ()),
+        ]
+
+        return [
+            value
+            for value in dict.fromkeys(found)
+            if isinstance(value, type(own)) and value != own and (choice or self.seen(value))
+        ]
+
+    def choices(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, Argument, Scalar]]:
+        """(call, argument, value): every argument of these calls with another value that it could
+        have.
+        """
+        return [
+            (call, argument, value)
+            for call in calls
+            for argument in self.names(call)
+            for value in self.others(argument)
+        ]
+
+    @cached_property
+    def _keyed(self) -> Mapping[str, Mapping[Scalar, None]]:
+        """Scalars of all JSON answers so far, by key."""
+        found: dict[str, dict[Scalar, None]] = {}
+        for at, key, value in self.transcript.entries:
+            if at < self.index:
+                found.setdefault(key, {})[value] = None
+        return found
+
+    def fresh(
+        self,
+        call: ToolCall,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> ToolCall:
+        """The call under an id of its own, with other arguments where given."""
+        text = call.arguments if arguments is None else canonical_json(arguments).decode()
+        about = [
+            self.twin.trajectory_id,
+            self.index,
+            call.name,
+            text,
+        ]
+        return ToolCall.received(f"call_{content_hash(about, size=4)}", call.name, text)
+
+    def changed(self, call: ToolCall, argument: Argument, value: Scalar) -> ToolCall:
+        """The call with another value in one place."""
+        return self.fresh(call, with_value(call.parsed(), argument.path, value))
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """A turn that makes a mistake; `what` describes the mistake."""
+
+    turn: AgentTurn
+    what: str
+
+
+Rule = Callable[[InjectionPoint, Random], Mistake | None]
+"""Draws a mode's mistake at a point; None where the mode does not apply there."""
+
+
+def instead(call: ToolCall, what: str) -> Mistake:
+    """Replaces the turn by one call."""
+    return Mistake(AgentTurn(tool_calls=(call,)), what)
+
+
+def with_call(turn: Turn, old: ToolCall, new: ToolCall, what: str) -> Mistake:
+    """Exchanges one call of the turn, and drops its text and thought."""
+    calls = tuple(new if call is old else call for call in turn.tool_calls)
+    return Mistake(AgentTurn(tool_calls=calls), what)
+
+
+def same_act(one: AgentTurn, other: AgentTurn) -> bool:
+    """Whether two turns do the same: equal calls, or else equal words. Call ids, JSON spelling and
+    thoughts do not count.
+    """
+    return act_digest(one) == act_digest(other)
+
+
+CLOSING_VERBS = frozenset(
+    [
+        "finish",
+        "done",
+        "submit",
+        "end",
+        "stop",
+        "complete",
+        "exit",
+        "quit",
+        "final",
+        "close",
+        "conclude",
+        "hang",
+    ]
+)
+"""First words of the names of tools that end an episode."""
+_ENDED = (
+    Termination.DONE,
+    Termination.AGENT_STOP,
+    Termination.UNREPORTED,
+)
+
+
+def closing(twin: Trajectory) -> Turn | None:
+    """The turn by which the agent itself ended the episode: by a tool that is there for it, or by
+    speaking last.
+    """
+
+    last = twin.turns[-1] if twin.turns else None
+    if last is None or twin.termination not in _ENDED:
+        return None
+    if not last.tool_calls:
+        return last if last.content and twin.termination is not Termination.DONE else None
+    return last if all(first_word(call.name) in CLOSING_VERBS for call in last.tool_calls) else None

@@ -1,0 +1,297 @@
+"""A chain: a base trial and its retries, each from a turn of the attempt before and with all
+lessons so far; and the rows that store it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from synth.engine.study.shard import UnitResult
+from synth.ledger.ledger import Decision, Score
+from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.schemas.labels import Memo, RetryLabel
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.task import Task
+from synth.schemas.trajectory import Trajectory
+from synth.stats.pdi import CarriedMemo
+from synth.synthesizers.reflection.guidance import (
+    guidance_text,
+    memo_of,
+    memory_scores,
+    memory_text,
+)
+from synth.synthesizers.reflection.reflection import Reflected
+from synth.synthesizers.reflection.token_cost import (
+    ArmResult,
+    Prices,
+    Tokens,
+    improved,
+    solved,
+    tokens_of_attempts,
+)
+from synth.text.leaks import Leak, leaks
+from synth.text.transcript.log import first_own_turn
+
+CHAIN, REFLECTION = "reflect_retry", "reflection"
+"""Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""
+LEAK, KEPT = "leak", "reflect_retry"
+"""Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
+VERIFIED = "verified"
+
+
+class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A chain as it is committed, under its key.
+
+    `exhausted`: it ended only because no more retries were allowed; `made` of them were.
+    `measured`: the settings of its measures; `arms`: the results of the comparison at equal cost.
+    """
+
+    chain: str
+    key: str
+    reason: str
+    settled: bool
+    retries: tuple[str, ...]
+    made: int
+    exhausted: bool
+    measured: Mapping[str, Any]
+    gold_informed: bool
+    task: str
+    price: float
+    estimated: int
+    arms: Mapping[str, ArmResult] | None = None
+
+
+@dataclass(slots=True)
+class Retry:
+    """One retry: the attempt that it reflects on, the reflection and its tokens, the pivot, the
+    result. `known`: the ledger has it, with the decisions on it.
+    """
+
+    of: Trajectory
+    reflected: Reflected
+    spent: Tokens
+    pivot: int | None = None
+    guidance: str | None = None
+    memo: Memo | None = None
+    attempts: Sequence[Trajectory] = ()
+    found: Sequence[Leak] = ()
+    keep: bool = False
+    reason: str = ""
+    known: bool = False
+
+    @property
+    def outcome(self) -> Trajectory | None:
+        """The attempt that counts: the last, where it is valid."""
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.outcome is not Outcome.INVALID else None
+
+    def decisions(self) -> list[Decision]:
+        """Decides on a new attempt: whether it shows traces of guidance, and whether it meets the
+        keep condition.
+        """
+
+        if self.outcome is None or self.known:
+            return []
+
+        identity = self.outcome.trajectory_id
+        first = self.found[0] if self.found else None
+        kind = "clean"
+        shown = None
+        if first is not None:
+            kind = first.kind
+            findings = len(self.found)
+            shown = {
+                "turn": first.turn,
+                "what": first.what[:200],
+                "findings": findings,
+            }
+
+        leak = Decision(identity, LEAK, first is None, kind, detail=shown)
+        return [leak, Decision(identity, KEPT, self.keep, self.reason)]
+
+
+@dataclass(slots=True)
+class RetryChain:
+    """The state of a chain; `reason` says why it ended, empty while it goes on, `verified` where a
+    retry is kept.
+
+    `exhausted`: it ended only because no more retries were allowed. `measured`: the settings of the
+    measures, whose rows are `measures`; a chain is done only once it is measured. `arms`: the
+    results of the comparison at equal cost.
+    """
+
+    key: str
+    base: Trajectory
+    task: Task | None
+    gold_informed: bool
+    memory: CarriedMemo | None = None
+    retries: list[Retry] = field(default_factory=list)
+    reason: str = ""
+    fault: Fault | None = None
+    exhausted: bool = False
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    measures: Sequence[Score] = ()
+    arms: dict[str, ArmResult] | None = None
+
+    @property
+    def outcomes(self) -> list[Trajectory]:
+        """The attempts with a verdict, the base trial first."""
+        return [
+            self.base,
+            *(r.outcome for r in self.retries if r.outcome is not None),
+        ]
+
+    @property
+    def last(self) -> Trajectory:
+        """The latest attempt with a verdict."""
+        return self.outcomes[-1]
+
+    @property
+    def kept(self) -> Trajectory | None:
+        """The retry that is kept."""
+        return self.last if self.reason == VERIFIED else None
+
+    @property
+    def lessons(self) -> list[str]:
+        """All lessons so far, the oldest first."""
+        said = [retry.reflected.reflection for retry in self.retries]
+        return [one.improvement_suggestion for one in said if one and one.improvement_suggestion]
+
+    @property
+    def memos(self) -> list[tuple[str, Memo]]:
+        """The memos so far, each with the attempt after which it was written."""
+        return [(retry.of.trajectory_id, retry.memo) for retry in self.retries if retry.memo]
+
+    @property
+    def guidance(self) -> str:
+        """The hidden guidance of the next retry."""
+        if self.memory is None:
+            return guidance_text(self.lessons)
+        return memory_text([memo for _, memo in self.memos], self.memory)
+
+    def reflected(self, told: Reflected) -> Retry | None:
+        """Adds a reflection on the last attempt; the retry that follows from it, None where none
+        does.
+        """
+
+        last = self.last
+        said = told.reflection
+        if told.reason is None and said is None:
+            return None
+
+        before = self.retries[-1].found if self.retries else ()
+        retry = Retry(last, told, told.tokens(last, self.lessons))
+        self.retries.append(retry)
+        if said is None or said.retry_from_step is None:
+            solved = last.outcome is Outcome.SUCCESS
+            self.fault = told.fault
+            self.reason = told.reason or ("efficient" if solved else "says_success")
+            return None
+
+        # a retry never starts after a leak of the attempt before: the leak would stay in its prefix
+        leaked = before[0].turn if before else len(last.turns)
+        retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, leaked))
+        retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
+        retry.guidance = self.guidance
+
+        return retry
+
+    def played(self, attempts: Sequence[Trajectory], *, more: bool) -> None:
+        """Adds the attempts at the last retry's slot; `more`: a further retry may follow."""
+        retry = self.retries[-1]
+        retry.attempts = attempts
+        result = retry.outcome
+        if result is None:
+            self.fault = attempts[-1].fault
+            retry.reason = self.reason = f"fault:{self.fault}"
+            return
+
+        solved = result.outcome is Outcome.SUCCESS
+        retry.found = leaks(result)
+        retry.keep, retry.reason = improved(self.base, result)
+        if retry.found and solved:
+            self.reason = f"leak:{retry.found[0].kind}"
+        elif retry.keep:
+            self.reason = VERIFIED
+        elif solved or not more:
+            self.reason = retry.reason
+            self.exhausted = not solved
+
+    @property
+    def settled(self) -> bool:
+        """Whether a rerun would change nothing: it ended otherwise than by a fault whose cause may
+        be gone by then.
+
+        With a retry in the ledger it is settled even so: another reflection would begin another
+        chain.
+        """
+
+        may_mend = self.fault in {*RETRIED_BY_A_RERUN, Fault.JUDGE}
+        return bool(self.reason) and not (may_mend and self.last is self.base)
+
+    def tokens(self) -> Tokens:
+        """The tokens of all its reflections and retries."""
+        used = (r.spent + tokens_of_attempts(r.attempts) for r in self.retries)
+        return sum(used, Tokens())
+
+    def record(self, result: UnitResult, prices: Prices) -> None:
+        """Writes its attempts and the decisions on them, a row per reflection, the measures, and a
+        row for the chain.
+        """
+
+        for at, retry in enumerate(self.retries):
+            result.trajectories += () if retry.known else retry.attempts
+            result.decisions += retry.decisions()
+            result.replies += retry.reflected.replies
+            result.scores.append(self._reflection_score(at + 1, retry))
+
+        if self.memory is not None:
+            result.scores += memory_scores(self.key, self.memos, self.outcomes, self.memory)
+
+        tokens = self.tokens()
+        made = [retry.attempts for retry in self.retries if retry.attempts]
+        end = ChainEnd(
+            chain=self.base.trajectory_id,
+            key=self.key,
+            reason=self.reason,
+            settled=self.settled,
+            retries=tuple(attempt.trajectory_id for attempts in made for attempt in attempts),
+            made=len(made),
+            exhausted=self.exhausted,
+            measured=self.measured,
+            gold_informed=self.gold_informed,
+            task=self.base.task_id,
+            price=tokens.at(prices),
+            estimated=tokens.estimated,
+            arms=self.arms,
+        )
+        value = float(self.reason == VERIFIED)
+        result.scores += [*self.measures, Score(end.chain, CHAIN, value, detail=end)]
+
+    def _reflection_score(self, number: int, retry: Retry) -> Score:
+        """The row of one reflection, with the retry that followed from it."""
+        result = retry.outcome
+        before = retry.of
+        label = RetryLabel(
+            chain=self.base.trajectory_id,
+            key=self.key,
+            attempt=number,
+            retry=None if result is None else result.trajectory_id,
+            reflection=msgspec.to_builtins(retry.reflected.reflection),
+            memo=retry.memo,
+            why_none=retry.reflected.reason,
+            what_was_wrong=retry.reflected.detail,
+            gold_informed=self.gold_informed,
+            pivot=retry.pivot,
+            r1=solved(before),
+            r2=None if result is None else solved(result),
+            steps1=len(before.turns),
+            steps2=None if result is None else len(result.turns),
+            tokens=msgspec.to_builtins(retry.spent),
+            leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
+        )
+        value = None if result is None else float(retry.keep and not retry.found)
+
+        return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)

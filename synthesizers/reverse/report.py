@@ -1,0 +1,119 @@
+"""Reports the explorations of a stage: subtrajectories by outcome, the kept tasks, and the part of
+the environment that was covered.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from synth.engine.numbers import counted_noun
+from synth.engine.study.method import method_report
+from synth.schemas.task import Task
+from synth.synthesizers.reverse.choosing import Explored, TaskChoice, distinctness
+
+TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
+MOST_EXAMPLES = 40
+"""Reasons of which an example is kept."""
+
+
+def report_of(
+    explored: Sequence[Explored], choice: TaskChoice, also: Sequence[str], **more: Any
+) -> Mapping[str, Any]:
+    """The stage's report, from the rows of its explorations."""
+    rejected = Counter(_sums(explored, "rejected")) + Counter(choice.left_out)
+    faults = Counter(row.fault for row in explored if row.fault is not None)
+    examples: dict[str, str] = {}
+
+    for reason, example in (one for row in explored for one in row.examples.items()):
+        if len(examples) < MOST_EXAMPLES:
+            examples.setdefault(reason, example)
+
+    about = _of_tasks(choice.tasks)
+    details = {
+        "explorations": len(explored),
+        "without_operations": sum(not row.operations and row.fault is None for row in explored),
+        "faults": dict(sorted(faults.items())),
+        "examples": dict(sorted(examples.items())),
+        **about,
+        "coverage": _coverage(explored, choice.tasks),
+    }
+
+    return method_report(
+        "windows",
+        sum(row.attempted for row in explored),
+        len(choice.tasks),
+        dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
+        also=[*(in_words(about) if choice.tasks else ()), *also],
+        details=details,
+        **more,
+    )
+
+
+def in_words(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the funnel's lines: kinds of tasks, their size, refusals, mutants."""
+    yield (
+        f"{counted_noun(found['signatures'], 'operation signature')}, "
+        f"{counted_noun(found['kinds'], 'kind')} with goals"
+    )
+    yield (
+        f"{100 * found['several_operations'] // found['tasks']} % of several operations, "
+        f"{found['refusals']} with a refusal, {counted_noun(found['questions'], 'question')}"
+    )
+    yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
+
+
+def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
+    """Figures of the kept tasks."""
+    about = [task.difficulty for task in tasks]
+    passed = {name: [one["tests"][name]["passed"] for one in about] for name in TESTS}
+    made, killed = (sum(one["tests"]["T5"][key] for one in about) for key in ("mutants", "killed"))
+
+    return {
+        "tasks": len(tasks),
+        "signatures": len({one["signature"] for one in about}),
+        "kinds": len(set(map(distinctness, tasks))),
+        "several_operations": sum(one["operations"] > 1 for one in about),
+        "refusals": sum(one["refusals"] > 0 for one in about),
+        "questions": sum(one["question"] for one in about),
+        "tests": {
+            name: {
+                "passed": verdicts.count(True),
+                "does_not_apply": verdicts.count(None),
+            }
+            for name, verdicts in passed.items()
+        },
+        "mutants": {
+            "made": made,
+            "killed": killed,
+            "share": round(killed / made, 4) if made else None,
+        },
+    }
+
+
+def _coverage(explored: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, Any]:
+    """Calls by tool; tools that changed something, with the number of tasks that use them;
+    refusals; changed facts by pattern.
+    """
+
+    used = Counter(tool for task in tasks for tool in task.difficulty["tools"])
+
+    def with_tasks(counts: str, each: str) -> dict[str, Any]:
+        """Counts by tool, with the number of tasks that use it."""
+        found = _sums(explored, counts).items()
+        return {name: {each: count, "tasks": used[name]} for name, count in found if name}
+
+    return {
+        "tools": _sums(explored, "called"),
+        "writing_tools": with_tasks("changed", "changed"),
+        "look_ups": with_tasks("looked_up", "new"),
+        "refused": _sums(explored, "refused"),
+        "facts": _sums(explored, "facts"),
+    }
+
+
+def _sums(explored: Sequence[Explored], counts: str) -> dict[str, int]:
+    """Sums one of the counts over all explorations."""
+    total = Counter[str]()
+    for row in explored:
+        total.update(getattr(row, counts) or {})
+    return dict(sorted(total.items()))
