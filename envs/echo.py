@@ -102,7 +102,7 @@ class _Desk(msgspec.Struct):
     state_key: str = ""
 
 
-class _Saved(msgspec.Struct, frozen=True):
+class _SavedGame(msgspec.Struct, frozen=True):
     task: Task | None
     desk: _Desk
 
@@ -181,7 +181,7 @@ class EchoEnv:
     async def snapshot(self) -> Snapshot:
         """Task and desk as JSON."""
         return Snapshot(
-            SPEC.name, SPEC.version, msgspec.json.encode(_Saved(self._task, self._desk))
+            SPEC.name, SPEC.version, msgspec.json.encode(_SavedGame(self._task, self._desk))
         )
 
     async def restore(self, snapshot: Snapshot) -> None:
@@ -190,7 +190,7 @@ class EchoEnv:
             raise ValueError(
                 f"a snapshot of {snapshot.env} {snapshot.version} does not fit echo {SPEC.version}"
             )
-        saved = msgspec.json.decode(snapshot.blob, type=_Saved)
+        saved = msgspec.json.decode(snapshot.blob, type=_SavedGame)
         self._task, self._desk = saved.task, saved.desk
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:

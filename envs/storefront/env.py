@@ -11,7 +11,7 @@ from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import Belief
-from synth.envs.storefront.expert.errand import Plan
+from synth.envs.storefront.expert.errand import ErrandPlan
 from synth.envs.storefront.expert.planner import next_turn
 from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
 from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
@@ -181,7 +181,7 @@ class StorefrontEnv:
             half = {tier: days // 2 for tier, days in rules.window_days.items()}
             rules = replace(rules, window_days=half)
 
-        return next_turn(Plan(belief, requests, rules, strategy(seed), held))
+        return next_turn(ErrandPlan(belief, requests, rules, strategy(seed), held))
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
         """The settings of the world as a task overrides them."""

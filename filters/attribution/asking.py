@@ -27,7 +27,7 @@ class _Whole(msgspec.Struct, forbid_unknown_fields=True):
     mode: str
 
 
-class _Step(msgspec.Struct, forbid_unknown_fields=True):
+class _ShownStep(msgspec.Struct, forbid_unknown_fields=True):
     """What is answered about one step; `mode` is null where it is not decisive."""
 
     reason: str
@@ -93,7 +93,7 @@ def read_step(trajectory: Trajectory, turn: int, completion: Completion) -> Attr
 
     Raises `UnreadableError` for another form, and for a decisive step without a known mode.
     """
-    said = json_reply(completion, _Step)
+    said = json_reply(completion, _ShownStep)
     return said.decisive and _attribution(trajectory, turn, said.mode or "", said.reason)
 
 

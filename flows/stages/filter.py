@@ -11,7 +11,7 @@ from synth.engine.asking import SourceMeans
 from synth.engine.context import Role, Run
 from synth.engine.runs.measure_cache import BoundFilter
 from synth.engine.runs.runner import key_of, plain
-from synth.flows.stages.filter_judging import Judged, judge_corpus, judge_groups
+from synth.flows.stages.filter_judging import ShardJudgements, judge_corpus, judge_groups
 from synth.flows.stages.filter_report import filter_report
 from synth.flows.stages.task_trials import trials_by_task
 from synth.ledger.ledger import StageRef
@@ -138,7 +138,7 @@ class FilterStage:
         if (stage_key, shard.name) in ledger.refresh().named:
             return
 
-        means, judged = SourceMeans(run, shard.name, self.roles), Judged()
+        means, judged = SourceMeans(run, shard.name, self.roles), ShardJudgements()
         look, done = self._look(shard.name), partial(self._step, run, shard.name)
         filters = self._looks()[look]
 

@@ -19,7 +19,7 @@ CHUNK = 500
 """Trajectories in memory."""
 
 
-class Judged:
+class ShardJudgements:
     """What the filters of a shard decided and found."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ async def judge_groups(
     means: SourceMeans,
     wanted: set[str],
     filters: Sequence[BoundFilter],
-    judged: Judged,
+    judged: ShardJudgements,
     done: Callable[[Iterable[str]], None],
     *,
     by_task: bool,
@@ -83,7 +83,7 @@ async def judge_corpus(
     means: SourceMeans,
     wanted: set[str],
     one: BoundFilter,
-    judged: Judged,
+    judged: ShardJudgements,
     done: Callable[[Iterable[str]], None],
 ) -> None:
     """A filter that judges all trajectories together; a few hundred are in memory at a time."""

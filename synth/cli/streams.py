@@ -38,7 +38,7 @@ class _Lossy(_Noting):
             return len(data)
 
 
-class _Shown(io.TextIOWrapper):
+class _Written(io.TextIOWrapper):
     """The last net under `synth.schemas.printable`: what a terminal would act on is written as its
     escape, but for styles of our own.
     """
@@ -83,7 +83,9 @@ def stdout_problem() -> OSError | None:
 
 def _text(raw: io.FileIO, encoding: str, *, lines: bool) -> io.TextIOWrapper:
     codecs.register_error(_ESCAPED, _escaped)
-    return _Shown(io.BufferedWriter(raw), encoding=encoding, errors=_ESCAPED, line_buffering=lines)
+    return _Written(
+        io.BufferedWriter(raw), encoding=encoding, errors=_ESCAPED, line_buffering=lines
+    )
 
 
 _ESCAPED = "synth.escaped"

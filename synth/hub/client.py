@@ -71,12 +71,12 @@ class Remote(msgspec.Struct, frozen=True):
         return found[1] == file.sha256 if found[1] is not None else found[2] == file.blob_id
 
 
-class _Message(msgspec.Struct, frozen=True):
+class _HubMessage(msgspec.Struct, frozen=True):
     message: str
 
 
 class _Refusal(msgspec.Struct, frozen=True):
-    errors: tuple[_Message, ...]
+    errors: tuple[_HubMessage, ...]
 
 
 class Hub:

@@ -58,6 +58,11 @@ class ImportTally:
         """Sum of some counts over all formats."""
         return sum(counts[name] for counts in self.formats.values() for name in names)
 
+    @property
+    def trajectories(self) -> int:
+        """How many came in."""
+        return self.total(["trajectories"])
+
     def of_format(self, entry: Imported) -> Counter[str]:
         """The counts of the format that an imported trajectory was in."""
         return self.formats[(entry.trajectory.source or "unknown").partition(":")[0]]

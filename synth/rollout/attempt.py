@@ -17,7 +17,7 @@ from synth.rollout.answers import checked, decided, stepped
 from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host
 from synth.rollout.given import Given
 from synth.rollout.limits import reached
-from synth.rollout.record import Record, placed_turn, recorded_turn, unwhispered
+from synth.rollout.record import EpisodeRecord, placed_turn, recorded_turn, unwhispered
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.rollout.start import ForcedAct
 from synth.rollout.user_lines import UserSimulator
@@ -75,7 +75,7 @@ class _Attempt:
     def __init__(
         self, work: EpisodeSpec, model: ChatModel | None, resumption: Resumption, host: Host
     ) -> None:
-        self.record = Record()
+        self.record = EpisodeRecord()
         self.turns = self.record.turns
         self.phase = "reset"
         self._work = work

@@ -76,7 +76,7 @@ def unwhispered(act: Act, guidance: Guidance | None) -> Act:
     return replace(act, prompt_token_ids=None, logprobs=None)
 
 
-class Record:
+class EpisodeRecord:
     """What an attempt has come to so far; it survives the fault that ends it."""
 
     def __init__(self) -> None:

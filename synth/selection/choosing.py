@@ -134,7 +134,7 @@ def chosen(
     only one success shows is taken beside others only with evidence of its own, and never before
     them.
     """
-    choice = Choice(candidates)
+    choice = SeededChoice(candidates)
     rows = choice.without(_frame(choice.ordered, standings), _LUCKY, "lucky_unproven")
     # a strategy that one success alone shows may be luck
     rare = (pl.len().over("task", "strategy") == 1) & ~pl.col("proven")
@@ -190,7 +190,7 @@ def _frame(ordered: Sequence[Candidate], standings: Standings) -> pl.DataFrame:
     )
 
 
-class Choice:
+class SeededChoice:
     """Candidates, tasks by id and of one the better first, and what is decided against them."""
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:

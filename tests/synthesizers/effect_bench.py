@@ -70,8 +70,6 @@ class Bench:
                 self.run.journals["base"],
                 {},
                 live_episodes=1,
-                may_start=lambda: True,
-                finished=lambda attempts: None,
             )
             (parent,) = asyncio.run(filled)
         assert parent.outcome is Outcome.FAILURE

@@ -98,7 +98,7 @@ class Recorded:
         )
 
 
-class Solution(Recorded):
+class RecordedSolution(Recorded):
     """A solved episode: what was done, its task's check, the world at the start, and the orders of
     other customers.
     """

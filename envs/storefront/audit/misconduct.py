@@ -5,7 +5,7 @@ wrong in one thing.
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from synth.envs.storefront.audit.edits import Solution, Turns
+from synth.envs.storefront.audit.edits import RecordedSolution, Turns
 from synth.envs.storefront.check.injections import instructions_of
 from synth.envs.storefront.check.process import LOOK_UP, LOOK_UPS
 from synth.envs.storefront.tools.event_log import act
@@ -13,7 +13,7 @@ from synth.envs.storefront.tools.schemas import FACTS, MONEY_WRITES
 from synth.envs.storefront.world.rules import RULE_IDS
 
 
-def wrong_denial(solution: Solution) -> Iterator[Turns]:
+def wrong_denial(solution: RecordedSolution) -> Iterator[Turns]:
     """A denial that the check asks for is left out, or names another rule."""
     wanted = [(refusal.request, refusal.rule) for refusal in solution.check.refusals]
 
@@ -28,7 +28,7 @@ def wrong_denial(solution: Solution) -> Iterator[Turns]:
                 yield solution.changed(call, rule_id=other)
 
 
-def wrong_fact(solution: Solution) -> Iterator[Turns]:
+def wrong_fact(solution: RecordedSolution) -> Iterator[Turns]:
     """A fact that the check asks for is not told, or another value instead of it, or after it; the
     right one in free text is no help.
     """
@@ -67,7 +67,7 @@ def wrong_fact(solution: Solution) -> Iterator[Turns]:
             )
 
 
-def unconfirmed(solution: Solution) -> Iterator[Turns]:
+def unconfirmed(solution: RecordedSolution) -> Iterator[Turns]:
     """The customer is not asked to agree to a write, is asked about another one, or is asked in
     free text alone.
     """
@@ -92,7 +92,7 @@ def unconfirmed(solution: Solution) -> Iterator[Turns]:
             yield solution.instead(call, f"Do you agree to {write}?")
 
 
-def unseen(solution: Solution) -> Iterator[Turns]:
+def unseen(solution: RecordedSolution) -> Iterator[Turns]:
     """No order was looked up before a denial; a parcel of which day and status are told was never
     looked at; one factor was verified instead of two, or none.
     """
@@ -116,7 +116,7 @@ def unseen(solution: Solution) -> Iterator[Turns]:
         yield solution.dropped(*checks)
 
 
-def leak(solution: Solution) -> Iterator[Turns]:
+def leak(solution: RecordedSolution) -> Iterator[Turns]:
     """The customer is told another customer's email."""
     base = solution.base
 
@@ -130,7 +130,7 @@ def leak(solution: Solution) -> Iterator[Turns]:
         )
 
 
-def obeyed(solution: Solution) -> Iterator[Turns]:
+def obeyed(solution: RecordedSolution) -> Iterator[Turns]:
     """What a note or a product text demands is done."""
     base = solution.base
 

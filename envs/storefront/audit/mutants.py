@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.audit.edits import Solution, Turns
+from synth.envs.storefront.audit.edits import RecordedSolution, Turns
 from synth.envs.storefront.audit.misconduct import (
     leak,
     obeyed,
@@ -47,7 +47,7 @@ def mutants(
     """All mutants of a solved episode, each with what was made wrong, without doubles; none equals
     the original.
     """
-    solution = Solution(task, exchanges, base)
+    solution = RecordedSolution(task, exchanges, base)
     seen = {msgspec.json.encode(solution.turns)}
 
     for kind, make in KINDS.items():
@@ -59,12 +59,12 @@ def mutants(
                 yield kind, turns
 
 
-def _missing_write(solution: Solution) -> Iterator[Turns]:
+def _missing_write(solution: RecordedSolution) -> Iterator[Turns]:
     """A write is left out."""
     yield from (solution.dropped(call) for call in solution.calls(*COUNTED))
 
 
-def _wrong_order(solution: Solution) -> Iterator[Turns]:
+def _wrong_order(solution: RecordedSolution) -> Iterator[Turns]:
     """A write is made on another order of the customer, or on a stranger's of the same status."""
     for call in solution.calls(*COUNTED):
         if call.order_id is not None:
@@ -80,7 +80,7 @@ def _wrong_order(solution: Solution) -> Iterator[Turns]:
                 yield solution.changed(call, order_id=key)
 
 
-def _wrong_argument(solution: Solution) -> Iterator[Turns]:
+def _wrong_argument(solution: RecordedSolution) -> Iterator[Turns]:
     """An amount, a line, or a detail is another one than the customer wanted."""
     for call in solution.calls(*COUNTED):
         for name, value in call.arguments.items():
@@ -88,7 +88,7 @@ def _wrong_argument(solution: Solution) -> Iterator[Turns]:
                 yield solution.changed(call, **{name: other})
 
 
-def _others(solution: Solution, call: Event, name: str, value: Any) -> Sequence[Any]:
+def _others(solution: RecordedSolution, call: Event, name: str, value: Any) -> Sequence[Any]:
     """The wrong values that are tried for one argument of a write.
 
     A cent too little and half; other lines; another reason, way or destination than the customer
@@ -133,7 +133,7 @@ def _other_lines(base: BaseWorld, order_id: str, lines: Any) -> Sequence[Any]:
     return [sorted(lines)[1:]] if len(lines) > 1 else []
 
 
-def _extra_write(solution: Solution) -> Iterator[Turns]:
+def _extra_write(solution: RecordedSolution) -> Iterator[Turns]:
     """An order is cancelled, or sent elsewhere, that nobody spoke of."""
     touched = {str(call.order_id) for call in solution.calls(*WRITES)}
     # what the shop itself changes is asked for as well
@@ -162,7 +162,7 @@ def _extra_write(solution: Solution) -> Iterator[Turns]:
             )
 
 
-def _wrong_note(solution: Solution) -> Iterator[Turns]:
+def _wrong_note(solution: RecordedSolution) -> Iterator[Turns]:
     """A note that is asked for is missing, has other words or half of them, is on another
     ticket, is followed by another one, or is made twice.
     """
@@ -193,7 +193,7 @@ def _wrong_note(solution: Solution) -> Iterator[Turns]:
         )
 
 
-KINDS: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
+KINDS: Mapping[str, Callable[[RecordedSolution], Iterator[Turns]]] = {
     "missing_write": _missing_write,
     "extra_write": _extra_write,
     "wrong_order": _wrong_order,

@@ -38,7 +38,7 @@ class NotYetError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ErrandPlan:
     """Belief, the requests as stated, the policy of the system prompt, the way of working, and the
     misconceptions held.
     """
@@ -58,7 +58,7 @@ class Plan:
 class Errand:
     """A request, the account of who makes it, and the order that is meant, once it was read."""
 
-    plan: Plan
+    plan: ErrandPlan
     customer_id: str
     request: Request
     order: Shown = field(default_factory=dict)

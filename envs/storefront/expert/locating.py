@@ -2,13 +2,13 @@
 mean.
 """
 
-from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
+from synth.envs.storefront.expert.errand import WORDS, Errand, ErrandPlan, NotYetError
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.rules import NEEDED_FACTORS
 from synth.envs.storefront.world.views import Item, Shown
 
 
-def identified(plan: Plan) -> str | None:
+def identified(plan: ErrandPlan) -> str | None:
     """The customer's id once two factors are verified; None where no way is left.
 
     Raises `NotYetError` with the calls that lead there.
@@ -34,7 +34,7 @@ def identified(plan: Plan) -> str | None:
     return None
 
 
-def _verify(plan: Plan, customer_id: str) -> None:
+def _verify(plan: ErrandPlan, customer_id: str) -> None:
     """Checks factors of an account, unless one did not fit."""
     checks: list[Call] = []
     verified = plan.belief.verified.get(customer_id, set())
@@ -67,7 +67,7 @@ def _verify(plan: Plan, customer_id: str) -> None:
         raise NotYetError(*checks)
 
 
-def _find(plan: Plan) -> None:
+def _find(plan: ErrandPlan) -> None:
     """Searches for an account, or asks for what the search needs."""
     slots = plan.belief.slots
 

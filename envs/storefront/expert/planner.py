@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from synth.envs.storefront.check.injections import instructions
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
-from synth.envs.storefront.expert.errand import WORDS, Errand, NotYetError, Plan
+from synth.envs.storefront.expert.errand import WORDS, Errand, ErrandPlan, NotYetError
 from synth.envs.storefront.expert.locating import identified, located
 from synth.envs.storefront.expert.requests import carry_out
 from synth.envs.storefront.tools.event_log import Event
@@ -22,7 +22,7 @@ _DONE = {"cancel": "cancelled", "return": "returned"}
 """The statuses that settle a request."""
 
 
-def next_turn(plan: Plan) -> AgentTurn:
+def next_turn(plan: ErrandPlan) -> AgentTurn:
     """The expert's next turn."""
     try:
         calls = _next_calls(plan)
@@ -49,7 +49,7 @@ def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
     return AgentTurn(tool_calls=tuple(made))
 
 
-def _next_calls(plan: Plan) -> Sequence[Call]:
+def _next_calls(plan: ErrandPlan) -> Sequence[Call]:
     """The next calls: identification, then what each request needs, then answers, then the end.
 
     Raises `NotYetError` with calls that come before all requests.
@@ -108,7 +108,7 @@ def _next_of(errand: Errand) -> list[Call]:
     return []
 
 
-def _obey(plan: Plan) -> None:
+def _obey(plan: ErrandPlan) -> None:
     """Does what a note demands, if the planner takes notes for instructions; R14 says that they
     are none.
     """
@@ -127,7 +127,7 @@ def _obey(plan: Plan) -> None:
             raise NotYetError(injection.call(next(iter(tickets), "")))
 
 
-def _in_order(plan: Plan) -> Sequence[Request]:
+def _in_order(plan: ErrandPlan) -> Sequence[Request]:
     """The requests in the order of the strategy; `stops_early` forgets a question at the end of a
     long list.
     """

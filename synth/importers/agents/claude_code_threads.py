@@ -16,7 +16,7 @@ import networkx as nx
 from synth.importers.records import Object, Record, Rejection, inside, joined_record
 
 
-class Message(msgspec.Struct):
+class ThreadMessage(msgspec.Struct):
     """What a line says; the lines of one reply have one `id`."""
 
     content: Any = None
@@ -45,7 +45,7 @@ class Line(msgspec.Struct, rename="camel"):
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
-    message: Message | None = None
+    message: ThreadMessage | None = None
 
     @property
     def is_boundary(self) -> bool:
@@ -125,7 +125,7 @@ def _tree(lines: Sequence[Line]) -> Any:
     return tree
 
 
-def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
+def _branch(tree: Any, said: Mapping[int, ThreadMessage]) -> set[int]:
     """The branch that ends in the last message, with what belongs to its replies."""
     end = max(said)
     taken: set[int] = {end, *nx.ancestors(tree, end)}
@@ -142,7 +142,7 @@ def _branch(tree: Any, said: Mapping[int, Message]) -> set[int]:
     }
 
 
-def _abandoned(tree: Any, said: Mapping[int, Message], left: set[int]) -> Counter[int]:
+def _abandoned(tree: Any, said: Mapping[int, ThreadMessage], left: set[int]) -> Counter[int]:
     """How many messages each branch has that was not kept, by the first of them."""
     tops: dict[int | None, int] = {}
 

@@ -36,7 +36,7 @@ class _Root(msgspec.Struct, frozen=True):
     reason_for_root_cause: str | None = None
 
 
-class _Labels(msgspec.Struct):
+class _AgentRxLabels(msgspec.Struct):
     trajectory_id: int | str
     failures: list[_Failure]
     root_cause: _Root | None = None
@@ -48,14 +48,14 @@ def recognises(value: Any) -> bool:
 
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
-    labels = msgspec.convert(record.value, _Labels)
+    labels = msgspec.convert(record.value, _AgentRxLabels)
     return Labelled(record, f"{AGENTRX}/{labels.trajectory_id}", partial(_marks, labels))
 
 
 FORMAT = by_record(recognises, _read)
 
 
-def _marks(labels: _Labels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
+def _marks(labels: _AgentRxLabels, turns: tuple[int | None, ...]) -> tuple[ImportedLabel, ...]:
     """One label per failure, and one more for that which is the root. Raises `ValueError` for a
     step outside the trajectory.
     """

@@ -47,7 +47,7 @@ SEVERAL_ACTIONS = "text_after_action"
 """Mask of a turn in which the model went on after its action: only the first was executed."""
 
 
-class _Episode(msgspec.Struct):
+class _FireActEpisode(msgspec.Struct):
     traj: list[Object] | str
     reward: bool | float | None = None
     f1: float | None = None
@@ -72,7 +72,7 @@ FORMAT = by_record(recognises, _episodes)
 
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
-    episode = msgspec.convert(record.value, _Episode)
+    episode = msgspec.convert(record.value, _FireActEpisode)
     conversation = _conversation(episode.traj)
     named = _NAME.match(record.file_name)
     dataset = named["dataset"] if named else "unknown"

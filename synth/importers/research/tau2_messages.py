@@ -18,7 +18,7 @@ neither wrote nor saw it.
 """
 
 
-class _Call(msgspec.Struct):
+class _Tau2Call(msgspec.Struct):
     id: Any = None
     name: Any = None
     arguments: Any = None
@@ -30,7 +30,7 @@ class Message(msgspec.Struct):
 
     role: Any = None
     content: Any = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[_Tau2Call] | None = None
     tool_messages: "list[Message] | None" = None
     reasoning: Any = None
     usage: Any = None
@@ -76,7 +76,7 @@ def dialogue(
     return chat.conversation(), labels
 
 
-def _done(call: _Call, message: Message) -> Object:
+def _done(call: _Tau2Call, message: Message) -> Object:
     """A call of the user's, with what stood beside it."""
     named = {"id": call.id, "name": call.name, "arguments": call.arguments}
     return {**named, "content": message.content}

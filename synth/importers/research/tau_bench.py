@@ -53,7 +53,7 @@ class _Info(msgspec.Struct):
     task: _Task
 
 
-class _Result(msgspec.Struct):
+class _TauBenchResult(msgspec.Struct):
     info: _Info
     traj: list[Object] | None = None
     reward: float | None = None
@@ -66,7 +66,7 @@ def recognises(value: Any) -> bool:
 
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
-    result = msgspec.convert(record.value, _Result)
+    result = msgspec.convert(record.value, _TauBenchResult)
     task, conversation = result.info.task, from_messages(result.traj or [])
     # the instruction is what the user simulator was told; the policy text names the domain
     named = _DOMAIN.search((conversation.system_prompt or "")[:2000])
@@ -98,7 +98,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
 FORMAT = by_record(recognises, _read, as_declared)
 
 
-def _beside(result: _Result) -> Object:
+def _beside(result: _TauBenchResult) -> Object:
     """For the labels of AgentRx: what they call a record whose messages are numbered, and which
     turns its messages are.
     """

@@ -23,13 +23,13 @@ class ModelCard(msgspec.Struct):
     owned_by: str | None = None
 
 
-class _Listed(msgspec.Struct):
+class _ListedModel(msgspec.Struct):
     data: list[ModelCard]
 
 
 def model_cards(body: bytes, where: str) -> list[ModelCard]:
     """What /models lists. Raises `ServerError`."""
-    return decoded(body, _Listed, f"{where}: its list of models").data
+    return decoded(body, _ListedModel, f"{where}: its list of models").data
 
 
 def weights_id(body: bytes, model: str, where: str) -> str | None:

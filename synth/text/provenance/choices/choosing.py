@@ -8,7 +8,7 @@ from synth.text.provenance.dates import as_date
 from synth.text.provenance.objects import Group, Objects
 from synth.text.provenance.seen import Seen, stands
 
-Judged = tuple[int, int, str]
+Chosen = tuple[int, int, str]
 """(siblings in view, candidates that nothing tells apart, why)."""
 _UNDESCRIBED = "no sentence describes it"
 _SUPERLATIVES_WORDS = (
@@ -20,7 +20,7 @@ _RELATIONS_WORDS = "after before next previous following preceding"
 _RELATIONS = frozenset(_RELATIONS_WORDS.split())
 
 
-def judged(seen: Seen, identifier: str, beside: Set[str], also_taken: Set[str]) -> Judged | None:
+def judged(seen: Seen, identifier: str, beside: Set[str], also_taken: Set[str]) -> Chosen | None:
     """None where the value stands beside no other.
 
     Singled out (one candidate) is an entity that a person named by its identifier; that an answer

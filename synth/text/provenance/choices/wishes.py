@@ -5,7 +5,7 @@ should be?
 import re
 from collections.abc import Sequence
 
-from synth.text.provenance.choices.choosing import Judged
+from synth.text.provenance.choices.choosing import Chosen
 
 _WORD = re.compile(r"[a-z]+")
 _SAID = re.compile(r"(?<![\w.@])[a-z]+(?![\w@]|\.\w)")
@@ -22,7 +22,7 @@ def wished(
     permitted: Sequence[object],
     answers: Sequence[tuple[str, str]],
     known_words: str,
-) -> Judged | None:
+) -> Chosen | None:
     """Singled out is a value with at least half of its words in what persons said, words being the
     same if they begin alike.
 
