@@ -1,5 +1,5 @@
-"""How much house there is: tokens, files, long functions, circles of rooms, classes of the same
-name.
+"""How much house there is: tokens of each floor, long functions and files, full folders, circles of
+rooms, classes of the same name.
 
 Run: `python -m benchmarks.house`; `--check` fails where it is more than tests/house.json says
 (`make lint`), `--record` writes that file.
@@ -10,6 +10,7 @@ import io
 import json
 import sys
 import tokenize
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests" / "house.json"
 TOPS = ("schemas", "synth", "envs", "filters", "synthesizers", "flows")
 LONG_FUNCTION, LONG_FILE, COLUMNS = 40, 300, 100
+LARGE_FUNCTION, LARGE_FILE, FULL_FOLDER = 250, 1800, 12
+"""Tokens, tokens, files."""
 PYTHON = (*TOPS, "tests", "benchmarks", "supply")
 APART = ("synth.envs.sql",)
 """Environments that came after the redesign, and are counted apart: the files of a room, without its
 `__init__`.
 """
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SILENT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -47,11 +51,17 @@ def everything(root: Path = ROOT) -> list[Path]:
     return [path for top in PYTHON for path in sorted((root / top).rglob("*.py"))]
 
 
+def token_lines(text: str) -> list[int]:
+    """The line of each token of Python, without comments, line ends and indentation; a docstring is
+    one.
+    """
+    read = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [token.start[0] for token in read if token.type not in _SILENT]
+
+
 def tokens(text: str) -> int:
-    """Tokens of Python, without comments, line ends and indentation; a docstring is one."""
-    return sum(
-        token.type not in _SILENT for token in tokenize.generate_tokens(io.StringIO(text).readline)
-    )
+    """How many tokens of Python a text has (`token_lines`)."""
+    return len(token_lines(text))
 
 
 def module_of(path: Path, root: Path = ROOT) -> str:
@@ -100,42 +110,85 @@ def circles(trees: dict[str, ast.AST]) -> list[list[str]]:
     return sorted(found, key=lambda part: (-len(part), part))
 
 
+def large_functions(text: str) -> int:
+    """How many functions of a file have more than `LARGE_FUNCTION` tokens, decorators aside."""
+    lines = token_lines(text)
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS))
+    return sum(
+        bisect_right(lines, node.end_lineno or 0) - bisect_left(lines, node.lineno) > LARGE_FUNCTION
+        for node in functions
+    )
+
+
+def floor_of(module: str) -> str:
+    """The top folder or the folder of `synth` that a module stands in."""
+    return ".".join(module.split(".")[:2])
+
+
 def measured(root: Path = ROOT) -> dict[str, Any]:
     """All figures by name."""
     files = {module_of(path, root): path for path in sources(root)}
     texts = {module: path.read_text(encoding="utf-8") for module, path in files.items()}
-    trees: dict[str, ast.AST] = {module: ast.parse(text) for module, text in texts.items()}
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
-    lines = [path.read_text(encoding="utf-8").splitlines() for path in everything(root)]
+    sizes = {module: tokens(text) for module, text in texts.items()}
     apart = {
         f"tokens of {room}": sum(
-            tokens(text) for module, text in texts.items() if module.startswith(f"{room}.")
+            size for module, size in sizes.items() if module.startswith(f"{room}.")
         )
         for room in APART
     }
-    every = sum(map(tokens, texts.values()))
+    floors: Counter[str] = Counter()
+    for module, size in sizes.items():
+        floors[floor_of(module)] += size
+
+    every = sum(sizes.values())
     return {
         "tokens": every - sum(apart.values()),
         **apart,
         "files": len(files),
+        **shapes(texts, [path.parent for path in files.values() if path.stem != "__init__"]),
+        **widths([path.read_text(encoding="utf-8").splitlines() for path in everything(root)]),
+        "tokens a line": round(every / sum(text.count("\n") for text in texts.values()), 2),
+        "circles": circles({module: ast.parse(text) for module, text in texts.items()}),
+        "floors": dict(sorted(floors.items())),
+    }
+
+
+def shapes(texts: dict[str, str], folders: list[Path]) -> dict[str, int]:
+    """What is longer, larger, fuller or named oftener than it should be, of the product alone."""
+    nodes = [node for text in texts.values() for node in ast.walk(ast.parse(text))]
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    return {
         f"functions of more than {LONG_FUNCTION} lines": sum(
-            (node.end_lineno or 0) - node.lineno >= LONG_FUNCTION for node in functions
+            (node.end_lineno or 0) - node.lineno >= LONG_FUNCTION
+            for node in nodes
+            if isinstance(node, FUNCTIONS)
+        ),
+        f"functions of more than {LARGE_FUNCTION} tokens": sum(
+            map(large_functions, texts.values())
+        ),
+        f"files of more than {LARGE_FILE} tokens": sum(
+            tokens(text) > LARGE_FILE for text in texts.values()
+        ),
+        f"folders of more than {FULL_FOLDER} files": sum(
+            files > FULL_FOLDER for files in Counter(folders).values()
         ),
         "names of several classes": sum(times > 1 for times in names.values()),
+    }
+
+
+def widths(lines: list[list[str]]) -> dict[str, int]:
+    """Files that are too long and lines that are too wide, tests and measurements too."""
+    return {
         f"files of more than {LONG_FILE} lines": sum(len(text) > LONG_FILE for text in lines),
         f"lines of more than {COLUMNS} columns": sum(
             len(line) > COLUMNS for text in lines for line in text
         ),
-        "tokens a line": round(every / sum(text.count("\n") for text in texts.values()), 2),
-        "circles": circles(trees),
     }
 
 
 def grown(found: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
-    """What is more than was recorded, a line each: a number by over two in a thousand, or a circle
-    that is part of no known one.
+    """What is more than was recorded, a line each: a number by over two in a thousand, a floor by
+    over two in a hundred, or a circle that is part of no known one.
     """
     more = [
         f"{name}: {n}, recorded {recorded[name]}"
@@ -147,7 +200,12 @@ def grown(found: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
         for circle in found["circles"]
         if not any(set(circle) <= set(known) for known in recorded["circles"])
     ]
-    return more + [f"a circle: {', '.join(circle)}" for circle in new]
+    floors = [
+        f"{floor}: {n} tokens, recorded {recorded['floors'].get(floor, 0)}"
+        for floor, n in found["floors"].items()
+        if n > 1.02 * recorded["floors"].get(floor, 0)
+    ]
+    return more + floors + [f"a circle: {', '.join(circle)}" for circle in new]
 
 
 def main(arguments: list[str]) -> int:

@@ -33,7 +33,11 @@ HEAVY = {
     "sentence_transformers",
     "playwright",
 }
-
+LARGER = (
+    "functions of more than 250 tokens",
+    "files of more than 1800 tokens",
+    "folders of more than 12 files",
+)
 FLOORS = (
     "schemas",
     # functions of numbers, of a process
@@ -170,6 +174,28 @@ def test_planted_faults_are_caught(tmp_path: Path) -> None:
     grown = house.grown(house.measured(tmp_path), found)
     assert "files of more than 300 lines: 1, recorded 0" in grown
     assert "lines of more than 100 columns: 1, recorded 0" in grown
+    assert "synth.report: 16 tokens, recorded 13" in grown
+
+
+def test_a_large_function_a_large_file_and_a_full_folder_are_counted(tmp_path: Path) -> None:
+    """`sums = [1, ..., 1]` has 3 tokens and 2 for each number; the head of the function has 7."""
+    room = tmp_path / "synth" / "text"
+    room.mkdir(parents=True)
+    for at in range(13):
+        (room / f"part_{at}.py").write_text("A = 1\n")
+    before = house.measured(tmp_path)
+    numbers = "1, " * 119 + "1"
+    (room / "part_0.py").write_text(f"def sums() -> None:\n    sums = [{numbers}]\n")
+    assert house.tokens((room / "part_0.py").read_text()) == 250
+    assert house.measured(tmp_path)["functions of more than 250 tokens"] == 0
+
+    (room / "part_0.py").write_text(f"def sums() -> None:\n    sums = [1, {numbers}]\n")
+    (room / "part_1.py").write_text("A = 1\n" * 601)
+    found = house.measured(tmp_path)
+    assert [found[name] - before[name] for name in LARGER] == [1, 1, 0]
+    (room / "part_2.py").unlink()
+    assert before["folders of more than 12 files"] == 1
+    assert house.measured(tmp_path)["folders of more than 12 files"] == 0
 
 
 def test_no_file_is_named_after_nothing() -> None:
