@@ -2,7 +2,7 @@
 another.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -49,11 +49,20 @@ async def play(
     return Transcript(opening, tuple(actions), tuple(responses), await env.check())
 
 
-async def perform(env: Env, task: Task | None, actions: Sequence[AgentTurn]) -> Transcript:
-    """An episode of given actions from the start."""
+async def perform(
+    env: Env,
+    task: Task | None,
+    actions: Sequence[AgentTurn],
+    before: Callable[[int], Awaitable[object]] | None = None,
+) -> Transcript:
+    """An episode of given actions from the start; `before` is called ahead of each turn."""
     opening = await env.reset(task)
-    responses = tuple([await env.step(action) for action in actions])
-    return Transcript(opening, tuple(actions), responses, await env.check())
+    responses = []
+    for turn, action in enumerate(actions):
+        if before is not None:
+            await before(turn)
+        responses.append(await env.step(action))
+    return Transcript(opening, tuple(actions), tuple(responses), await env.check())
 
 
 def turn_of(index: int, action: AgentTurn, response: Response) -> Turn:

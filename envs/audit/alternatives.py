@@ -7,60 +7,42 @@ from dataclasses import dataclass
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution, differences, need_solutions, solution, variant
+from synth.envs.audit.solutions import Solution, differences, solutions, variant
 from synth.envs.bots import expert
-from synth.envs.conformance.finding import ConformanceRig, NotTriedError, part, passes
+from synth.envs.conformance.finding import SHOWN, ConformanceRig, NotTriedError, part, passes
 from synth.envs.normalise import normalised_text
 from synth.envs.transcript import MAX_TURNS, Transcript, edited, why_failed
 from synth.schemas.environment import AgentTurn, Response
 from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
 
 SEEDS = 5
 ORDER_RULES = "process"
 """The part of a check that judges order: it may refuse a reordering that the state permits."""
-SHOWN = 12
 _WORD = re.compile(r"\w[\w.@-]*\w|\w")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 
-@dataclass(frozen=True)
-class Other:
-    """Another order of a solution's turns; `order` names the solution's turn that each one
-    repeats.
-    """
-
-    kind: str
-    what: str
-    actions: tuple[AgentTurn, ...]
-    order: tuple[int, ...]
-
-
-@part()
+@part("expert")
 async def other_strategies_pass(bench: ConformanceRig) -> str:
     """The expert with other seeds solves each task in its own way, and passes."""
-    if not bench.claims("expert"):
-        raise NotTriedError("not tried: the world has no expert")
-    over, choose = bench.deadline(), expert("correct")
+    choose = expert("correct")
     tried, several = 0, 0
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
         ways: set[tuple[object, ...]] = set()
         for seed in range(bench.seed, bench.seed + SEEDS):
-            if over():
+            if bench.late:
                 break
             bench.note(f"the expert with seed {seed} on task {task.task_id}")
             found = await bench.played(task, choose, seed=seed, max_turns=MAX_TURNS)
-            ways.add(
-                tuple(
-                    (turn.content, *((call.name, call.arguments) for call in turn.tool_calls))
-                    for turn in found.actions
-                )
-            )
+            ways.add(tuple(map(_deed, found.actions)))
             tried += 1
             if not found.verdict.passed:
                 rejected.append(_rejected(task, f"expert with seed {seed}", found))
         several += len(ways) > 1
+
     passed = tried - len(rejected)
     solved = f"{several} of {len(bench.tasks)} tasks solved in several ways"
     return passes(
@@ -68,6 +50,10 @@ async def other_strategies_pass(bench: ConformanceRig) -> str:
         f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {solved}"
         + _first(bench, "Strategies", "strategy", rejected),
     )
+
+
+def _deed(turn: AgentTurn) -> tuple[object, ...]:
+    return (turn.content, *((call.name, call.arguments) for call in turn.tool_calls))
 
 
 @part()
@@ -78,37 +64,38 @@ async def reorderings_pass(bench: ConformanceRig) -> str:
     A pair whose second turn names something out of the first one's answers keeps its order. Orders
     that only the part `process` refuses are left out: a rule may forbid what the state permits.
     """
-    need_solutions(bench)
-    over = bench.deadline()
     tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
     rejected: list[tuple[str, ...]] = []
-    for task in bench.tasks:
-        known = None if over() else await solution(bench, task)
-        for other in reorderings(known) if known is not None else ():
-            if known is None or over():
+    async for known in solutions(bench):
+        task = known.task
+        for other in reorderings(known):
+            if bench.late:
                 break
             bench.note(f"task {task.task_id}, {other.what}")
             found, end = await variant(bench, task, other.actions)
             alike = answers_alike(known.transcript, found, other.order)
             if not alike or differences(bench, task, known.end, end):
                 continue
+
             failed = {part.name for part in found.verdict.parts if not part.passed}
-            if not found.verdict.passed and failed == {ORDER_RULES}:
+            if found.verdict.passed:
+                accepted[other.kind] += 1
+            elif failed == {ORDER_RULES}:
                 ruled_out[other.kind] += 1
                 continue
-            tried[other.kind] += 1
-            accepted[other.kind] += found.verdict.passed
-            if not found.verdict.passed:
+            else:
                 rejected.append(_rejected(task, other.what, found))
-    kinds = sorted(tried.keys() | ruled_out.keys())
+            tried[other.kind] += 1
+
     bench.table(
         "Same calls, same answers, same end",
         ("variation", "tried", "accepted", "refused by order rules alone"),
-        [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds],
+        [(k, tried[k], accepted[k], ruled_out[k]) for k in sorted(tried.keys() | ruled_out.keys())],
     )
     first = _first(bench, "Variations", "variation", rejected)
     if not tried:
         raise NotTriedError("not tried: no two calls of a solution commute")
+
     share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()}"
     return passes(
         accepted.total() >= share * tried.total(),
@@ -122,12 +109,23 @@ def _rejected(task: Task, what: str, found: Transcript) -> tuple[str, ...]:
 
 def _first(bench: ConformanceRig, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
     """Leaves what was rejected in a table, and says the first of it."""
-    title = f"{what} rejected (the first {SHOWN})"
-    bench.table(title, ("task", column, "why"), rejected[:SHOWN])
-    return "".join(f"; rejected: task {task}, {who}: {why}" for task, who, why in rejected[:1])
+    title, columns = f"{what} rejected (the first {SHOWN})", ("task", column, "why")
+    return bench.examples(title, columns, rejected, "; rejected: task {0}, {1}: {2}")
 
 
-def reorderings(known: Solution) -> Iterator[Other]:
+@dataclass(frozen=True)
+class Reordering:
+    """Another order of a solution's turns; `order` names the solution's turn that each one
+    repeats.
+    """
+
+    kind: str
+    what: str
+    actions: tuple[AgentTurn, ...]
+    order: tuple[int, ...]
+
+
+def reorderings(known: Solution) -> Iterator[Reordering]:
     """Variations that keep every call of a solution."""
     actions, effects = known.transcript.actions, known.effectful
     every = tuple(range(len(actions)))
@@ -138,48 +136,44 @@ def reorderings(known: Solution) -> Iterator[Other]:
             order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
             kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
             swapped = tuple(actions[at] for at in order)
-            yield Other(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
+            yield Reordering(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
+
         if len(action.tool_calls) > 1:
-            backwards = dict(enumerate(action.tool_calls[::-1]))
-            turns = edited(actions, {(turn, place): call for place, call in backwards.items()})
-            yield Other("calls of a turn reversed", f"turn {turn} backwards", turns, every)
+            edits: dict[tuple[int, int], ToolCall | None] = {
+                (turn, place): call for place, call in enumerate(action.tool_calls[::-1])
+            }
+            turns = edited(actions, edits)
+            yield Reordering("calls of a turn reversed", f"turn {turn} backwards", turns, every)
+
         if silent[turn] and not effects[turn]:
-            again = AgentTurn(
-                tool_calls=tuple(
-                    msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
-                    for call in action.tool_calls
-                )
+            again = tuple(
+                msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+                for call in action.tool_calls
             )
             order = (*every[: turn + 1], *every[turn:])
-            turns = (*actions[: turn + 1], again, *actions[turn + 1 :])
+            turns = (*actions[: turn + 1], AgentTurn(tool_calls=again), *actions[turn + 1 :])
             what = f"turn {turn} ({action.tool_calls[0].name}) done twice"
-            yield Other("a read done twice", what, turns, order)
+            yield Reordering("a read done twice", what, turns, order)
 
 
 def _independent(known: Solution, turn: int) -> bool:
-    """Whether the turn after this one says nothing that stands in this one's answers, but for what
-    both ask about.
+    """Whether the turn after this one names nothing out of this one's answers, but what both ask
+    about.
     """
     first, second = known.transcript.actions[turn : turn + 2]
     answers = " ".join(seen.content for seen in known.transcript.responses[turn].observations)
     asked, said = (
         words(" ".join(call.arguments for call in action.tool_calls)) for action in (first, second)
     )
-    return not (said - asked - _argument_names(second)) & words(answers)
+    calls = [call for call in second.tool_calls if call.parse_error is None]
+    names = {name for call in calls for name in call.parsed()}
+    return not (said - asked - names) & words(answers)
 
 
 def words(text: str) -> set[str]:
-    """The words of a text; numbers as they are worth, however they are written: $1,151.00 is
-    1151.0.
-    """
+    """The words of a text; numbers by what they are worth: $1,151.00 is 1151.0."""
     found = {*_WORD.findall(text), *_WORD.findall(_THOUSANDS.sub("", text))}
     return {str(float(word)) if _NUMBER.fullmatch(word) else word for word in found}
-
-
-def _argument_names(action: AgentTurn) -> set[str]:
-    return {
-        name for call in action.tool_calls if call.parse_error is None for name in call.parsed()
-    }
 
 
 def answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:

@@ -47,7 +47,7 @@ class AuditAnswer:
 
 @dataclass(frozen=True)
 class Report:
-    """All answers about one world with one set of settings."""
+    """All answers about one environment with one set of settings."""
 
     world: str
     version: str
@@ -59,21 +59,20 @@ class Report:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The names of the questions that the world failed."""
+        """The names of the questions that the environment failed."""
         return tuple(answer.name for answer in self.answers if answer.passed is False)
 
     @property
     def verdict(self) -> str:
         """The report in one sentence."""
+        asked = len(self.answers)
         passed = sum(answer.passed is True for answer in self.answers)
         not_asked = [answer.name for answer in self.answers if answer.passed is None]
         rest = f" Could not be asked: {', '.join(not_asked)}." if not_asked else ""
-        if self.failed:
-            return (
-                f"Not sound: {len(self.failed)} of {len(self.answers)} questions failed "
-                f"({', '.join(self.failed)}).{rest}"
-            )
-        return f"Sound: {passed} of {len(self.answers)} questions passed, none failed.{rest}"
+        if not self.failed:
+            return f"Sound: {passed} of {asked} questions passed, none failed.{rest}"
+        names = ", ".join(self.failed)
+        return f"Not sound: {len(self.failed)} of {asked} questions failed ({names}).{rest}"
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -83,11 +82,10 @@ class Report:
             del found["headline"]
             found |= {"passed": answer.passed, "result": answer.result}
             found |= {"seconds": round(answer.seconds, 3), "parts": found.pop("findings")}
-        failed = list(self.failed)
         return {
             **plain,
-            "passed": not failed,
-            "failed": failed,
+            "passed": not self.failed,
+            "failed": list(self.failed),
             "verdict": self.verdict,
             "questions": answers,
         }

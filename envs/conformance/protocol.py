@@ -1,5 +1,5 @@
-"""Every call is answered once and by its id, and a world keeps to the task and the tools that it
-began with.
+"""Every call is answered once and by its id, and an environment keeps to the task and the tools that
+it began with.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,26 +32,30 @@ async def answers_keep_to_the_protocol(bench: ConformanceRig) -> str:
 
 
 async def _played(bench: ConformanceRig, given: Given, *, odd_first: bool) -> int:
-    """Turns taken. Raises `FaultError` for the first answer that a run would not take."""
+    """Counts the turns taken. Raises `FaultError` for the first answer that a run would refuse."""
     env = bench.open()
     policy = next(iter(bench.players.values()))(Episode(env, None, 0, bench.seed))
     bench.note(f"reset for task {given.task.task_id}")
     opening = await given.opened(env)
+
     turns: list[Turn] = []
+    waiting: list[AgentTurn] = []
     done = False
-    while len(turns) < MOST_TURNS and not done:
-        action = (await policy.act(View(opening, tuple(turns)))).turn
-        for act in (*(_odd(action.tool_calls) if odd_first and not turns else ()), action):
-            index = len(turns)
-            bench.note(f"turn {index}")
-            seen = await stepped(env.step(act), index, act.tool_calls)
-            turns.append(turn_of(index, act, seen))
-            done = seen.done
-            if done:
-                break
+    while not done and (waiting or len(turns) < MOST_TURNS):
+        if not waiting:
+            action = (await policy.act(View(opening, tuple(turns)))).turn
+            odd = _odd(action.tool_calls) if odd_first and not turns else ()
+            waiting = [*odd, action]
+        act, index = waiting.pop(0), len(turns)
+        bench.note(f"turn {index}")
+        seen = await stepped(env.step(act), index, act.tool_calls)
+        turns.append(turn_of(index, act, seen))
+        done = seen.done
+
     for act in _odd(turns[-1].tool_calls):
         bench.note("a turn after the end")
         await stepped(env.step(act), len(turns), act.tool_calls)
+
     bench.note("check")
     await checked(env)
     await env.close()

@@ -1,8 +1,8 @@
-"""What a verdict rests on: facts, which are scalars under paths that the spec announces, and the
-record, of which a second verdict is that of the first.
+"""A verdict rests on facts, which are scalars under paths that the spec announces, and is the same
+whenever, and over whichever record of the episode, it is given.
 """
 
-from synth.envs.conformance.finding import ConformanceRig, FailedError, part
+from synth.envs.conformance.finding import ConformanceRig, FailedError, part, passes
 from synth.envs.fact_pattern import matches
 from synth.envs.transcript import Transcript, turn_of
 from synth.schemas.outcome import Outcome, Termination
@@ -10,6 +10,8 @@ from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
+TIMES = 5
+"""How often a verdict is asked for: a check that draws shows it in a few."""
 
 
 @part("facts")
@@ -21,13 +23,14 @@ async def facts_match_patterns(bench: ConformanceRig) -> str:
     odd_kinds = set(patterns.values()) - KINDS
     if odd_kinds:
         raise FailedError(f"spec.facts has kinds {sorted(odd_kinds)}; allowed: {sorted(KINDS)}")
+
     for task in bench.tasks:
         env, where = bench.open(), f"task {task.task_id}"
         bench.note(f"facts of {where}")
         await env.reset(task)
         facts = dict(await env.facts())
-        for who in bench.players:
-            told = (await bench.play(env, task, who)).verdict.facts
+        for choose in bench.players.values():
+            told = (await bench.played(task, choose, env=env)).verdict.facts
             final = dict(await env.facts())
             ghosts = [at for at in told if told[at] is not None and final.get(at) != told[at]]
             if ghosts:
@@ -36,6 +39,7 @@ async def facts_match_patterns(bench: ConformanceRig) -> str:
                 )
             facts.update(final)
         await env.close()
+
         strays = [at for at in facts if not any(matches(pattern, at) for pattern in patterns)]
         odd = [at for at, value in facts.items() if not isinstance(value, str | int | float | None)]
         for what, paths in (("no pattern of spec.facts covers", strays), ("no scalars at", odd)):
@@ -85,3 +89,42 @@ def _recorded(task: Task, transcript: Transcript) -> Trajectory:
         turns=tuple(turn_of(at, act, seen) for at, (act, seen) in enumerate(steps)),
         check_result=verdict,
     )
+
+
+@part()
+async def check_asked_again(bench: ConformanceRig) -> str:
+    """At the end of every episode of every policy at hand, the check is asked several times."""
+    return await _verdicts(bench, f"asked {TIMES} times of the same state", again=False)
+
+
+@part()
+async def episode_done_again(bench: ConformanceRig) -> str:
+    """Every episode of every policy at hand is done several times, each in a fresh instance."""
+    return await _verdicts(bench, f"of {TIMES} identical episodes", again=True)
+
+
+async def _verdicts(bench: ConformanceRig, what: str, *, again: bool) -> str:
+    """Asks for each verdict several times, of an episode done again or of the same one."""
+    episodes, flaky = 0, list[tuple[str, ...]]()
+    for task, who in ((task, who) for task in bench.tasks for who in bench.players):
+        if bench.late:
+            break
+        env = bench.open()
+        transcript = await bench.played(task, bench.players[who], env=env)
+        verdicts = [transcript.verdict]
+        for time in range(1, TIMES):
+            bench.note(f"the verdict on {who}, task {task.task_id}, time {time + 1}")
+            other = (await bench.performed(task, transcript.actions)).verdict if again else None
+            verdicts.append(other or await env.check())
+        await env.close()
+
+        episodes += 1
+        if any(verdict != verdicts[0] for verdict in verdicts):
+            passed = sum(verdict.passed for verdict in verdicts)
+            differ = 0 < passed < TIMES
+            said = f"{passed} of {TIMES} pass" if differ else "the parts or facts differ"
+            flaky.append((task.task_id[:12], who, said))
+
+    title, columns = f"Verdicts that change, {what}", ("task", "policy", "verdicts")
+    first = bench.examples(title, columns, flaky, ": task {0} by {1}, {2}")
+    return passes(not flaky, f"{len(flaky)} of {episodes} verdicts change, {what}{first}")

@@ -5,6 +5,7 @@ them.
 import asyncio
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -27,6 +28,13 @@ SHOWN, LOOKED_AT = 100, 4096
 """Characters of a line that is no message that are told, and those in which keys are looked for
 before it is cut.
 """
+LONGEST_WORDS = 300
+LAST_WORDS = 64 << 10
+"""Bytes of what it said in the end that keys are looked for in, before all but its last words are
+cut off.
+"""
+_TELLING = re.compile(r"^.*\b(?:\w*Error|\w*Exception|error|panic|fatal)\b.*$", re.MULTILINE)
+"""The line of a server's last words that says most."""
 EXTRA = "the library of MCP worlds (pip install -c constraints.txt -e '.[mcp]')"
 
 
@@ -163,3 +171,21 @@ async def _exited(process: asyncio.subprocess.Process) -> None:
     """`Process.wait` also waits for the pipes, which what it started may hold open."""
     while process.returncode is None:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
+
+
+def last_words(said: IO[str], keys: KeyRemover) -> str:
+    """The line on stderr that names an error, where there is one, else the end."""
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - LAST_WORDS))
+    text = keys.clean_text(said.read())[-20 * LONGEST_WORDS :]
+    lines = _TELLING.findall(text)
+    if lines:
+        return " ".join(lines[-1].split())[:LONGEST_WORDS]
+    return " ".join(text[-LONGEST_WORDS:].split())
+
+
+def first_cause(error: BaseException) -> str:
+    """The first cause in a group of exceptions, in one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from synth.envs.mcp.env import SPEC, McpEnv
-from synth.envs.mcp.folder import start_digest
 from synth.envs.mcp.goals import write_goal
 from synth.envs.mcp.settings import PATHS, McpConfig, McpSettings
+from synth.envs.mcp.state.folder import start_digest
 from synth.envs.world import EnvEntry, EnvStart, unbound
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import Check

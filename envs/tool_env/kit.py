@@ -133,6 +133,14 @@ class ToolEnv(ABC):
         cls.tools = dict(_tools_of(cls))
 
 
+def opened(kind: type[ToolEnv], name: str, config: Mapping[str, Any]) -> ToolEnv:
+    """An instance with these settings. Raises pydantic's `ValidationError` for wrong ones."""
+    model = kind.config.model_validate(dict(config))
+    env = kind(**{setting: getattr(model, setting) for setting in kind.config.model_fields})
+    env.name = name
+    return env
+
+
 def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
     """The settings as a model: annotated fields of the class and of those it is made from."""
     fields: dict[str, Any] = {}

@@ -8,7 +8,7 @@ import pytest
 
 from synth.envs.audit.audit import conformance
 from synth.envs.audit.questions import CHECKS
-from synth.envs.conformance.finding import ConformanceRig
+from synth.envs.conformance.finding import AuditLimits, ConformanceRig
 from synth.envs.conformance.guard import on_thread
 from synth.envs.conformance.hostile_turns import hostile_turns
 from synth.envs.echo import SPEC, WORLD, EchoConfig, EchoEnv, make_tasks
@@ -79,8 +79,9 @@ def world(
 
 def finding(name: str, of: EnvEntry, config=None, *, call_limit_s=1.0, check_limit_s=10.0):
     config = {"turns": 3} if config is None else config
-    bench = ConformanceRig(of, config, 5, of.make_tasks(config, 5, 2), call_limit_s)
-    return asyncio.run(on_thread(name, CHECKS[name], bench, check_limit_s))
+    limits = AuditLimits(part_s=check_limit_s, input_s=call_limit_s)
+    bench = ConformanceRig(of, config, 5, of.make_tasks(config, 5, 2), limits)
+    return asyncio.run(on_thread(CHECKS[name], bench))
 
 
 PLANTED = [

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import msgspec
 
 from synth.confinement import hand_over
-from synth.envs.mcp.tables import TABLE, column, is_database, table_facts
-from synth.envs.mcp.walk import TooLargeError, emptied, entries
+from synth.envs.mcp.state.tables import TABLE, column, is_database, table_facts
+from synth.envs.mcp.state.walk import TooLargeError, emptied, entries
 from synth.keys.remover import KeyRemover
 from synth.schemas.canonical import canonical_json, content_hash, digest
 from synth.schemas.check import Facts, Scalar
@@ -38,7 +38,7 @@ LONGEST_TEXT = 16_384
 def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) -> Facts:
     """`file/<path>/content` (`digest` of binary and long ones, `link` and `is` of what is none),
     `folder/<path>/is`, of JSON lines
-    `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/tables.py` says.
+    `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/state/tables.py` says.
 
     The `keys` are taken out first, so that no hash depends on them; rows of a database are hashed
     as they are.
