@@ -6,58 +6,35 @@ import asyncio
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from random import Random
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
 
 from synth.envs.echo_check import judged
+from synth.envs.echo_settings import SPEC, SYSTEM_PROMPT, TEXTS, TOOLS, WORDS, EchoConfig
 from synth.envs.episode import call_turn, done_again, fits, profile_of
 from synth.envs.world import EnvEntry
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar
 from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, ToolSchema, Trajectory
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
-SPEC = EnvSpec(
-    name="echo",
-    version="1",
-    licence="Apache-2.0",
-    capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
-    memory_bytes=4096,
-    facts={"said/*/text": "required", "session/*/finished": "required"},
-    profiles=("stops_early", "stutters"),
-)
-_TEXTS: Mapping[str, Any] = msgspec.yaml.decode(
-    (files("synth.envs") / "data" / "echo.yaml").read_bytes()
-)
-SYSTEM_PROMPT: str = _TEXTS["system_prompt"]
-FINISHED: str = _TEXTS["finished"]
-WORDS: tuple[str, ...] = tuple(_TEXTS["words"])
-TOOLS: tuple[ToolSchema, ...] = tuple(_TEXTS["tools"])
+__all__ = [
+    "SPEC",
+    "SYSTEM_PROMPT",
+    "TOOLS",
+    "WORDS",
+    "WORLD",
+    "EchoConfig",
+    "EchoEnv",
+    "make_tasks",
+    "open_echo",
+]
 LONGEST_TEXT = 1000
 _START: Facts = {"session/0/finished": False}
 _PROCESS_TOKEN = secrets.token_hex(4)  # what drifts: another value in every process
-
-
-class EchoConfig(BaseModel):
-    """Size of an episode (`turns` = words to echo), its weight, and planned trouble (turns count
-    from 0).
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    turns: int = Field(default=8, ge=1, le=1000)
-    payload_bytes: int = Field(default=0, ge=0, le=1 << 20)
-    step_ms: float = Field(default=0, ge=0, le=60_000)
-    blocking_ms: float = Field(default=0, ge=0, le=10_000)
-    fail_at_turn: int | None = None
-    hang_at_turn: int | None = None
-    drift_at_turn: int | None = None
-    raise_in_check: bool = False
 
 
 class _Desk(msgspec.Struct):
@@ -94,7 +71,7 @@ class EchoEnv:
         """A fresh desk; without a task, one at which nothing is asked for."""
         self._task = task
         self._desk = _Desk(state_key=content_hash([]))
-        goal = Observation(task.goal if task else _TEXTS["explore"], Source.USER)
+        goal = Observation(task.goal if task else TEXTS["explore"], Source.USER)
         return Opening(SYSTEM_PROMPT, TOOLS, (goal,), self._desk.state_key)
 
     async def step(self, turn: AgentTurn) -> Response:
@@ -168,7 +145,7 @@ class EchoEnv:
         """The answer to a turn without calls."""
         if not self._desk.finished and text.strip():
             return Observation("Please use the tools.", Source.USER)
-        why = FINISHED if self._desk.finished else _TEXTS["empty"]
+        why = TEXTS["finished"] if self._desk.finished else TEXTS["empty"]
         return Observation(why, Source.ENVIRONMENT, error=True)
 
     def _call(self, call: ToolCall) -> Observation:
@@ -189,7 +166,7 @@ class EchoEnv:
     def _problem(self, call: ToolCall) -> str | None:
         """Why a call is refused."""
         if self._desk.finished:
-            return FINISHED
+            return str(TEXTS["finished"])
         if call.name not in ("echo", "finish"):
             return f"There is no tool {call.name[:80]!r}; the tools are echo and finish."
         if call.parse_error is not None:

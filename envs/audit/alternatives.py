@@ -3,17 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution, differences, solutions, variant
+from synth.envs.audit.solutions import Solution, Variant, trials
 from synth.envs.bots import expert
 from synth.envs.conformance.finding import SHOWN, ConformanceRig, NotTriedError, part, passes
 from synth.envs.normalise import normalised_text
 from synth.envs.transcript import MAX_TURNS, Transcript, edited, why_failed
 from synth.schemas.environment import AgentTurn, Response
-from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
 SEEDS = 5
@@ -27,6 +25,7 @@ _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 @part("expert")
 async def other_strategies_pass(bench: ConformanceRig) -> str:
     """The expert with other seeds solves each task in its own way, and passes."""
+
     choose = expert("correct")
     tried, several = 0, 0
     rejected: list[tuple[str, ...]] = []
@@ -40,11 +39,14 @@ async def other_strategies_pass(bench: ConformanceRig) -> str:
             ways.add(tuple(map(_deed, found.actions)))
             tried += 1
             if not found.verdict.passed:
-                rejected.append(_rejected(task, f"expert with seed {seed}", found))
+                why = why_failed(found.verdict)[:300]
+                rejected.append((task.task_id[:12], f"expert with seed {seed}", why))
+
         several += len(ways) > 1
 
     passed = tried - len(rejected)
     solved = f"{several} of {len(bench.tasks)} tasks solved in several ways"
+
     return passes(
         passed >= bench.limits.accepted * tried,
         f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {solved}"
@@ -64,28 +66,24 @@ async def reorderings_pass(bench: ConformanceRig) -> str:
     A pair whose second turn names something out of the first one's answers keeps its order. Orders
     that only the part `process` refuses are left out: a rule may forbid what the state permits.
     """
+
     tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
     rejected: list[tuple[str, ...]] = []
-    async for known in solutions(bench):
-        task = known.task
-        for other in reorderings(known):
-            if bench.late:
-                break
-            bench.note(f"task {task.task_id}, {other.what}")
-            found, end = await variant(bench, task, other.actions)
-            alike = answers_alike(known.transcript, found, other.order)
-            if not alike or differences(bench, task, known.end, end):
-                continue
+    async for trial in trials(bench, reorderings):
+        kind, found = trial.variant.kind, trial.transcript
+        alike = answers_alike(trial.known.transcript, found, trial.variant.order)
+        if not alike or trial.differs:
+            continue
+        failed = {part.name for part in found.verdict.parts if not part.passed}
+        if found.verdict.passed:
+            accepted[kind] += 1
+        elif failed == {ORDER_RULES}:
+            ruled_out[kind] += 1
+            continue
+        else:
+            rejected.append((trial.task, trial.variant.what, why_failed(found.verdict)[:300]))
 
-            failed = {part.name for part in found.verdict.parts if not part.passed}
-            if found.verdict.passed:
-                accepted[other.kind] += 1
-            elif failed == {ORDER_RULES}:
-                ruled_out[other.kind] += 1
-                continue
-            else:
-                rejected.append(_rejected(task, other.what, found))
-            tried[other.kind] += 1
+        tried[kind] += 1
 
     bench.table(
         "Same calls, same answers, same end",
@@ -97,36 +95,27 @@ async def reorderings_pass(bench: ConformanceRig) -> str:
         raise NotTriedError("not tried: no two calls of a solution commute")
 
     share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()}"
+
     return passes(
         accepted.total() >= share * tried.total(),
         f"{of} variations with the same answers and end accepted (at least {100 * share:g} %){first}",
     )
 
 
-def _rejected(task: Task, what: str, found: Transcript) -> tuple[str, ...]:
-    return task.task_id[:12], what, why_failed(found.verdict)[:300]
-
-
-def _first(bench: ConformanceRig, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
+def _first(
+    bench: ConformanceRig,
+    what: str,
+    column: str,
+    rejected: list[tuple[str, ...]],
+) -> str:
     """Leaves what was rejected in a table, and says the first of it."""
     title, columns = f"{what} rejected (the first {SHOWN})", ("task", column, "why")
     return bench.examples(title, columns, rejected, "; rejected: task {0}, {1}: {2}")
 
 
-@dataclass(frozen=True)
-class Reordering:
-    """Another order of a solution's turns; `order` names the solution's turn that each one
-    repeats.
-    """
-
-    kind: str
-    what: str
-    actions: tuple[AgentTurn, ...]
-    order: tuple[int, ...]
-
-
-def reorderings(known: Solution) -> Iterator[Reordering]:
+def reorderings(known: Solution) -> Iterator[Variant]:
     """Variations that keep every call of a solution."""
+
     actions, effects = known.transcript.actions, known.effectful
     every = tuple(range(len(actions)))
     silent = [bool(action.tool_calls) and not action.content for action in actions]
@@ -136,14 +125,14 @@ def reorderings(known: Solution) -> Iterator[Reordering]:
             order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
             kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
             swapped = tuple(actions[at] for at in order)
-            yield Reordering(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
+            yield Variant(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
 
         if len(action.tool_calls) > 1:
             edits: dict[tuple[int, int], ToolCall | None] = {
                 (turn, place): call for place, call in enumerate(action.tool_calls[::-1])
             }
             turns = edited(actions, edits)
-            yield Reordering("calls of a turn reversed", f"turn {turn} backwards", turns, every)
+            yield Variant("calls of a turn reversed", f"turn {turn} backwards", turns, every)
 
         if silent[turn] and not effects[turn]:
             again = tuple(
@@ -153,13 +142,14 @@ def reorderings(known: Solution) -> Iterator[Reordering]:
             order = (*every[: turn + 1], *every[turn:])
             turns = (*actions[: turn + 1], AgentTurn(tool_calls=again), *actions[turn + 1 :])
             what = f"turn {turn} ({action.tool_calls[0].name}) done twice"
-            yield Reordering("a read done twice", what, turns, order)
+            yield Variant("a read done twice", what, turns, order)
 
 
 def _independent(known: Solution, turn: int) -> bool:
     """Whether the turn after this one names nothing out of this one's answers, but what both ask
     about.
     """
+
     first, second = known.transcript.actions[turn : turn + 2]
     answers = " ".join(seen.content for seen in known.transcript.responses[turn].observations)
     asked, said = (
@@ -167,6 +157,7 @@ def _independent(known: Solution, turn: int) -> bool:
     )
     calls = [call for call in second.tool_calls if call.parse_error is None]
     names = {name for call in calls for name in call.parsed()}
+
     return not (said - asked - names) & words(answers)
 
 
@@ -176,7 +167,11 @@ def words(text: str) -> set[str]:
     return {str(float(word)) if _NUMBER.fullmatch(word) else word for word in found}
 
 
-def answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:
+def answers_alike(
+    known: Transcript,
+    other: Transcript,
+    order: tuple[int, ...],
+) -> bool:
     """Whether each turn is answered as it was in the solution."""
     return all(
         _said(known.responses[index]) == _said(found)

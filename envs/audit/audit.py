@@ -1,6 +1,4 @@
-"""Asks an environment every question, or runs every check alone; each part on its own thread and
-with its own limit of time.
-"""
+"""Asks an environment every question, each part on its own thread and with its own limit of time."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +8,7 @@ from typing import Any
 
 from synth.boundary import FaultError
 from synth.engine.table import Table
-from synth.envs.audit.questions import CHECKS, QUESTIONS, AuditQuestion
+from synth.envs.audit.questions import QUESTIONS, AuditQuestion
 from synth.envs.audit.report import AuditAnswer, Report
 from synth.envs.conformance.finding import (
     AuditLimits,
@@ -45,13 +43,27 @@ async def audit(
     Raises `SynthError` where the environment refuses the settings. Any other exception of
     `make_tasks`, of opening the environment or of its first reset becomes the only answer.
     """
+
     limits = limits or AuditLimits()
     answers: list[AuditAnswer] = []
     made: Sequence[Task] = ()
 
     try:
-        made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
-        rig = partial(ConformanceRig, world, settings, seed, limits=limits, given=bool(given))
+        made = given or await _tasks(
+            world,
+            settings,
+            seed,
+            max(tasks, 1),
+            limits,
+        )
+        rig = partial(
+            ConformanceRig,
+            world,
+            settings,
+            seed,
+            limits=limits,
+            given=bool(given),
+        )
         await _begins(rig(made))
         for question in questions:
             answers.append(await _answer(question, made, rig))
@@ -63,15 +75,36 @@ async def audit(
             else ("no task to ask about", "make_tasks")
         )
         finding = QuestionFinding(False, f"{what}: {error}", name)
-        answers.append(AuditAnswer(QUESTIONS[0].name, QUESTIONS[0].asked, (finding,), (), 0.0))
+        answers.append(
+            AuditAnswer(
+                QUESTIONS[0].name,
+                QUESTIONS[0].asked,
+                (finding,),
+                (),
+                0.0,
+            )
+        )
         say(answers[-1])
 
     spec = world.spec
-    return Report(spec.name, spec.version, spec.licence, dict(settings), seed, len(made), answers)
+
+    return Report(
+        spec.name,
+        spec.version,
+        spec.licence,
+        dict(settings),
+        seed,
+        len(made),
+        answers,
+    )
 
 
 async def _tasks(
-    world: EnvEntry, settings: Mapping[str, Any], seed: int, count: int, limits: AuditLimits
+    world: EnvEntry,
+    settings: Mapping[str, Any],
+    seed: int,
+    count: int,
+    limits: AuditLimits,
 ) -> Sequence[Task]:
     """The tasks. Raises `SynthError` of the environment, `FailedError` where there are none."""
 
@@ -87,6 +120,7 @@ async def _tasks(
     if not found:
         derives = "; a run of `reverse_task` derives some, `synth audit --from RUN` asks about them"
         raise FailedError(f"make_tasks made none{derives if world.write_goal else ''}")
+
     return found
 
 
@@ -96,25 +130,30 @@ async def _begins(rig: ConformanceRig) -> None:
 
     What it raises in a step or a check is for the questions to find.
     """
+
     refused: list[SynthError] = []
 
     async def begun(bench: ConformanceRig) -> QuestionFinding:
         turn = AgentTurn(tool_calls=(ToolCall.received("first", "no_such_tool", "{}"),))
         limit_s = bench.limits.input_s
+
         try:
             env = bench.open()
             await Given(bench.tasks[0]).opened(env)
             with suppress(FailedError):
                 await answered(env.check(), limit_s)
                 await checked(env)
+
             with suppress(FailedError):
                 response = await answered(env.step(turn), limit_s)
                 await stepped(_at_once(response), 0, None)
+
             await env.close()
         except FaultError as fault:
             return QuestionFinding(False, fault.detail)
         except SynthError as error:
             refused.append(error)
+
         return QuestionFinding(True)
 
     found = await on_thread(begun, rig, "first_reset")
@@ -129,39 +168,27 @@ async def _at_once(response: Response) -> Response:
 
 
 async def _answer(
-    question: AuditQuestion, tasks: Sequence[Task], rig: Callable[..., ConformanceRig]
+    question: AuditQuestion,
+    tasks: Sequence[Task],
+    rig: Callable[..., ConformanceRig],
 ) -> AuditAnswer:
     """Asks a question, each part of it with a rig and copies of the tasks of its own."""
+
     began = time.monotonic()
     tables: list[Table] = []
     findings = []
-    for part in (*question.checks, *question.measured):
+    for part in question.parts:
         bench = rig(list(map(copied, tasks)), tables=tables)
         findings.append(await on_thread(part, bench))
 
     took_s = time.monotonic() - began
     asked, headline = question.asked, question.headline
-    return AuditAnswer(question.name, asked, tuple(findings), tuple(tables), took_s, headline)
 
-
-async def conformance(
-    world: EnvEntry,
-    config: Mapping[str, Any],
-    *,
-    seed: int,
-    tasks: int,
-    call_limit_s: float = 5.0,
-    check_limit_s: float = 120.0,
-) -> list[QuestionFinding]:
-    """Every check's finding, in the order of `CHECKS`, on that many tasks (at least one) made from
-    the seed.
-
-    A call may take `call_limit_s`, a whole check `check_limit_s`. Raises what `make_tasks` raises
-    for wrong settings.
-    """
-    made = world.make_tasks(config, seed, max(tasks, 1))
-    limits = AuditLimits(part_s=check_limit_s, input_s=call_limit_s)
-    return [
-        await on_thread(check, ConformanceRig(world, config, seed, made, limits))
-        for check in CHECKS.values()
-    ]
+    return AuditAnswer(
+        question.name,
+        asked,
+        tuple(findings),
+        tuple(tables),
+        took_s,
+        headline,
+    )

@@ -36,6 +36,7 @@ class CallClock:
 
     async def timed(self, name: str, call: Awaitable[Given]) -> Given:
         """The call's answer, its time noted."""
+
         await asyncio.sleep(0)
         began = time.perf_counter()
         answer = await call
@@ -44,6 +45,7 @@ class CallClock:
         blocked_ms = 1000 * (ended - max(began, self._beat))
         if blocked_ms > self.longest_block_ms:
             self.longest_block_ms, self.blocked_by = blocked_ms, name
+
         return answer
 
 
@@ -54,6 +56,7 @@ async def calls_are_quick(bench: ConformanceRig) -> str:
     No call holds the event loop for more than `bench.limits.loop_ms`, unless the environment says
     that it blocks and is stepped on threads.
     """
+
     clock, limits = await _measured(bench), bench.limits
     p99 = {name: percentile(samples, 0.99) for name, samples in clock.samples.items()}
     rows = [
@@ -79,6 +82,7 @@ async def calls_are_quick(bench: ConformanceRig) -> str:
     if "step" in p99:
         half = median(clock.samples["step"])
         shown = f"step {half:.3g} ms median, {p99['step']:.3g} ms p99"
+
     return passes(not problems, "; ".join(problems) or f"{shown}; {loop}")
 
 
@@ -86,35 +90,50 @@ async def _measured(bench: ConformanceRig) -> CallClock:
     """Times all calls of an episode, over every task; a quick environment's tasks over again until
     there are enough steps.
     """
+
     clock, repeat_until = CallClock(), time.monotonic() + REPEAT_S
     heart = asyncio.ensure_future(clock.beat())
     for task in cycle(bench.tasks):
         bench.note(f"timing task {task.task_id}")
         env = bench.open()
         actions = (await bench.played(task, env=env)).actions
-        await _time_episode(clock, bench, env, task, actions)
+        await _time_episode(
+            clock,
+            bench,
+            env,
+            task,
+            actions,
+        )
 
         once = len(clock.samples["reset"]) >= len(bench.tasks)
         steps = len(clock.samples.get("step", []))
         enough = steps >= FEWEST_STEPS or time.monotonic() > repeat_until
         if bench.late or (once and enough):
             break
+
     heart.cancel()
+
     return clock
 
 
 async def _time_episode(
-    clock: CallClock, bench: ConformanceRig, env: Env, task: Task, actions: Sequence[AgentTurn]
+    clock: CallClock,
+    bench: ConformanceRig,
+    env: Env,
+    task: Task,
+    actions: Sequence[AgentTurn],
 ) -> None:
     await clock.timed("reset", env.reset(task))
     for action in actions:
         await clock.timed("step", env.step(action))
+
     await clock.timed("check", env.check())
     if bench.claims("snapshot"):
         snapshot = await clock.timed("snapshot", env.snapshot())
         other = bench.open()
         await clock.timed("restore", other.restore(snapshot))
         await other.close()
+
     await clock.timed("close", env.close())
 
 

@@ -36,6 +36,7 @@ class HeldBytes(msgspec.Struct, frozen=True):
 @part()
 async def memory_is_bounded(bench: ConformanceRig) -> str:
     """Episodes played to before their last turn and kept live, then closed and let go."""
+
     played: Played = []
     for task in bench.tasks[:EPISODES]:
         bench.note(f"memory of task {task.task_id}")
@@ -66,14 +67,17 @@ async def memory_is_bounded(bench: ConformanceRig) -> str:
     if held.live > allowed or held.grown > resident:
         most_held = _kib(max(held.live, held.grown))
         problems.append(f"a live episode holds {most_held}, at most {_kib(allowed)}")
+
     if held.left > LEFT_BYTES:
         problems.append(f"{_kib(held.left)} are left of each closed episode")
     found = f"{_kib(held.live)} per live episode (at most {_kib(allowed)})"
+
     return passes(not problems, "; ".join(problems) or found)
 
 
 async def _held(bench: ConformanceRig, played: Played) -> HeldBytes:
     """Measures as many episodes as are kept live, then closed and let go."""
+
     gc.collect()
     resident = _resident()
     tracemalloc.start()
@@ -94,11 +98,13 @@ async def _held(bench: ConformanceRig, played: Played) -> HeldBytes:
         left = more()
     finally:
         tracemalloc.stop()
+
     return HeldBytes(live, grown, left, max(sizes, default=None))
 
 
 async def _live(bench: ConformanceRig, played: Played) -> list[Env]:
     """One live instance per episode, its turns taken."""
+
     envs = []
     for task, actions in played:
         env = bench.open()
@@ -106,6 +112,7 @@ async def _live(bench: ConformanceRig, played: Played) -> list[Env]:
         for action in actions:
             await env.step(action)
         envs.append(env)
+
     return envs
 
 

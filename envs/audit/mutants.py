@@ -4,13 +4,12 @@ another choice, or the end cut off.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution
+from synth.envs.audit.solutions import Solution, Variant
 from synth.envs.transcript import Transcript, edited
 from synth.schemas.environment import AgentTurn, Opening, Response
 from synth.schemas.trajectory import ToolCall
@@ -21,35 +20,28 @@ _WORD = re.compile(r"[\w.@-]*\w")
 _LETTERS, _DIGITS = re.compile(r"[a-z]+"), re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A solution with one thing wrong."""
-
-    kind: str
-    what: str
-    actions: tuple[AgentTurn, ...]
-
-
-def mutants(solution: Solution) -> Iterator[Mutant]:
+def mutants(solution: Solution) -> Iterator[Variant]:
     """All mutants of a solution, from the first turn with an effect to the last."""
+
     actions, seen = solution.transcript.actions, SeenValues(solution.transcript)
     for turn, action in enumerate(actions):
         if not solution.effectful[turn]:
             continue
         for place, call in enumerate(action.tool_calls):
             at, where = f"turn {turn}, {call.name}", (turn, place)
-            yield Mutant("drop", f"{at} left out", edited(actions, {where: None}))
+            yield Variant("drop", f"{at} left out", edited(actions, {where: None}))
             again = msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
             twice = (*actions[: turn + 1], AgentTurn(tool_calls=(again,)), *actions[turn + 1 :])
-            yield Mutant("repeat", f"{at} done twice", twice)
+            yield Variant("repeat", f"{at} done twice", twice)
 
             arguments = _arguments(call)
             for kind, name, value in chain(seen.swaps(arguments, turn), seen.choices(call)):
                 text = msgspec.json.encode(arguments | {name: value}).decode()
                 other = ToolCall.received(call.call_id, call.name, text)
                 what = f"{at} with {name} {value!r}"[:200]
-                yield Mutant(kind, what, edited(actions, {where: other}))
-        yield Mutant("cut", f"cut off before turn {turn}", actions[:turn])
+                yield Variant(kind, what, edited(actions, {where: other}))
+
+        yield Variant("cut", f"cut off before turn {turn}", actions[:turn])
 
 
 Changed = tuple[str, str, Any]
@@ -68,6 +60,7 @@ class SeenValues:
         self._named: dict[str, list[Any]] = {}
         for seen in (seen for each in told for seen in each.observations):
             self._note("", _json(seen.content))
+
         for call in (call for action in transcript.actions for call in action.tool_calls):
             self._note("", _json(call.arguments))
 
@@ -87,6 +80,7 @@ class SeenValues:
 
     def choices(self, call: ToolCall) -> Iterator[Changed]:
         """Another choice of an enumeration in the tool's schema."""
+
         function = self._functions.get(call.name, {})
         properties = function.get("parameters", {}).get("properties", {})
         for name, value in _arguments(call).items():
@@ -97,10 +91,12 @@ class SeenValues:
         """Other values of the same name and type; of the same shape (`O-123`, `O-77`) where there
         are too few.
         """
+
         named = [other for other in self._named.get(name, []) if type(other) is type(value)]
         if isinstance(value, str) and any(map(str.isdigit, value)):
             named += [word for word in self._words if _shape(word) == _shape(value)]
         alike = [other for other in named if other != value]
+
         return list(dict.fromkeys(alike))[:SWAPS_PER_ARGUMENT]
 
     def _note(self, name: str, value: Any) -> None:

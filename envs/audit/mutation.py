@@ -3,8 +3,8 @@
 from collections import Counter
 from random import Random
 
-from synth.envs.audit.mutants import KINDS, Mutant, mutants
-from synth.envs.audit.solutions import Solution, differences, solutions, variant
+from synth.envs.audit.mutants import KINDS, mutants
+from synth.envs.audit.solutions import Solution, Variant, trials
 from synth.envs.conformance.finding import SHOWN, ConformanceRig, NotTriedError, part, passes
 
 MUTANTS_PER_TASK = 60
@@ -17,25 +17,25 @@ async def mutants_are_killed(bench: ConformanceRig) -> str:
     """At least `bench.limits.killed` of the mutants fail; one that passes and leaves the state as the
     solution does is no mutant.
     """
+
     made, killed, equal = Counter[str](), Counter[str](), Counter[str]()
     survivors: list[tuple[str, ...]] = []
     solved = 0
-    async for known in solutions(bench):
+
+    def drawn(known: Solution) -> list[Variant]:
+        nonlocal solved
         solved += 1
-        task = known.task
-        for mutant in _drawn(bench, known):
-            if bench.late:
-                break
-            bench.note(f"task {task.task_id}, {mutant.what}")
-            transcript, end = await variant(bench, task, mutant.actions)
-            made[mutant.kind] += 1
-            if not transcript.verdict.passed:
-                killed[mutant.kind] += 1
-            elif other := differences(bench, task, known.end, end):
-                differing = ", ".join(other[:4])
-                survivors.append((task.task_id[:12], mutant.kind, mutant.what, differing))
-            else:
-                equal[mutant.kind] += 1
+        return _drawn(bench, known)
+
+    async for trial in trials(bench, drawn):
+        kind, what = trial.variant.kind, trial.variant.what
+        made[kind] += 1
+        if not trial.transcript.verdict.passed:
+            killed[kind] += 1
+        elif trial.differs:
+            survivors.append((trial.task, kind, what, ", ".join(trial.differs[:4])))
+        else:
+            equal[kind] += 1
 
     bench.table(
         "Mutants by kind",
@@ -58,26 +58,32 @@ async def mutants_are_killed(bench: ConformanceRig) -> str:
     share = f"{_share(killed.total(), counted)} of {counted} mutants killed"
     left = f"{equal.total()} left out, on {solved} of {len(bench.tasks)} tasks"
     detail = f"{share} (at least {100 * least:g} %), {left}{first}"
+
     return passes(killed.total() >= least * counted, detail)
 
 
-def _drawn(bench: ConformanceRig, known: Solution) -> list[Mutant]:
+def _drawn(bench: ConformanceRig, known: Solution) -> list[Variant]:
     """The mutants of a solution, by the audit's rules and by the environment's own: of each at most
     `MUTANTS_PER_TASK`.
     """
+
     own = bench.world.mutants(known.task, known.transcript) if bench.world.mutants else ()
-    owned = [Mutant(OWN, kind, tuple(actions)) for kind, actions in own]
+    owned = [Variant(OWN, kind, tuple(actions)) for kind, actions in own]
     draw = Random(known.task.task_id)
-    return [
-        mutant
-        for every in (list(mutants(known)), owned)
-        for mutant in (
-            every if len(every) <= MUTANTS_PER_TASK else draw.sample(every, MUTANTS_PER_TASK)
-        )
-    ]
+    found = []
+    for every in (list(mutants(known)), owned):
+        few = len(every) <= MUTANTS_PER_TASK
+        found += every if few else draw.sample(every, MUTANTS_PER_TASK)
+
+    return found
 
 
-def _row(kind: str, made: int, equal: int, killed: int) -> tuple[str | int, ...]:
+def _row(
+    kind: str,
+    made: int,
+    equal: int,
+    killed: int,
+) -> tuple[str | int, ...]:
     counted = made - equal
     return (kind, made, equal, counted, killed, _share(killed, counted))
 

@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
-
-import msgspec
 
 from synth.envs.audit.alternatives import other_strategies_pass, reorderings_pass
 from synth.envs.audit.latency import calls_are_quick
@@ -18,21 +15,17 @@ from synth.envs.conformance.hostile_input import errors_say_why, hostile_input, 
 from synth.envs.conformance.protocol import answers_keep_to_the_protocol
 from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
 from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
+from synth.envs.data_file import data_file
 
-_TEXTS: Mapping[str, Mapping[str, Any]] = msgspec.yaml.decode(
-    (files("synth.envs.audit") / "data" / "questions.yaml").read_bytes()
-)
+_TEXTS: Mapping[str, Mapping[str, Any]] = data_file("audit/questions")
 
 
 @dataclass(frozen=True)
 class AuditQuestion:
-    """What is asked, and the parts that answer it: what an environment must hold to (`checks`), and
-    what is measured or tried for long beside; for `headline` see `AuditAnswer`.
-    """
+    """What is asked, and the parts that answer it; for `headline` see `AuditAnswer`."""
 
     name: str
-    checks: tuple[Part, ...] = ()
-    measured: tuple[Part, ...] = ()
+    parts: tuple[Part, ...]
 
     @property
     def asked(self) -> str:
@@ -50,8 +43,12 @@ QUESTIONS = (
     AuditQuestion("protocol", (answers_keep_to_the_protocol,)),
     AuditQuestion(
         "determinism",
-        (determinism, fresh_process, purity.reset_starts_anew),
-        (purity.instances_are_apart,),
+        (
+            determinism,
+            fresh_process,
+            purity.reset_starts_anew,
+            purity.instances_are_apart,
+        ),
     ),
     AuditQuestion("snapshots", (snapshot_equals_replay,)),
     AuditQuestion(
@@ -68,26 +65,23 @@ QUESTIONS = (
             bot_rates.do_nothing_fails,
             bot_rates.refuse_all_is_bounded,
             bot_rates.random_affordance_fails,
+            bot_rates.pass_rates,
         ),
-        (bot_rates.pass_rates,),
     ),
-    AuditQuestion("mutants", measured=(mutants_are_killed,)),
-    AuditQuestion("alternatives", measured=(other_strategies_pass, reorderings_pass)),
+    AuditQuestion("mutants", (mutants_are_killed,)),
+    AuditQuestion("alternatives", (other_strategies_pass, reorderings_pass)),
     AuditQuestion(
         "flakiness",
         (
             purity.check_has_no_side_effects,
             purity.check_at_any_time,
             verdicts.recheck_repeats_the_verdict,
+            verdicts.check_asked_again,
+            verdicts.episode_done_again,
         ),
-        (verdicts.check_asked_again, verdicts.episode_done_again),
     ),
-    AuditQuestion("errors", (hostile_input, steps_after_the_end), (errors_say_why,)),
-    AuditQuestion("latency", measured=(calls_are_quick,)),
-    AuditQuestion("memory", (snapshot_size,), (memory_is_bounded,)),
+    AuditQuestion("errors", (hostile_input, steps_after_the_end, errors_say_why)),
+    AuditQuestion("latency", (calls_are_quick,)),
+    AuditQuestion("memory", (snapshot_size, memory_is_bounded)),
     AuditQuestion("upkeep", (verdicts.facts_match_patterns, purity.close_is_idempotent)),
 )
-CHECKS: dict[str, Part] = {
-    check.__name__: check for question in QUESTIONS for check in question.checks
-}
-"""What every environment must hold to, by name."""

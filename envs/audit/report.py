@@ -35,6 +35,7 @@ class AuditAnswer:
     @property
     def result(self) -> str:
         """What failed, else what was measured, in one line."""
+
         if self.passed is False:
             return "; ".join(f"{f.name}: {f.detail}" for f in self.findings if f.passed is False)
         wanted = [
@@ -42,6 +43,7 @@ class AuditAnswer:
             for f in self.findings
             if f.detail and f.passed is self.passed and f.name in (self.headline or (f.name,))
         ]
+
         return "; ".join(dict.fromkeys(wanted)) or "as it should be"
 
 
@@ -65,6 +67,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """The report in one sentence."""
+
         asked = len(self.answers)
         passed = sum(answer.passed is True for answer in self.answers)
         not_asked = [answer.name for answer in self.answers if answer.passed is None]
@@ -72,16 +75,19 @@ class Report:
         if not self.failed:
             return f"Sound: {passed} of {asked} questions passed, none failed.{rest}"
         names = ", ".join(self.failed)
+
         return f"Not sound: {len(self.failed)} of {asked} questions failed ({names}).{rest}"
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
+
         plain: dict[str, Any] = msgspec.to_builtins(self)
         answers = plain.pop("answers")
         for answer, found in zip(self.answers, answers, strict=True):
             del found["headline"]
             found |= {"passed": answer.passed, "result": answer.result}
             found |= {"seconds": round(answer.seconds, 3), "parts": found.pop("findings")}
+
         return {
             **plain,
             "passed": not self.failed,

@@ -28,12 +28,14 @@ TARGETS = {
 @part()
 async def do_nothing_fails(bench: ConformanceRig) -> str:
     """Doing nothing passes nothing: the check is asked at once, and after finishing at once."""
+
     episodes = await _episodes(bench, "do_nothing")
     passed = [
         task
         for task, episode in zip(bench.tasks, episodes, strict=True)
         if (await bench.performed(task, ())).verdict.passed or episode.verdict.passed
     ]
+
     return _rate(passed, bench, allowed=0)
 
 
@@ -42,6 +44,7 @@ async def refuse_all_is_bounded(bench: ConformanceRig) -> str:
     """Refusing everything passes at most the tasks that have a refusal in their check, and at most
     a fifth of all.
     """
+
     refusals = [task for task in bench.tasks if task.check is not None and task.check.refusals]
     episodes = await _episodes(bench, "refuse_all")
     seen = [o for e in episodes for response in e.responses for o in response.observations]
@@ -57,6 +60,7 @@ async def refuse_all_is_bounded(bench: ConformanceRig) -> str:
 
     allowed = min(len(refusals), max(1, int(LARGEST_REFUSAL_SHARE * len(bench.tasks))))
     accepted = f"{errors.count(False)} of {len(errors)} denials accepted"
+
     return _rate(passed, bench, allowed, f"; {accepted}, {len(refusals)} tasks with refusals")
 
 
@@ -69,10 +73,12 @@ async def random_affordance_fails(bench: ConformanceRig) -> str:
 
 async def _episodes(bench: ConformanceRig, bot: str) -> list[Transcript]:
     """One episode of a bot for each task."""
+
     episodes = []
     for task in bench.tasks:
         bench.note(f"{bot} on task {task.task_id}")
         episodes.append(await bench.played(task, BOTS[bot], max_turns=BOT_TURNS))
+
     return episodes
 
 
@@ -81,7 +87,12 @@ def _passed(bench: ConformanceRig, episodes: Sequence[Transcript]) -> list[Task]
     return [task for task, episode in pairs if episode.verdict.passed]
 
 
-def _rate(passed: Sequence[Task], bench: ConformanceRig, allowed: int, rest: str = "") -> str:
+def _rate(
+    passed: Sequence[Task],
+    bench: ConformanceRig,
+    allowed: int,
+    rest: str = "",
+) -> str:
     """How many of all tasks passed, against how many may."""
     ids = ", ".join(task.task_id for task in passed)
     said = f"passes {len(passed)} of {len(bench.tasks)}, allowed {allowed}: {ids}"
@@ -91,6 +102,7 @@ def _rate(passed: Sequence[Task], bench: ConformanceRig, allowed: int, rest: str
 @part()
 async def pass_rates(bench: ConformanceRig) -> str:
     """Publishes the rates; the parts before this one hold the environment to the targets."""
+
     who = {name: (bot, BOT_TURNS) for name, bot in BOTS.items()}
     if not bench.claims("affordances"):
         del who["random_affordance"]
@@ -115,4 +127,5 @@ async def pass_rates(bench: ConformanceRig) -> str:
 
     bench.table("Pass rates", ("policy", "passed", "of", "rate", "target"), rows)
     shown = ("do_nothing", "refuse_all", "random_affordance", "expert")
+
     return ", ".join(f"{name} {rates[name]}" for name in shown if name in rates)

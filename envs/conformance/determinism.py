@@ -44,6 +44,7 @@ async def determinism(bench: ConformanceRig) -> str:
     turns = 0
     for who, choose in bench.players.items():
         turns += await bench.alike(", done again", again, {who: choose}, _most_turns(who))
+
     return f"{turns} turns done twice"
 
 
@@ -52,6 +53,7 @@ async def fresh_process(bench: ConformanceRig) -> str:
     """Makes the tasks and plays them in another process, where hash seeds and whatever else a
     process draws are others.
     """
+
     walks = _walks(bench)
     walked = _walked(bench, walks)
     made = partial(bench.world.make_tasks, dict(bench.config), bench.seed, len(bench.tasks))
@@ -72,6 +74,7 @@ async def fresh_process(bench: ConformanceRig) -> str:
         what = _acts_otherwise(here, there) or difference(here, there)
         if what is not None:
             raise FailedError(f"task {task.task_id} by {who}: {what}")
+
     return f"{len(found)} episodes played again in another process"
 
 
@@ -82,7 +85,13 @@ def _walks(bench: ConformanceRig) -> Walks:
 
 def _walked(bench: ConformanceRig, walks: Walks) -> "partial[Any]":
     """Plays the walks when it is called, here or in another process."""
-    return partial(walk_all, bench.world.open, dict(bench.config), bench.seed, walks)
+    return partial(
+        walk_all,
+        bench.world.open,
+        dict(bench.config),
+        bench.seed,
+        walks,
+    )
 
 
 async def walk_all(
@@ -92,12 +101,22 @@ async def walk_all(
     walks: Walks,
 ) -> list[Transcript]:
     """The transcripts of the walks, each in a fresh instance."""
+
     transcripts = []
     for task, who in walks:
         env = open_env(config)
         choose = players(env.spec)[who]
-        transcripts.append(await play(env, task, choose, seed=seed, max_turns=_most_turns(who)))
+        transcripts.append(
+            await play(
+                env,
+                task,
+                choose,
+                seed=seed,
+                max_turns=_most_turns(who),
+            )
+        )
         await env.close()
+
     return transcripts
 
 
@@ -109,12 +128,15 @@ def _acts_otherwise(here: Transcript, there: Transcript) -> str | None:
     """The first turn at which the environment's own expert, or its affordances, led to another
     action.
     """
+
     for turn, (a, b) in enumerate(zip(here.actions, there.actions, strict=False)):
         if a != b:
             return f"turn {turn}: {a} here, {b} in another process"[:400]
         if response_difference(here.responses[turn], there.responses[turn]) is not None:
             return None
+
     turns, others = len(here.actions), len(there.actions)
+
     return None if turns == others else f"{turns} turns here, {others} in another process"
 
 
@@ -122,6 +144,7 @@ def _in_another_process(asked: bytes, limit_s: float) -> Any:
     """What another interpreter, with this one's import path and another hash seed, answers;
     blocks the part's own thread. Raises `FailedError` where it fails.
     """
+
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -129,11 +152,17 @@ def _in_another_process(asked: bytes, limit_s: float) -> Any:
     }
     command = [sys.executable, "-P", "-c", _CHILD]
     child = subprocess.run(
-        command, input=asked, capture_output=True, timeout=limit_s, env=environment, check=False
+        command,
+        input=asked,
+        capture_output=True,
+        timeout=limit_s,
+        env=environment,
+        check=False,
     )
     if child.returncode != 0:
         last = (child.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
         raise FailedError(f"the other process failed: {last}"[:400])
+
     return pickle.loads(child.stdout)
 
 

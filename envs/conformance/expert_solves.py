@@ -10,6 +10,7 @@ from synth.envs.transcript import MAX_TURNS, why_failed
 @part("expert")
 async def expert_solves(bench: ConformanceRig) -> str:
     """The expert without a misconception solves every task."""
+
     unsolved = []
     for task in bench.tasks:
         bench.note(f"the expert on task {task.task_id}")
@@ -21,6 +22,7 @@ async def expert_solves(bench: ConformanceRig) -> str:
     if unsolved:
         of = f"{len(unsolved)} of {len(bench.tasks)} unsolved"
         raise FailedError(f"{of}: {' | '.join(unsolved)}"[:1000])
+
     return ""
 
 
@@ -29,6 +31,7 @@ async def expert_profiles(bench: ConformanceRig) -> str:
     """The profiles `correct`, `mixed` and all that the spec names play, and the same seed plays the
     same.
     """
+
     profiles = [(profile, bench.seed) for profile in ("correct", *bench.world.spec.profiles)]
     profiles += [("mixed", seed) for seed in range(4)]
     for profile, seed in profiles:
@@ -36,17 +39,26 @@ async def expert_profiles(bench: ConformanceRig) -> str:
         bench.note(f"the expert with {who}")
         env, task, choose = bench.open(), bench.tasks[0], expert(profile)
         first, again = [
-            await bench.played(task, choose, env=env, seed=seed, max_turns=MAX_TURNS) for _ in "12"
+            await bench.played(
+                task,
+                choose,
+                env=env,
+                seed=seed,
+                max_turns=MAX_TURNS,
+            )
+            for _ in "12"
         ]
         await env.close()
         if first.actions != again.actions:
             raise FailedError(f"{who} plays the same task in two ways")
+
     return f"{len(profiles)} profiles and seeds"
 
 
 @part("expert")
 async def expert_plans_from_state(bench: ConformanceRig) -> str:
     """Asked twice it says the same; not asked until turn k, it says at k what it said before."""
+
     for task in bench.tasks:
         env = bench.open()
         actions = (await bench.played(task, env=env, max_turns=MAX_TURNS)).actions
@@ -59,5 +71,7 @@ async def expert_plans_from_state(bench: ConformanceRig) -> str:
             if not first == second == actions[turn]:
                 said = f"{actions[turn]}, {first}, {second}"
                 raise FailedError(f"task {task.task_id}, turn {turn}: {said[:400]}")
+
         await env.close()
+
     return ""

@@ -99,13 +99,22 @@ class ConformanceRig:
         """Whether repeated trials must stop, so that a slow environment still gets an answer."""
         return time.monotonic() > self.began + self.limits.part_s / 2
 
-    def table(self, title: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+    def table(
+        self,
+        title: str,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+    ) -> None:
         """Adds a table to the evidence, unless it has no rows."""
         if rows:
             self.tables.append(Table(title, columns, tuple(tuple(map(str, row)) for row in rows)))
 
     def examples(
-        self, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], first: str
+        self,
+        title: str,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[str, ...]],
+        first: str,
     ) -> str:
         """Adds the first rows to the evidence; gives the very first in the words of `first`."""
         self.table(title, columns, rows[:SHOWN])
@@ -133,13 +142,21 @@ class ConformanceRig:
         """An episode in `env`, else in a fresh instance, by the most telling player unless a
         policy is given.
         """
+
         live = self.open() if env is None else env
         who = choose or next(iter(self.players.values()))
         seeded = self.seed if seed is None else seed
-        found = await play(live, task, who, seed=seeded, max_turns=max_turns)
+        found = await play(
+            live,
+            task,
+            who,
+            seed=seeded,
+            max_turns=max_turns,
+        )
 
         if env is None:
             await live.close()
+
         return found
 
     async def alike(
@@ -152,6 +169,7 @@ class ConformanceRig:
         """Plays each task by each of the policies, and once more in another way. Counts the turns.
         Raises `FailedError` for the first episode that goes otherwise.
         """
+
         turns = 0
         for task in self.tasks:
             for who, choose in whose.items():
@@ -164,6 +182,7 @@ class ConformanceRig:
                 if what is not None:
                     raise FailedError(f"task {task.task_id} by {who}{where}: {what}"[:400])
                 turns += len(found.actions)
+
         return turns
 
     async def performed(self, task: Task, actions: Sequence[AgentTurn]) -> Transcript:

@@ -12,12 +12,17 @@ from synth.envs.conformance.finding import ConformanceRig, FailedError, Part, Qu
 Given = TypeVar("Given")
 
 
-async def answered(asked: Awaitable[Given], limit_s: float, what: str = "") -> Given:
+async def answered(
+    asked: Awaitable[Given],
+    limit_s: float,
+    what: str = "",
+) -> Given:
     """The answer. Raises `FailedError` with `what`, and why there is none.
 
     All exceptions are caught, here and nowhere else in `envs`: the environment may be anybody's,
     and an audit that dies with the environment that it audits would report nothing.
     """
+
     try:
         return await asyncio.wait_for(asked, limit_s)
     except TimeoutError:
@@ -30,12 +35,17 @@ async def answered(asked: Awaitable[Given], limit_s: float, what: str = "") -> G
         raise FailedError(f"{what}raised {said} ({where}:{last.lineno})") from error
 
 
-async def on_thread(check: Part, bench: ConformanceRig, name: str = "") -> QuestionFinding:
+async def on_thread(
+    check: Part,
+    bench: ConformanceRig,
+    name: str = "",
+) -> QuestionFinding:
     """Runs a part on its own thread and event loop, so that an environment which blocks for ever
     costs this part and not the audit.
 
     A loop inside C code that never gives the interpreter back cannot be left this way.
     """
+
     limit_s, named = bench.limits.part_s, name or check.__name__
     found: list[QuestionFinding | str] = []
 
@@ -55,4 +65,5 @@ async def on_thread(check: Part, bench: ConformanceRig, name: str = "") -> Quest
     reason = found[0] if found else f"blocks for more than {limit_s:g} s"
     if isinstance(reason, QuestionFinding):
         return reason
+
     return QuestionFinding(False, f"{reason}, at: {''.join(bench.doing) or 'the start'}", named)

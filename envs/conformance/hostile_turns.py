@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import msgspec
 
+from synth.envs.data_file import data_file
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, ToolSchema
 
 ENORMOUS = "A" * 1_000_000
-_TABLES: Mapping[str, Mapping[str, Any]] = msgspec.yaml.decode(
-    (files("synth.envs.conformance") / "data" / "hostile.yaml").read_bytes()
-)
+_TABLES: Mapping[str, Mapping[str, Any]] = data_file("conformance/hostile")
 NASTY_TEXTS: Mapping[str, str] = {
     **_TABLES["texts"],
     "enormous text": ENORMOUS,
@@ -40,6 +38,7 @@ class Hostile:
 
 def hostile_turns(tools: Sequence[ToolSchema]) -> list[Hostile]:
     """Every hostile turn for a set of tools."""
+
     turns = [*_without_tools(), *_unknown_tools()]
     for tool in tools:
         turns += _not_json(tool["function"]["name"])
@@ -49,17 +48,20 @@ def hostile_turns(tools: Sequence[ToolSchema]) -> list[Hostile]:
         unknown = f"{tools[0]['function']['name']}_not"
         many = tuple(ToolCall.received("same", unknown, "{}") for _ in range(300))
         turns.append(Hostile("300 calls with one id", AgentTurn(tool_calls=many), is_error=True))
+
     return turns
 
 
 def _without_tools() -> Iterator[Hostile]:
     """Turns of text, or of nothing."""
+
     yield Hostile("an empty turn", AgentTurn(), is_error=True)
     yield Hostile("an empty text", AgentTurn(""), is_error=True)
     yield Hostile("a blank text", AgentTurn(" \n\t "), is_error=True)
     for name, text in NASTY_TEXTS.items():
         if text:
             yield Hostile(f"text of {name}", AgentTurn(text), is_error=False)
+
     yield Hostile("text with a lone surrogate", AgentTurn("a \ud800 b"), is_error=False)
 
 
@@ -72,6 +74,7 @@ def _unknown_tools() -> Iterator[Hostile]:
 
 def _not_json(tool: str) -> Iterator[Hostile]:
     """Arguments that are no JSON object."""
+
     texts = {
         **_TABLES["not_json"],
         "a lone surrogate": '{"a": "\ud800"}',
@@ -86,11 +89,17 @@ def _wrong_arguments(function: ToolSchema) -> Iterator[Hostile]:
     """Calls that are right but for one argument: missing, of the wrong type, a number out of all
     range; then texts that are texts, and objects that are objects, yet not what anyone wants.
     """
+
     name, parameters = function["name"], function.get("parameters") or {}
     properties: dict[str, Any] = parameters.get("properties") or {}
     right = {key: _plausible(properties[key]) for key in parameters.get("required") or ()}
 
-    def hostile(how: str, other: dict[str, Any], *, is_error: bool = True) -> Hostile:
+    def hostile(
+        how: str,
+        other: dict[str, Any],
+        *,
+        is_error: bool = True,
+    ) -> Hostile:
         text = msgspec.json.encode(right | other).decode()
         return _calling(f"{name} with {how}", name, text, is_error=is_error)
 
@@ -113,6 +122,7 @@ def _wrong_arguments(function: ToolSchema) -> Iterator[Hostile]:
     for argument in (key for key in properties if properties[key].get("type") == "string"):
         for case, text in texts.items():
             yield hostile(f"{argument} of {case}", {argument: text}, is_error=False)
+
     nested = {"no_such_argument": msgspec.Raw(b"[" * 400 + b"]" * 400)}
     yield hostile("an argument nested 400 deep", nested, is_error=False)
 
@@ -132,6 +142,12 @@ def _plausible(schema: Mapping[str, Any]) -> Any:
     return (schema.get("enum") or [of_type])[0]
 
 
-def _calling(case: str, name: str, arguments: str, *, is_error: bool = True) -> Hostile:
+def _calling(
+    case: str,
+    name: str,
+    arguments: str,
+    *,
+    is_error: bool = True,
+) -> Hostile:
     call = ToolCall.received("call_hostile", name, arguments)
     return Hostile(case, AgentTurn(tool_calls=(call,)), is_error)

@@ -24,14 +24,17 @@ async def check_has_no_side_effects(bench: ConformanceRig) -> str:
 
         found = await perform(env, task, known.actions, before=ask)
         await env.close()
+
         return found
 
     await bench.alike(", with questions asked before every turn", asked, bench.most_telling)
+
     return ""
 
 
 async def _changed_by_asking(bench: ConformanceRig, env: Env) -> str | None:
     """Asks everything twice; in what the second answer is another one."""
+
     facts = dict(await env.facts()) if bench.claims("facts") else {}
     if await env.check() != await env.check():
         return " says another thing the second time"
@@ -42,12 +45,14 @@ async def _changed_by_asking(bench: ConformanceRig, env: Env) -> str | None:
         return ": other affordances the second time"
     if bench.claims("snapshot"):
         await env.snapshot()
+
     return None
 
 
 @part()
 async def check_at_any_time(bench: ConformanceRig) -> str:
     """Right after a reset, after the end, after further turns, and without a task."""
+
     env = bench.open()
     bench.note("check right after reset")
     await env.reset(bench.tasks[0])
@@ -65,12 +70,14 @@ async def check_at_any_time(bench: ConformanceRig) -> str:
     if (await env.check()).passed:
         raise FailedError("without a task the check passes")
     await env.close()
+
     return ""
 
 
 @part()
 async def reset_starts_anew(bench: ConformanceRig) -> str:
     """An instance that has played another task is, once reset, like a fresh one."""
+
     used = bench.open()
 
     async def reset(task: Task, known: Transcript) -> Transcript:
@@ -79,12 +86,14 @@ async def reset_starts_anew(bench: ConformanceRig) -> str:
 
     await bench.alike(", after another in the same instance", reset, bench.most_telling)
     await used.close()
+
     return ""
 
 
 @part()
 async def close_is_idempotent(bench: ConformanceRig) -> str:
     """Closed before a reset, after one, and each time twice."""
+
     for when in ("before any reset", "after a reset"):
         env = bench.open()
         if when == "after a reset":
@@ -92,6 +101,7 @@ async def close_is_idempotent(bench: ConformanceRig) -> str:
         for time in ("close", "close a second time"):
             bench.note(f"{time} {when}")
             await env.close()
+
     return ""
 
 
@@ -100,6 +110,7 @@ async def instances_are_apart(bench: ConformanceRig) -> str:
     """An episode beside which another one is played, turn by turn in alternation, answers as it
     does alone.
     """
+
     tasks = bench.tasks
 
     async def beside(task: Task, known: Transcript) -> Transcript:
@@ -115,7 +126,9 @@ async def instances_are_apart(bench: ConformanceRig) -> str:
         found = await perform(env, task, known.actions, before=take_turns)
         await beside.close()
         await env.close()
+
         return found
 
     await bench.alike(", with another episode live", beside, bench.most_telling)
+
     return f"{len(bench.tasks)} pairs of episodes in alternation"

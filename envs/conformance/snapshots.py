@@ -13,6 +13,7 @@ async def snapshot_equals_replay(bench: ConformanceRig) -> str:
     """At the start, after one turn, half way, before the last turn and after it: restored into a
     fresh and into a used instance.
     """
+
     restored = 0
     for task in bench.tasks:
         transcript = await bench.played(task)
@@ -23,12 +24,14 @@ async def snapshot_equals_replay(bench: ConformanceRig) -> str:
             if what is not None:
                 raise FailedError(f"task {task.task_id}, snapshot before turn {turn}: {what}")
             restored += 1
+
     return f"{restored} snapshots restored into a fresh and a used instance"
 
 
 @part("snapshot")
 async def snapshot_size(bench: ConformanceRig) -> str:
     """A snapshot at the end of an episode takes at most 64 KiB: they are kept by the thousand."""
+
     largest = 0
     for task in bench.tasks:
         env = bench.open()
@@ -37,15 +40,20 @@ async def snapshot_size(bench: ConformanceRig) -> str:
         await env.close()
 
     most = LARGEST_SNAPSHOT_BYTES
+
     return passes(largest <= most, f"{largest} of at most {most} bytes")
 
 
 async def _difference_from(
-    bench: ConformanceRig, task: Task, transcript: Transcript, turn: int
+    bench: ConformanceRig,
+    task: Task,
+    transcript: Transcript,
+    turn: int,
 ) -> str | None:
     """In what an episode differs that goes on from a snapshot before `turn`, or after one was
     taken.
     """
+
     original, used = bench.open(), bench.open()
     await original.reset(task)
     for action in transcript.actions[:turn]:
@@ -72,13 +80,18 @@ async def _difference_from(
         if finals[-1] != finals[0]:
             return f"in {name} the final facts are others"
         await env.close()
+
     return None
 
 
 async def _goes_on(
-    bench: ConformanceRig, env: Env, transcript: Transcript, turn: int
+    bench: ConformanceRig,
+    env: Env,
+    transcript: Transcript,
+    turn: int,
 ) -> str | None:
     """In what the rest of an episode differs from the transcript: its plan, answers, verdict."""
+
     rest = transcript.actions[turn:]
     if rest and "expert" in bench.players:
         planned = await env.expert(None, bench.seed)
@@ -89,6 +102,7 @@ async def _goes_on(
     what = rest_difference(transcript.responses[turn:], found, first=turn)
     if what is not None:
         return f", {what}"
+
     return None if await env.check() == transcript.verdict else " the verdict is another"
 
 

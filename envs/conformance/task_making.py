@@ -15,6 +15,7 @@ async def tasks_by_seed(bench: ConformanceRig) -> str:
     """Made twice they are equal, another seed makes others, ids are unique hashes of the content
     that survive a file.
     """
+
     if not bench.given:
         _made_again(bench)
     if len({task.task_id for task in bench.tasks}) != len(bench.tasks):
@@ -28,17 +29,20 @@ async def tasks_by_seed(bench: ConformanceRig) -> str:
             raise FailedError(
                 f"the id {identity} is not the hash of its task (use Task.identified)"
             )
+
         if canonical_json(_read_back(task)) != canonical_json(task):
             raise FailedError(f"task {identity} reads back from a file as another")
         if task.env != of:
             raise FailedError(f"task {identity} is for {task.env}, the world is {of}")
 
     derived = ", derived: whether a seed makes the same ones was not asked" if bench.given else ""
+
     return f"{len(bench.tasks)} tasks{derived}"
 
 
 def _made_again(bench: ConformanceRig) -> None:
     """Makes the tasks again, by another seed, and fewer. Raises `FailedError` for what is wrong."""
+
     tasks, count = list(bench.tasks), len(bench.tasks)
 
     def made(seed: int, many: int) -> list[Task]:
@@ -64,10 +68,12 @@ async def tasks_open_their_world(bench: ConformanceRig) -> str:
         env = bench.world.open(read.env_config)
         found = await bench.played(read, env=env)
         await env.close()
+
         return found
 
     where = ", read back and opened from its env_config"
     await bench.alike(where, stored, bench.most_telling)
+
     return ""
 
 

@@ -19,6 +19,7 @@ async def facts_match_patterns(bench: ConformanceRig) -> str:
     """Every path at the start and at the end fits a pattern of `spec.facts`; every kind is one of
     the four.
     """
+
     patterns, seen = bench.world.spec.facts, 0
     odd_kinds = set(patterns.values()) - KINDS
     if odd_kinds:
@@ -37,7 +38,9 @@ async def facts_match_patterns(bench: ConformanceRig) -> str:
                 raise FailedError(
                     f"{where}: the verdict's facts are not the final ones: {ghosts[:3]}"
                 )
+
             facts.update(final)
+
         await env.close()
 
         strays = [at for at in facts if not any(matches(pattern, at) for pattern in patterns)]
@@ -45,13 +48,16 @@ async def facts_match_patterns(bench: ConformanceRig) -> str:
         for what, paths in (("no pattern of spec.facts covers", strays), ("no scalars at", odd)):
             if paths:
                 raise FailedError(f"{where}: {what} {', '.join(sorted(paths)[:5])}")
+
         seen += len(facts)
+
     return f"{seen} facts"
 
 
 @part("recheck")
 async def recheck_repeats_the_verdict(bench: ConformanceRig) -> str:
     """The verdict of `recheck` on each policy's episode is that of `check` at its end."""
+
     for task in bench.tasks:
         for who, choose in bench.players.items():
             played = await bench.played(task, choose, max_turns=30)
@@ -62,15 +68,18 @@ async def recheck_repeats_the_verdict(bench: ConformanceRig) -> str:
             if (again.passed, again.parts) != (played.verdict.passed, played.verdict.parts):
                 said = f"task {task.task_id} by {who}: {played.verdict} then {again}"
                 raise FailedError(said[:400])
+
     return ""
 
 
 def _recorded(task: Task, transcript: Transcript) -> Trajectory:
     """The transcript as a ledger would hold it."""
+
     opening, verdict = transcript.opening, transcript.verdict
     done = bool(transcript.responses) and transcript.responses[-1].done
     judged = Outcome.SUCCESS if verdict.passed else Outcome.FAILURE
     steps = zip(transcript.actions, transcript.responses, strict=True)
+
     return Trajectory(
         trajectory_id="bench",
         slot_id="bench",
@@ -103,8 +112,14 @@ async def episode_done_again(bench: ConformanceRig) -> str:
     return await _verdicts(bench, f"of {TIMES} identical episodes", again=True)
 
 
-async def _verdicts(bench: ConformanceRig, what: str, *, again: bool) -> str:
+async def _verdicts(
+    bench: ConformanceRig,
+    what: str,
+    *,
+    again: bool,
+) -> str:
     """Asks for each verdict several times, of an episode done again or of the same one."""
+
     episodes, flaky = 0, list[tuple[str, ...]]()
     for task, who in ((task, who) for task in bench.tasks for who in bench.players):
         if bench.late:
@@ -116,6 +131,7 @@ async def _verdicts(bench: ConformanceRig, what: str, *, again: bool) -> str:
             bench.note(f"the verdict on {who}, task {task.task_id}, time {time + 1}")
             other = (await bench.performed(task, transcript.actions)).verdict if again else None
             verdicts.append(other or await env.check())
+
         await env.close()
 
         episodes += 1
@@ -127,4 +143,5 @@ async def _verdicts(bench: ConformanceRig, what: str, *, again: bool) -> str:
 
     title, columns = f"Verdicts that change, {what}", ("task", "policy", "verdicts")
     first = bench.examples(title, columns, flaky, ": task {0} by {1}, {2}")
+
     return passes(not flaky, f"{len(flaky)} of {episodes} verdicts change, {what}{first}")

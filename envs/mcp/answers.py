@@ -13,6 +13,7 @@ def depth(value: Any) -> int:
     """How deep lists and objects lie in one another; without recursion, as a model may write any
     depth.
     """
+
     deep, layer = 0, [value]
     while layer := [
         one
@@ -21,15 +22,18 @@ def depth(value: Any) -> int:
         for one in (each.values() if isinstance(each, dict) else each)
     ]:
         deep += 1
+
     return deep
 
 
 def outside(value: Any, folder: str) -> Any:
     """Arguments with paths below /world as they lie on this machine."""
+
     if isinstance(value, str) and (value == INSIDE or value.startswith(f"{INSIDE}/")):
         return folder + value.removeprefix(INSIDE)
     if isinstance(value, dict):
         return {name: outside(one, folder) for name, one in value.items()}
+
     return [outside(one, folder) for one in value] if isinstance(value, list) else value
 
 
@@ -44,7 +48,9 @@ def _text_of(part: Mapping[str, Any]) -> str:
     held = part.get("resource", {}) if part.get("type") == "resource" else part
     if part.get("type") in ("text", "resource") and "text" in held:
         return str(held["text"])
+
     kind, mime = part.get("type", "something"), part.get("mimeType", "no type given")
+
     return f"[{kind} that is not shown: {mime}]"
 
 

@@ -67,6 +67,7 @@ async def connected(
 
     The `keys` are taken out of each of its messages before anything else reads it.
     """
+
     process = await asyncio.create_subprocess_exec(
         *command.words,
         stdin=asyncio.subprocess.PIPE,
@@ -98,6 +99,7 @@ async def connected(
 
 async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
     """What is no message is left out, and remembered."""
+
     adapter, message = (
         imported(EXTRA, "mcp.types:jsonrpc_message_adapter"),
         imported(EXTRA, "mcp.shared.message:SessionMessage"),
@@ -112,6 +114,7 @@ async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
             except ValueError:
                 found.amiss = f"wrote a line of more than {LONGEST_LINE >> 20} MB"
                 return
+
             if not line:
                 return
             try:
@@ -121,6 +124,7 @@ async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
                 shown = keys.clean_text(line[:LOOKED_AT].decode("utf-8", "replace").strip())[:SHOWN]
                 found.amiss = f"wrote to stdout what is no message: {shown!r}"
                 continue
+
             await to_session.send(said)
 
 
@@ -137,6 +141,7 @@ async def _without(keys: KeyRemover, line: bytes) -> Any:
 
 async def _write(process: asyncio.subprocess.Process, from_session: Any, to_session: Any) -> None:
     """Where the server reads no more, the session is told that it is gone."""
+
     if process.stdin is None:
         raise RuntimeError("the server was started without a pipe")
     try:
@@ -155,10 +160,13 @@ async def _write(process: asyncio.subprocess.Process, from_session: Any, to_sess
 async def _ended(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()
+
     with suppress(TimeoutError):
         await asyncio.wait_for(_exited(process), LEAVE_S)
+
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
     await asyncio.wait([asyncio.create_task(_exited(process))], timeout=LEAVE_S)
     transport: Any = getattr(
         process, "_transport", None
@@ -175,12 +183,14 @@ async def _exited(process: asyncio.subprocess.Process) -> None:
 
 def last_words(said: IO[str], keys: KeyRemover) -> str:
     """The line on stderr that names an error, where there is one, else the end."""
+
     size = said.seek(0, os.SEEK_END)
     said.seek(max(0, size - LAST_WORDS))
     text = keys.clean_text(said.read())[-20 * LONGEST_WORDS :]
     lines = _TELLING.findall(text)
     if lines:
         return " ".join(lines[-1].split())[:LONGEST_WORDS]
+
     return " ".join(text[-LONGEST_WORDS:].split())
 
 

@@ -60,7 +60,7 @@ OVER = "The work is over."
 EMPTY = "An empty turn does nothing: call a tool, or say that the work is done."
 
 
-class _Episode(msgspec.Struct):
+class _McpEpisode(msgspec.Struct):
     """All that an episode depends on; `folder` is what the folder holds, packed, in snapshots."""
 
     task: Task | None = None
@@ -82,12 +82,13 @@ class McpEnv:
         self._config = config or McpConfig()
         self._folder: Path | None = None
         self._server: McpServer | None = None
-        self._episode = _Episode()
+        self._episode = _McpEpisode()
 
     async def reset(self, task: Task | None) -> Opening:
         """A fresh copy of the start folder and a server of its own. Raises `ConfigError` where the
         start folder is another one now.
         """
+
         start = self._settings.start
         if self._config.digest is not None and start_digest(start) != self._config.digest:
             raise ConfigError(
@@ -96,13 +97,15 @@ class McpEnv:
             )
 
         server = await self._begin(start_content(start))
-        self._episode = _Episode(task, start=dict(self._facts()))
+        self._episode = _McpEpisode(task, start=dict(self._facts()))
         goal = Observation(task.goal if task is not None else EXPLORE, Source.USER)
         tools = tuple(map(schema_of, server.tools))
+
         return Opening(self._config.system_prompt, tools, (goal,), self._state_key())
 
     async def step(self, turn: AgentTurn) -> Response:
         """The server's answers, in the order of the calls; words without a call end the work."""
+
         episode = self._episode
         episode.turns += 1
         seen = [await self._call(call) for call in turn.tool_calls]
@@ -111,20 +114,24 @@ class McpEnv:
             seen = [Observation(why, Source.ENVIRONMENT, error=True)]
         elif not seen:
             episode.told, seen = True, [Observation("Thank you.", Source.USER)]
+
         return Response(tuple(seen), self._state_key(), done=episode.told)
 
     async def check(self) -> CheckResult:
         """The task's predicates over the folder's facts."""
+
         check = self._episode.task.check if self._episode.task is not None else None
         if check is not None:
             # a row's place changes with the row
             check = msgspec.structs.replace(check, free=(*check.free, *PLACES))
+
         return judged(check, self._episode.start, self._facts(), SPEC.version)
 
     async def close(self) -> None:
         """Ends the server and removes the folder, or keeps both for the next episode
         (envs/mcp/pool.py).
         """
+
         server, folder = self._server, self._folder
         self._server = self._folder = None
         if server is not None and folder is not None and given_back(server, folder):
@@ -136,6 +143,7 @@ class McpEnv:
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """Calls of every tool; at first of those alone that the server says only read."""
+
         episode, tools = self._episode, self._live()[0].tools
         if episode.told:
             return ()
@@ -148,6 +156,7 @@ class McpEnv:
         seed = self._config.explored_seed if explores else 0
         draw = Random(f"{seed} {episode.turns} {self._state_key()}")
         calls = proposed(list(map(schema_of, tools)), self._facts(), draw)
+
         return [AgentTurn(tool_calls=(call,)) for call in calls]
 
     async def facts(self) -> Facts:
@@ -163,7 +172,7 @@ class McpEnv:
         """The folder as it was put aside, with a server started on it. Raises `UnfitError` for
         another environment's snapshot.
         """
-        saved = msgspec.msgpack.decode(fits(snapshot, SPEC), type=_Episode)
+        saved = msgspec.msgpack.decode(fits(snapshot, SPEC), type=_McpEpisode)
         await self._begin(saved.folder)
         self._episode = saved
 
@@ -171,9 +180,11 @@ class McpEnv:
         """A server, a kept one where there is one that may be used again, on a folder with this
         content.
         """
+
         if self._server is not None and not self._server.reusable:
             await self._server.end()
             self._server = None
+
         if self._server is None and self._folder is None:
             self._server, self._folder = lent(self._settings) or (None, None)
         folder = self._folder = self._folder or Path(tempfile.mkdtemp(prefix="synth-world-"))
@@ -183,17 +194,20 @@ class McpEnv:
         else:
             owned = not self._settings.unconfined
             await asyncio.to_thread(unpacked, content, folder, owned=owned)
+
         if self._server is None:
             self._server = McpServer(self._settings, folder)
             try:
                 await self._server.start()
             except McpServerError as error:
                 raise FaultError(error.fault, str(error)) from error
+
         return self._server
 
     def _live(self) -> tuple[McpServer, Path]:
         if self._server is None or self._folder is None:
             raise RuntimeError("the world was not reset")
+
         return self._server, self._folder
 
     def _facts(self) -> Facts:
@@ -205,30 +219,36 @@ class McpEnv:
 
     async def _call(self, call: ToolCall) -> Observation:
         """One call's answer."""
+
         server, _ = self._live()
         problem = self._problem(call, [tool.name for tool in server.tools])
         if problem is not None:
             content, failed = valid_text(problem), True
         else:
             content, failed = await self._answer(server, call)
+
         return Observation(content, Source.TOOL, call.call_id, valid_text(call.name), failed)
 
     def _problem(self, call: ToolCall, names: Sequence[str]) -> str | None:
         """Why a call never reaches the server."""
+
         if self._episode.told:
             return OVER
         if call.name not in names:
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             tools = f"{', '.join(names[:NAMED])}{more}"
             return f"There is no tool {call.name[:80]!r}; the tools are {tools}."
+
         if call.parse_error is None and depth(call.parsed()) > DEEPEST:
             return f"The arguments are nested more than {DEEPEST} deep."
+
         return call.parse_error
 
     async def _answer(self, server: McpServer, call: ToolCall) -> tuple[str, bool]:
         """What the server answers, as the agent may see it, and whether that is an error. Raises
         `FaultError` where it dies, or does not answer.
         """
+
         refused: type[Exception] = imported(EXTRA, "mcp:MCPError")
         # unconfined servers see the folder where it lies; agents never do
         bare, folder = self._settings.unconfined, str(self._folder)
@@ -251,4 +271,5 @@ class McpEnv:
         for pattern in self._settings.masked:
             content = re.sub(pattern, "<...>", content)
         failed = failed or any(re.search(pattern, content) for pattern in self._settings.refused)
+
         return valid_text(cut(content)), failed

@@ -4,11 +4,9 @@ difference, never from the calls.
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from urllib.parse import unquote
 
-import msgspec
-
+from synth.envs.data_file import data_file
 from synth.envs.echo_check import rows_of
 from synth.envs.fact_pattern import matches_any
 from synth.envs.mcp.settings import McpConfig
@@ -19,9 +17,7 @@ from synth.schemas.reverse import Draft, NoGoal, Window
 LONGEST_GOAL = 4000
 Row = tuple[str, str]
 """Table and key."""
-WORDINGS: Mapping[str, Mapping[str, str]] = msgspec.yaml.decode(
-    (files("synth.envs.mcp") / "data" / "goals.yaml").read_bytes()
-)
+WORDINGS: Mapping[str, Mapping[str, str]] = data_file("mcp/goals")
 _TOLD = {"file": "content", "table": "columns"}
 """The column that must be the only one for a row to be told."""
 
@@ -30,6 +26,7 @@ def write_goal(window: Window) -> Draft | NoGoal:
     """Every row that is other at the end than at the start is told, with its content; what was
     undone again is no goal.
     """
+
     settings = McpConfig.model_validate(dict(window.env_config))
     before, after = _rows(window.start, settings.free), _rows(window.end, settings.free)
     said: list[str] = []
@@ -56,11 +53,13 @@ def write_goal(window: Window) -> Draft | NoGoal:
         for operation in window.operations
         for call in operation.turn.tool_calls
     )
+
     return Draft(goal=goal, low_level=calls, structure="; ".join(sorted(kinds)), free=settings.free)
 
 
 def _rows(facts: Facts, free: tuple[str, ...]) -> dict[Row, Mapping[str, Scalar]]:
     """The rows that a goal may tell, by table and key, without what says where they stand."""
+
     told = {
         path.replace("/@", "/"): value
         for path, value in facts.items()
@@ -75,6 +74,7 @@ def _rows(facts: Facts, free: tuple[str, ...]) -> dict[Row, Mapping[str, Scalar]
 
 def _sentence(row: Row, change: str, columns: Mapping[str, Scalar]) -> str | None:
     """One row in words; None where its content cannot be told."""
+
     table, key = row
     if change != "gone" and table == "file" and columns.get("is") in ("records", "database"):
         change = "there"  # what it holds is told by rows of its own
@@ -82,11 +82,13 @@ def _sentence(row: Row, change: str, columns: Mapping[str, Scalar]) -> str | Non
         table == "table" and "columns" not in columns
     ):
         return None
+
     wording = WORDINGS[table].get(change)
     if wording is None:
         return None
 
     file, title = [unquote(part) for part in f"{key}:".split(":")[:2]]
+
     return wording.format(
         name=unquote(key),
         file=file,
@@ -105,5 +107,6 @@ def _fields(columns: Mapping[str, Scalar]) -> str:
 def _value(value: Scalar) -> str:
     if value is None:
         return "null"
+
     quoted = isinstance(value, str) and value[:1] not in "[{"
     return json.dumps(value, ensure_ascii=False) if quoted else str(value)

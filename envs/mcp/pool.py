@@ -19,22 +19,26 @@ _FOLDERS: set[Path] = set()
 
 def lent(settings: McpSettings) -> Kept | None:
     """A running server of the same settings with its folder, or None."""
+
     kept = _of(settings)
     while kept:
         server, folder = kept.pop()
         if server.lives:
             return server, folder
         removed(folder)
+
     return None
 
 
 def given_back(server: McpServer, folder: Path) -> bool:
     """Keeps a server for the next episode, where it may be kept and not too many are."""
+
     kept = _of(server.settings)
     if not server.reusable or len(kept) >= MOST:
         return False
     kept.append((server, folder))
     _FOLDERS.add(folder)
+
     return True
 
 

@@ -26,6 +26,7 @@ def proposed(
     tools: Sequence[ToolSchema], facts: Facts, draw: Random, root: str = INSIDE
 ) -> list[ToolCall]:
     """Up to `PER_TOOL` different calls of each tool; the same state and draw give the same ones."""
+
     drawing = _Arguments(facts, root, draw)
     calls: list[ToolCall] = []
     for function in (tool["function"] for tool in tools):
@@ -36,6 +37,7 @@ def proposed(
         texts = (json.dumps(one, ensure_ascii=False, sort_keys=True) for one in made)
         for text in dict.fromkeys(texts):
             calls.append(ToolCall.received(f"call_{len(calls)}", name, text))
+
     return calls
 
 
@@ -54,6 +56,7 @@ class _Arguments:
         self._folders = [root, *sorted(f"{root}/{unquote(key)}" for key in folders)]
         self._texts = sorted({str(f["content"]) for f in files.values() if "content" in f})
         self._fields: dict[str, list[str]] = {}
+
         for record in rows.get("record", {}).values():
             for field, value in record.items():
                 if isinstance(value, str) and field != FILE:
@@ -61,6 +64,7 @@ class _Arguments:
 
     def value(self, name: str, schema: Mapping[str, Any], depth: int) -> Any:
         """A value that a schema takes, for a parameter of that name."""
+
         draw = self._draw
         if "const" in schema:
             return schema["const"]
@@ -80,16 +84,19 @@ class _Arguments:
             many = draw.randint(1, 2) if depth < _DEEPEST else 0
             one, items = name.removesuffix("s"), schema.get("items") or {}
             return [self.value(one, items, depth + 1) for _ in range(many)]
+
         if kind == "boolean":
             return draw.random() < 0.5
         if kind in ("integer", "number"):
             low, high = int(schema.get("minimum", 1)), int(schema.get("maximum", 5))
             return draw.randint(low, max(low, high))
+
         return self._text(name)
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         required = set(schema.get("required") or ())
         properties = (schema.get("properties") or {}) if depth < _DEEPEST else {}
+
         return {
             name: self.value(name, inner, depth + 1)
             for name, inner in properties.items()
@@ -100,6 +107,7 @@ class _Arguments:
         """A text for a parameter of that name: a path for paths, what stands in that field
         elsewhere, else words.
         """
+
         draw, lowered, titles = self._draw, name.lower(), self._tables.titles
         if lowered in HINTS["sql"] and titles:
             return statement(self.tool, self._tables, _WORDS, draw)
@@ -116,16 +124,20 @@ class _Arguments:
         if "old" in lowered and self._texts:
             lines = [line for text in self._texts for line in text.splitlines() if line.strip()]
             return draw.choice(lines or _WORDS)
+
         if hinted(name, "contents"):
             return f"{draw.choice(_WORDS)} {draw.choice(_WORDS)} {draw.randint(1, 99)}"
         word = draw.choice(_WORDS)
+
         return word.capitalize() if "name" in lowered else word
 
     def _path(self, lowered: str) -> str:
         """A path that is there, or a new one."""
+
         draw = self._draw
         folder, word = draw.choice(self._folders), draw.choice(_WORDS)
         fresh = f"{folder}/{word}{draw.choice(('.txt', '.md', ''))}"
         wants_new = "dest" in lowered or draw.random() < 0.4
         there = [*self._files, *self._folders]
+
         return fresh if wants_new else draw.choice(there)

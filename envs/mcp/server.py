@@ -68,6 +68,7 @@ class McpServer:
         """Starts the server and reads its tools. Raises `McpServerError`, and `ConfigError` where it
         has no tools, and where confinement or the library is missing.
         """
+
         environment, self.keys = resolved(self.settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by `end`
@@ -82,6 +83,7 @@ class McpServer:
         if not self._ready.is_set():
             what = "did not start" if self._task.done() else "was not ready in time"
             raise await self._ended(what, Fault.INFRASTRUCTURE)
+
         if not self.tools:
             await self.end()
             without = ", ".join(self.settings.without)
@@ -89,6 +91,7 @@ class McpServer:
             raise ConfigError(
                 f"the MCP server {self._named!r} lists no tools{left}: nothing can be done with it"
             )
+
         self._processes = self._count()
         self._watch = asyncio.create_task(self._outgrown())
 
@@ -116,11 +119,13 @@ class McpServer:
         """How the server is started; its variables never stand in a command line. Raises
         `ConfigError` where it cannot be confined.
         """
+
         settings, path = self.settings, {"PATH": os.environ.get("PATH", "")}
         if settings.unconfined:
             own = {"HOME": str(self._folder), "LANG": "C.UTF-8", **environment}
             yield ServerCommand(settings.command, {**path, **own})
             return
+
         with environment_file(environment) as file:
             confined = confined_command(
                 settings.command,
@@ -134,6 +139,7 @@ class McpServer:
     async def _live(self, command: ServerCommand, client: Any) -> None:
         if self._said is None:
             raise RuntimeError("the server was ended before it was started")
+
         async with connected(command, self._folder, self._said, self.keys) as line:
             self._connection = line
             async with client(*line.streams) as session:
@@ -149,6 +155,7 @@ class McpServer:
         where no answer comes, and `TooLargeError` beyond the limits of disk and memory; after both
         the server is ended.
         """
+
         if self._task is None or self._task.done() or self._watch is None:
             raise self._problem("is not running")
         limit_s = self.settings.call_s
@@ -167,6 +174,7 @@ class McpServer:
             if too_much:
                 await self.end()
                 raise TooLargeError(too_much)
+
             if died:
                 raise await self._ended("died")
             raise await self._ended(f"gave no answer in {limit_s:g} s", Fault.TIMEOUT)
@@ -174,12 +182,14 @@ class McpServer:
         # the server's end is a fault, no refusal of the call
         if getattr(answer.exception(), "code", None) == CONNECTION_CLOSED:
             raise await self._ended(f"died while it answered {name}")
+
         return await answer
 
     async def _outgrown(self) -> str:
         """Returns when the processes, or the folder, hold more than they may: what, for the agent
         to read.
         """
+
         limits = self.settings.limits
         while self._connection is not None:
             await asyncio.sleep(LOOK_S)
@@ -188,6 +198,7 @@ class McpServer:
                 return f"the processes together hold more than {limits.memory_mb} MB of memory"
             if too_much := self._disk(found.deleted):
                 return too_much
+
         return ""
 
     def _disk(self, deleted: int = 0) -> str:
@@ -196,10 +207,12 @@ class McpServer:
             full = weight(self._folder) + deleted > most << 20
         except TooLargeError as error:
             return str(error)
+
         return f"the world's folder holds more than {most} MB" if full else ""
 
     async def end(self) -> None:
         """Ends the session, its process and what that started."""
+
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.cancel()
@@ -211,6 +224,7 @@ class McpServer:
             await asyncio.wait({task})
             with suppress(asyncio.CancelledError):
                 task.exception()  # told already, in the error of the call or of the start
+
         if self._said is not None:
             self._said.close()
             self._said = None
@@ -228,11 +242,14 @@ class McpServer:
             error = task.exception()
             if error is not None:
                 told.append(f": {self.keys.clean_text(first_cause(error))[:LONGEST_WORDS]}")
+
         if line is not None and line.amiss:
             told.append(f"; it {line.amiss}")
+
         words = last_words(self._said, self.keys) if self._said is not None else ""
         if words:
             told.append(f"; it said: {words}")
+
         return McpServerError("".join(told), fault)
 
 
@@ -244,6 +261,7 @@ async def _tools(session: Any) -> list[Any]:
     """All pages of the server's tools, in its order. Raises `ValueError` for pages without an
     end.
     """
+
     pages = imported(EXTRA, "mcp.types:PaginatedRequestParams")
     page = await session.list_tools()
     found: list[Any] = list(page.tools)
@@ -252,17 +270,20 @@ async def _tools(session: Any) -> list[Any]:
             raise ValueError(f"it lists more than {MOST_TOOLS} tools")
         page = await session.list_tools(params=pages(cursor=page.next_cursor))
         found += page.tools
+
     return found
 
 
 def schema_of(tool: Any) -> ToolSchema:
     """A tool as a model is shown it."""
+
     plain = _plain(tool)
     function = {
         "name": plain["name"],
         "description": plain.get("description", ""),
         "parameters": plain["inputSchema"],
     }
+
     return {"type": "function", "function": function}
 
 

@@ -33,6 +33,7 @@ class TextWorldConfig(BaseModel):
 
 def validated(settings: Mapping[str, Any]) -> TextWorldConfig:
     """The settings as a config. Raises `ConfigError` that names the first setting at fault."""
+
     try:
         return TextWorldConfig.model_validate(dict(settings))
     except ValidationError as error:

@@ -41,11 +41,13 @@ class Seeker:
         """The next command for the first wish that is open; the seed draws the order of those that
         may stand in any.
         """
+
         order = list(wishes)
         if seed:
             Random(seed).shuffle(order)
         order.sort(key=lambda wish: _PHASE.get(wish.tool, 0))
         left = [wish for wish in order if not fulfilled(wish, self._facts)]
+
         return self._towards(left[0]) if left else None
 
     def _towards(self, wish: Command) -> Command | None:
@@ -59,17 +61,21 @@ class Seeker:
                 return self._opened(first, 0)
             case "unlock" | "close" | "lock":
                 return self._shut(wish.tool, first)
+
         if not self._carried(first):
             return self._hold(first, 0)
+
         room = rest[0] if wish.tool == "drop" else self._room(rest[0])
         if room != self._here:
             return self._go(room, 0)
         if wish.tool == "insert" and self._state(rest[0]) != "open":
             return self._opened(rest[0], 0)
+
         return Command("drop", (first,)) if wish.tool == "drop" else wish
 
     def _shut(self, tool: str, name: str) -> Command | None:
         """Closed, locked, or unlocked and left closed."""
+
         state, key = self._state(name), self._keys.get(name)
         wants_key = tool == "lock" or state == "locked"
         if wants_key and key is not None and not self._carried(key):
@@ -80,6 +86,7 @@ class Seeker:
             return Command("close", (name,))
         if key is None:
             return None
+
         return Command("unlock" if state == "locked" else "lock", (name, key))
 
     def _carried(self, name: str) -> bool:
@@ -98,10 +105,12 @@ class Seeker:
     def _beside(self, name: str) -> bool:
         if name in self._doors:
             return any(way[1] == name for _, _, way in self._map.edges(self._here, data="way"))
+
         return self._room(name) == self._here
 
     def _hold(self, name: str, depth: int) -> Command | None:
         """On the way to carrying a thing."""
+
         if depth > DEEPEST:
             return None
         room, holder = self._room(name), self._inside.get(name)
@@ -109,10 +118,12 @@ class Seeker:
             return self._go(room, depth + 1)
         if holder is not None and self._state(holder) != "open":
             return self._opened(holder, depth + 1)
+
         return Command("take", (name,))
 
     def _opened(self, name: str, depth: int) -> Command | None:
         """On the way to an open door or lid."""
+
         if depth > DEEPEST:
             return None
         key, locked = self._keys.get(name, ""), self._state(name) == "locked"
@@ -120,12 +131,14 @@ class Seeker:
             return self._hold(key, depth + 1) if key else None
         if not self._beside(name):
             return self._go(self._room(name), depth + 1)
+
         return Command("unlock", (name, key)) if locked else Command("open", (name,))
 
     def _go(self, room: str, depth: int) -> Command | None:
         """On the way to a room: around locked doors where there is such a way, else through
         them.
         """
+
         if depth > DEEPEST:
             return None
         way = self._way(room, locked=False) or self._way(room, locked=True)
@@ -136,6 +149,7 @@ class Seeker:
             return self._hold(self._keys[barred[0]], depth + 1) if barred[0] in self._keys else None
         direction, door = way[0]
         shut = door is not None and self._state(door) != "open"
+
         return self._opened(door, depth + 1) if door and shut else Command("go", (direction,))
 
     def _way(self, room: str, *, locked: bool) -> list[tuple[str, str | None]]:
@@ -148,4 +162,5 @@ class Seeker:
         ways = nx.single_source_shortest_path(
             nx.subgraph_view(self._map, filter_edge=usable), self._here
         )
+
         return [self._map[one][other]["way"] for one, other in pairwise(ways.get(room, ()))]

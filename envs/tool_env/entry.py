@@ -31,6 +31,7 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> EnvEntry:
     One task is made to see whether tasks carry gold calls: then the environment has an expert.
     Raises `ConfigError` for a class that lacks something.
     """
+
     name, shown = name or kind.name, kind.__qualname__
     missing = sorted(kind.__abstractmethods__)
     missing += [part for part in ("version", "licence") if not getattr(kind, part)]
@@ -39,7 +40,16 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> EnvEntry:
     if not kind.tools:
         raise ConfigError(f"{shown}: an environment needs a method under @tool")
 
-    tasks = guard(f"{shown}: tasks", lambda: make_tasks(kind, name, {}, 0, 1))
+    tasks = guard(
+        f"{shown}: tasks",
+        lambda: make_tasks(
+            kind,
+            name,
+            {},
+            0,
+            1,
+        ),
+    )
     with_gold = any(isinstance(task, Task) and task.gold for task in tasks)
     offers = kind.affordances is not ToolEnv.affordances
     own = [part for part, has in (("affordances", offers), ("expert", with_gold)) if has]
@@ -51,6 +61,7 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> EnvEntry:
         blocking=kind.blocking,
         facts={"state/now/*": "required"},
     )
+
     return EnvEntry(
         spec,
         partial(LiveToolEnv, kind, spec),
@@ -68,6 +79,7 @@ def make_tasks(
     count: int,
 ) -> Sequence[Task]:
     """Tasks with these settings. Raises `ConfigError` for a gold call that no tool takes."""
+
     env = opened(kind, name, config)
     env._seed = seed
     made, where = list(env.tasks(seed, count)), f"{kind.__qualname__}.tasks"
@@ -77,11 +89,13 @@ def make_tasks(
         if call.name not in kind.tools:
             tools = ", ".join(kind.tools)
             raise ConfigError(f"{where}: a gold call of {call.name!r}; there are {tools}")
+
         try:
             kind.tools[call.name].parsed(call)
         except ToolError as error:
             said = f"{call.name}({call.arguments})"
             raise ConfigError(f"{where}: the gold call {said}: {error}") from error
+
     return made
 
 
@@ -98,6 +112,7 @@ def wrong_solutions(
         env.begin(task)
         for action in actions:
             env.take(action)
+
         return env.now()
 
     solved = ended(transcript.actions)
@@ -108,6 +123,7 @@ def wrong_solutions(
 
 def _edits(tools: Mapping[str, ToolSignature], turns: tuple[AgentTurn, ...]) -> Iterator[Edit]:
     """A call dropped, another value of one argument, two turns in the other order."""
+
     for at, turn in enumerate(turns):
         for place, call in enumerate(turn.tool_calls):
             yield "dropped_call", edited(turns, {(at, place): None})
@@ -129,6 +145,7 @@ _AFTER = {str(digit): str((digit + 1) % 10) for digit in range(10)}
 
 def _others(value: Any, schema: ToolSchema) -> list[Any]:
     """Other choices of an enumeration, else the value's neighbour: 4 -> 5, "O-17" -> "O-18"."""
+
     if "enum" in schema:
         return [choice for choice in schema["enum"] if choice != value]
     if isinstance(value, bool):
@@ -138,4 +155,5 @@ def _others(value: Any, schema: ToolSchema) -> list[Any]:
     if isinstance(value, str) and value:
         last = value[-1]
         return [value[:-1] + _AFTER.get(last, chr(ord(last) ^ 1))]
+
     return [value[:-1]] if isinstance(value, list) and value else []

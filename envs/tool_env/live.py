@@ -25,7 +25,7 @@ OVER = "The episode is over; nothing more can be done."
 EMPTY = "An empty turn does nothing: call a tool, or say something."
 
 
-class Episode(msgspec.Struct):
+class ToolEpisode(msgspec.Struct):
     """An episode: all that the rest of it depends on; `state` is that of the instance, packed.
 
     `golden` counts those of the task's gold calls that were made, in their order.
@@ -42,7 +42,12 @@ class Episode(msgspec.Struct):
 class LiveToolEnv:
     """One live environment; `begin` or `restore` comes first."""
 
-    def __init__(self, kind: type[ToolEnv], spec: EnvSpec, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        kind: type[ToolEnv],
+        spec: EnvSpec,
+        config: Mapping[str, Any],
+    ) -> None:
         self.spec = spec
         self._fresh = partial(LiveToolEnv, kind, spec, config)
         self._open = partial(opened, kind, spec.name, config)
@@ -50,7 +55,7 @@ class LiveToolEnv:
         self._env = self._open()
         self._settings = copy.deepcopy(self._env._chosen())
         self._blob = packed({}, None, self._who)
-        self._episode = Episode()
+        self._episode = ToolEpisode()
 
     async def reset(self, task: Task | None) -> Opening:
         """A new episode."""
@@ -86,20 +91,23 @@ class LiveToolEnv:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """The episode as it was put aside. Raises `UnfitError` for another's snapshot."""
-        self._episode = msgspec.json.decode(fits(snapshot, self.spec), type=Episode)
+        self._episode = msgspec.json.decode(fits(snapshot, self.spec), type=ToolEpisode)
         self._sit_down(self._episode.task)
         self._put(bytes(self._episode.state))
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The first of the task's gold calls that was not made yet; after all, that it is done."""
+
         profile_of(self.spec, profile, seed)
         episode = self._episode
         if episode.task is None or not episode.task.gold:
             name = self.spec.name
             raise ValueError(f"{name}: no expert knows this task: it has no gold calls")
+
         if episode.golden == len(episode.task.gold):
             return AgentTurn(DONE)
         call, call_id = episode.task.gold[episode.golden], f"call_{episode.turns}"
+
         return AgentTurn(tool_calls=(msgspec.structs.replace(call, call_id=call_id),))
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
@@ -108,6 +116,7 @@ class LiveToolEnv:
 
     def begin(self, task: Task | None) -> Opening:
         """A new episode."""
+
         check = task.check if task is not None else None
         if check is not None and (check.told or check.refusals or check.process):
             raise ValueError("a ToolEnv checks facts; this task's check asks for more than those")
@@ -117,13 +126,15 @@ class LiveToolEnv:
         if type(said) is not str or not said.strip():
             raise TypeError(f"{self._who}.start gives what the user says first, and gave {said!r}")
         self._settle()
-        self._episode = Episode(task, start=self.now())
+        self._episode = ToolEpisode(task, start=self.now())
         tools = tuple(tool.schema() for tool in self._kind.tools.values())
         prompt = inspect.cleandoc(self._kind.__doc__ or "")
+
         return Opening(prompt, tools, (Observation(said, Source.USER),), self._key())
 
     def take(self, turn: AgentTurn) -> Response:
         """The answer to a turn."""
+
         episode = self._episode
         episode.turns += 1
         if turn.tool_calls:
@@ -136,6 +147,7 @@ class LiveToolEnv:
             self._settle()
             episode.done = reply is None
             observations = () if reply is None else (Observation(valid_text(reply), Source.USER),)
+
         return Response(observations, self._key(), done=episode.done)
 
     def now(self) -> dict[str, Scalar]:
@@ -144,17 +156,26 @@ class LiveToolEnv:
 
     def _called(self, call: ToolCall) -> Observation:
         """One call's answer; whatever else than `ToolError` a tool raises is a fault of its own."""
+
         name = valid_text(call.name)
         try:
             said = valid_text(self._done_by(call))
         except ToolError as error:
             self._put(self._blob)
             why = readable(str(error)).strip() or "This cannot be done."
-            return Observation(why, Source.TOOL, call.call_id, name, error=True)
+            return Observation(
+                why,
+                Source.TOOL,
+                call.call_id,
+                name,
+                error=True,
+            )
+
         return Observation(said, Source.TOOL, call.call_id, name)
 
     def _done_by(self, call: ToolCall) -> str:
         """What a tool says once it has done what is called. Raises `ToolError`."""
+
         tools, before = self._kind.tools, self._blob
         if self._episode.done:
             raise ToolError(OVER)
@@ -173,6 +194,7 @@ class LiveToolEnv:
         self._episode.done = tool.ends
         if isinstance(given, str):
             return given
+
         return "Done." if given is None else msgspec.json.encode(given).decode()
 
     def _is_golden(self, call: ToolCall) -> bool:
@@ -194,6 +216,7 @@ class LiveToolEnv:
 
         So going on from a snapshot is going on, and no value is shared with another episode.
         """
+
         if self._env._chosen() != self._settings:
             raise RuntimeError(f"{self._who} changed a setting; what an episode changes is state")
         hidden = sorted(vars(self._env).keys() & self._kind.tools.keys())
@@ -213,6 +236,7 @@ class LiveToolEnv:
         env, (state, rng) = self._env, unpacked(blob)
         for name in env._state():
             delattr(env, name)
+
         vars(env).update(state)
         env._rng, self._blob = rng, blob
 

@@ -54,16 +54,19 @@ class ToolSignature:
 
     def schema(self) -> ToolSchema:
         """As a model is shown it."""
+
         parameters = {
             "type": "object",
             "properties": {name: argument.schema for name, argument in self.arguments.items()},
             "required": [name for name, argument in self.arguments.items() if argument.required],
         }
         function = {"name": self.name, "description": self.description, "parameters": parameters}
+
         return {"type": "function", "function": function}
 
     def parsed(self, call: ToolCall) -> dict[str, Any]:
         """The arguments of a call, each of its declared type. Raises `ToolError`."""
+
         if call.parse_error is not None:
             raise ToolError(call.parse_error)
         given = _ARGUMENTS.decode(call.arguments)
@@ -73,6 +76,7 @@ class ToolSignature:
         for name, argument in self.arguments.items():
             if argument.required and name not in given:
                 raise ToolError(f"{takes}; {name} is missing.")
+
         return {name: self._value(name, bytes(raw)) for name, raw in given.items()}
 
     def _value(self, name: str, raw: bytes) -> Any:
@@ -92,6 +96,7 @@ def tool_of(
     ends: bool,
 ) -> ToolSignature:
     """The tool that a method declares. Raises `ConfigError` for one that no schema can express."""
+
     where = method.__qualname__
     if not (method.__doc__ or "").strip():
         raise ConfigError(f"{where}: no docstring; the agent reads it as the tool's description")
@@ -101,6 +106,7 @@ def tool_of(
         hints = get_type_hints(method, include_extras=True)
     except NameError as error:
         raise ConfigError(f"{where}: {error}, which an annotation names") from error
+
     arguments = {}
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -110,11 +116,19 @@ def tool_of(
         schema, checked = expressed(hints[parameter.name], f"{where}: {parameter.name}")
         required = parameter.default is parameter.empty
         arguments[parameter.name] = ToolArgument(schema, TypeAdapter(checked), required)
-    return ToolSignature(name, inspect.cleandoc(method.__doc__ or ""), arguments, read_only, ends)
+
+    return ToolSignature(
+        name,
+        inspect.cleandoc(method.__doc__ or ""),
+        arguments,
+        read_only,
+        ends,
+    )
 
 
 def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
     """(JSON schema, type that pydantic checks) of an annotation. Raises `ConfigError`."""
+
     if annotation in (str, int, float, bool):
         return _PLAIN[annotation]
     parts, origin = get_args(annotation), get_origin(annotation)
@@ -124,16 +138,20 @@ def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
         # pydantic takes true for 1; None is no part of any Literal here, so it is refused
         exact = BeforeValidator(lambda given: given if type(given) in kinds else None)
         return {**typed, "enum": list(parts)}, Annotated[annotation, exact]
+
     if origin is list and len(parts) == 1:
         schema, checked = expressed(parts[0], where)
         return {"type": "array", "items": schema}, GenericAlias(list, (checked,))
+
     if origin in (Union, UnionType) and len(parts) == 2 and NoneType in parts:
         schema, checked = expressed(next(part for part in parts if part is not NoneType), where)
         return {"anyOf": [schema, {"type": "null"}]}, checked | None
+
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         values = [member.value for member in annotation]
         if values and all(type(value) is str for value in values):
             return {"type": "string", "enum": values}, annotation
+
     shown = inspect.formatannotation(annotation)
     allowed = "str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
     raise ConfigError(f"{where}: {shown} is no type of a tool's argument; take {allowed}")

@@ -12,23 +12,32 @@ from synth.schemas.check import Scalar
 _TAKEN = "text, numbers, true, false, None, and lists and dicts (keys: text) of them"
 
 
-def packed(state: Mapping[str, Any], rng: Random | None, owner: str) -> bytes:
+def packed(
+    state: Mapping[str, Any],
+    rng: Random | None,
+    owner: str,
+) -> bytes:
     """State and randomness as JSON, in the order in which they are held. Raises `TypeError`."""
+
     for name, value in state.items():
         problem = _problem(value)
         if problem is not None:
             raise TypeError(f"{owner}.{name}{problem}; the state of an environment is {_TAKEN}")
+
     drawn = rng.getstate() if rng is not None else None
+
     return json.dumps([state, drawn], separators=(",", ":")).encode()
 
 
 def unpacked(blob: bytes) -> tuple[dict[str, Any], Random | None]:
     """What `packed` was given."""
+
     state, drawn = json.loads(blob)
     if drawn is None:
         return state, None
     rng = Random()
     rng.setstate((drawn[0], tuple(drawn[1]), drawn[2]))
+
     return state, rng
 
 
@@ -40,6 +49,7 @@ def key_of(blob: bytes, *, done: bool) -> str:
 
 def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
     """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot."""
+
     flat: dict[str, Scalar] = {}
     waiting: list[tuple[str, Any]] = list(found.items())
     while waiting:
@@ -55,11 +65,13 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
             raise TypeError(f"{owner}.facts: {key} is of type {kind}; a fact is {_TAKEN}")
         else:
             flat[f"state/now/{key}"] = value
+
     return flat
 
 
 def _problem(value: Any) -> str | None:
     """Where within a value something is that JSON would give back otherwise, and what it is."""
+
     kind = type(value)
     if value is None or kind in (str, int, bool):
         return None
@@ -74,5 +86,7 @@ def _problem(value: Any) -> str | None:
         inside = ((f"[{key!r}]", each) for key, each in value.items())
     else:
         return f" is of type {kind.__name__}"
+
     found = ((place, _problem(each)) for place, each in inside)
+
     return next((f"{place}{problem}" for place, problem in found if problem is not None), None)

@@ -36,6 +36,7 @@ def table_facts(name: str, blob: bytes) -> dict[str, Scalar] | None:
     another module, a value that is no text or
     number, more than `MOST_ROWS` rows, a damaged file. `name` is the file's, percent-encoded.
     """
+
     image = bytearray(blob)
     image[_WRITE_AHEAD] = b"\1\1"
     try:
@@ -51,6 +52,7 @@ def table_facts(name: str, blob: bytes) -> dict[str, Scalar] | None:
 def _facts(name: str, database: sqlite3.Connection) -> dict[str, Scalar] | None:
     found: dict[str, Scalar] = {}
     rows = 0
+
     for kind, title, sql in database.execute(
         "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
     ).fetchall():
@@ -60,6 +62,7 @@ def _facts(name: str, database: sqlite3.Connection) -> dict[str, Scalar] | None:
         if kind != "table":
             found |= {f"table/{table}/sql": sql, f"table/{table}/{TABLE}": table}
             continue
+
         if sql is None or sql.upper().startswith("CREATE VIRTUAL"):
             return None
         told = database.execute(
@@ -85,6 +88,7 @@ def _facts(name: str, database: sqlite3.Connection) -> dict[str, Scalar] | None:
                 f"row/{table}:{copy}/{column(each)}": value
                 for each, value in zip(columns, row, strict=True)
             }
+
     return found
 
 
@@ -96,6 +100,7 @@ def column(field: str) -> str:
 def _tellable(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= LONGEST_VALUE
+
     return (
         value is None
         or isinstance(value, int)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from synth.envs.audit.audit import conformance
-from synth.envs.audit.questions import CHECKS
 from synth.envs.conformance.finding import AuditLimits, ConformanceRig
 from synth.envs.conformance.guard import on_thread
 from synth.envs.conformance.hostile_turns import hostile_turns
@@ -48,6 +46,7 @@ from tests.envs.conformance.broken_worlds import (
     TakesWordsByIdentity,
     VerdictOnOtherFacts,
 )
+from tests.envs.conformance.checks import CHECKS, conformance
 from tests.envs.conformance.rude_worlds import (
     AnswersNoCallAfterTheEnd,
     AnswersTheFirstCallOnly,
