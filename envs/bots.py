@@ -1,8 +1,8 @@
-"""Agents that understand nothing, whose pass rates say what an environment's check is worth; and the
-environment's own expert as a policy.
+"""Agents that understand nothing, whose pass rates say what an environment's check is worth; and
+the environment's own expert as a policy.
 
-Each is opened for an episode like any policy, and knows no environment: a bot acts from tool schemas
-and affordances alone.
+Each is opened for an episode like any policy, and knows no environment: a bot acts from tool
+schemas and affordances alone.
 """
 
 import re
@@ -51,6 +51,7 @@ async def _refusals(episode: Episode, view: View) -> AgentTurn:
     every choice of the others. Values are the schema's enumerations and the first numbers of its
     ranges; the rules may stand in the system prompt instead.
     """
+
     index, deny = len(view.turns), _tool(view.opening, "deny")
     if deny is None:
         return AgentTurn(REFUSAL) if index == 0 else _finish(view)
@@ -61,6 +62,7 @@ async def _refusals(episode: Episode, view: View) -> AgentTurn:
     if leading:
         choices[leading] = [choices[leading][index]]
     every = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+
     return calls_turn(view, [("deny", made) for made in every])
 
 
@@ -106,6 +108,7 @@ def _tool(opening: Opening, name: str) -> ToolSchema | None:
 
 def _choices(function: ToolSchema, opening: Opening) -> dict[str, list[Any]]:
     """Values to try for each required argument."""
+
     parameters = function.get("parameters", {})
     named = set(_RULE_NAME.findall(opening.system_prompt or ""))
     rules = sorted(named, key=lambda rule: int(rule[1:]))
@@ -114,32 +117,39 @@ def _choices(function: ToolSchema, opening: Opening) -> dict[str, list[Any]]:
         schema = parameters.get("properties", {}).get(name, {})
         is_free_rule = "rule" in name and rules and "enum" not in schema
         choices[name] = list(rules) if is_free_rule else _values(schema)
+
     return choices
 
 
 def _values(schema: Mapping[str, Any]) -> list[Any]:
     """Every value of an enumeration, the first numbers of a range, else one value of the type."""
+
     if schema.get("enum"):
         return list(schema["enum"])
     if schema.get("type") in ("integer", "number"):
         first = int(schema.get("minimum", 1))
         last = int(schema.get("maximum", first))
         return list(range(first, min(last, first + FIRST_NUMBERS - 1) + 1))
+
     of_type: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
+
     return [of_type.get(str(schema.get("type")), REFUSAL)]
 
 
 def _finish(view: View) -> AgentTurn:
     """A call of `finish` with its first admissible arguments, or an empty turn."""
+
     finish = _tool(view.opening, "finish")
     if finish is None:
         return AgentTurn()
     made = {name: values[0] for name, values in _choices(finish, view.opening).items()}
+
     return calls_turn(view, [("finish", made)])
 
 
 def calls_turn(view: View, calls: Iterable[tuple[str, Mapping[str, Any]]]) -> AgentTurn:
     """One turn of calls, with ids that are unique in the episode."""
+
     turn = len(view.turns)
     return AgentTurn(
         tool_calls=tuple(

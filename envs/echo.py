@@ -76,6 +76,7 @@ class EchoEnv:
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers each call of the turn; text is answered by the user."""
+
         config, desk = self._config, self._desk
         index = desk.turns
         if config.step_ms:
@@ -94,6 +95,7 @@ class EchoEnv:
         if index == config.drift_at_turn:
             drifted = f"{observations[0].content} {_PROCESS_TOKEN}"
             observations[0] = msgspec.structs.replace(observations[0], content=drifted)
+
         return Response(tuple(observations), desk.state_key, done=desk.finished)
 
     async def check(self) -> CheckResult:
@@ -129,12 +131,15 @@ class EchoEnv:
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next word asked for, else finish; `mixed` draws one profile from the seed."""
+
         chosen, words = profile_of(SPEC, profile, seed), self._words()
         if chosen == "stops_early":
             words = words[:-1]
         elif chosen == "stutters":
             words = (*words[:1], *words)
+
         done = len(self._desk.said)
+
         return self._say(words[done] if done < len(words) else None)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
@@ -150,6 +155,7 @@ class EchoEnv:
 
     def _call(self, call: ToolCall) -> Observation:
         """One call's answer."""
+
         problem, name = self._problem(call), valid_text(call.name)
         if problem is not None:
             return Observation(valid_text(problem), Source.TOOL, call.call_id, name, error=True)
@@ -161,10 +167,12 @@ class EchoEnv:
             desk.said.append(valid_text(call.parsed()["text"]))
             desk.state_key = content_hash([desk.state_key, desk.said[-1]])
             said = desk.said[-1] + self._payload
+
         return Observation(said, Source.TOOL, call.call_id, name)
 
     def _problem(self, call: ToolCall) -> str | None:
         """Why a call is refused."""
+
         if self._desk.finished:
             return str(TEXTS["finished"])
         if call.name not in ("echo", "finish"):
@@ -178,6 +186,7 @@ class EchoEnv:
         text = arguments.get("text", "")
         if not isinstance(text, str) or len(text) > LONGEST_TEXT:
             return f"`text` must be a string of at most {LONGEST_TEXT} characters."
+
         return None
 
     def _facts(self) -> dict[str, Scalar]:
@@ -216,6 +225,7 @@ def make_tasks(config: Mapping[str, Any], seed: int, count: int) -> Sequence[Tas
 def _task(config: dict[str, Any], turns: int, seed: int, number: int) -> Task:
     words = Random(f"echo {seed} {number}").choices(WORDS, k=turns)
     said = [RowPredicate("said", {"id": str(at), "text": word}) for at, word in enumerate(words)]
+
     return Task.identified(
         env=SPEC.name,
         env_config=config,

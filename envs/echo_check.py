@@ -17,11 +17,13 @@ def judged(check: Check | None, start: Facts, end: Facts, version: str) -> Check
     """The verdict on an episode whose check is about facts alone, with those that changed (None =
     gone); without a check nothing passes.
     """
+
     changed = {path: value for path, value in end.items() if start.get(path, _ABSENT) != value}
     changed |= {path: None for path in start if path not in end}
     if check is None:
         return CheckResult(False, facts=changed, version=version)
     parts = state_verdicts(check, start, end)
+
     return CheckResult(all(part.passed for part in parts), parts, changed, version)
 
 
@@ -29,6 +31,7 @@ def state_verdicts(check: Check, start: Facts, end: Facts) -> tuple[SubVerdict, 
     """`required`: each predicate holds at the end; `protected`: no protected path changed but those
     that a required row covers.
     """
+
     rows = rows_of(end)
     missing, covered = [], set[str]()
     for predicate in check.required:
@@ -45,6 +48,7 @@ def state_verdicts(check: Check, start: Facts, end: Facts) -> tuple[SubVerdict, 
         and matches_any(check.protected, path)
         and not matches_any(check.free, path)
     ]
+
     return (
         SubVerdict("required", not missing, tuple(missing)),
         SubVerdict("protected", not broken, tuple(broken)),
@@ -53,15 +57,18 @@ def state_verdicts(check: Check, start: Facts, end: Facts) -> tuple[SubVerdict, 
 
 def rows_of(facts: Facts) -> Rows:
     """The rows that facts are about."""
+
     tables: defaultdict[str, dict[str, dict[str, Scalar]]] = defaultdict(dict)
     for path, value in facts.items():
         table, key, column = path.split("/", 2)
         tables[table].setdefault(key, {})[column] = value
+
     return tables
 
 
 def _matching(predicate: RowPredicate, rows: Rows) -> list[str]:
     """The keys of the rows that have all the values; the key itself is the column `id`."""
+
     return [
         key
         for key, row in rows.get(predicate.table, {}).items()

@@ -6,13 +6,26 @@ from collections.abc import Iterator
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution, Variant, trials
+from synth.envs.audit.solutions import (
+    Solution,
+    Variant,
+    trials,
+)
 from synth.envs.bots import expert
-from synth.envs.conformance.finding import SHOWN, ConformanceRig, NotTriedError, part, passes
+from synth.envs.conformance.finding import (
+    SHOWN,
+    ConformanceRig,
+    NotTriedError,
+    part,
+    passes,
+)
 from synth.envs.normalise import normalised_text
-from synth.envs.transcript import MAX_TURNS, Transcript, edited, why_failed
+from synth.envs.transcript import (
+    MAX_TURNS,
+    Transcript,
+    why_failed,
+)
 from synth.schemas.environment import AgentTurn, Response
-from synth.schemas.trajectory import ToolCall
 
 SEEDS = 5
 ORDER_RULES = "process"
@@ -35,7 +48,12 @@ async def other_strategies_pass(bench: ConformanceRig) -> str:
             if bench.late:
                 break
             bench.note(f"the expert with seed {seed} on task {task.task_id}")
-            found = await bench.played(task, choose, seed=seed, max_turns=MAX_TURNS)
+            found = await bench.played(
+                task,
+                choose,
+                seed=seed,
+                max_turns=MAX_TURNS,
+            )
             ways.add(tuple(map(_deed, found.actions)))
             tried += 1
             if not found.verdict.passed:
@@ -50,7 +68,12 @@ async def other_strategies_pass(bench: ConformanceRig) -> str:
     return passes(
         passed >= bench.limits.accepted * tried,
         f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {solved}"
-        + _first(bench, "Strategies", "strategy", rejected),
+        + _first(
+            bench,
+            "Strategies",
+            "strategy",
+            rejected,
+        ),
     )
 
 
@@ -85,21 +108,19 @@ async def reorderings_pass(bench: ConformanceRig) -> str:
 
         tried[kind] += 1
 
-    bench.table(
-        "Same calls, same answers, same end",
-        ("variation", "tried", "accepted", "refused by order rules alone"),
-        [(k, tried[k], accepted[k], ruled_out[k]) for k in sorted(tried.keys() | ruled_out.keys())],
-    )
+    kinds = sorted(tried.keys() | ruled_out.keys())
+    columns = ("variation", "tried", "accepted", "refused by order rules alone")
+    rows = [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds]
+    bench.table("Same calls, same answers, same end", columns, rows)
     first = _first(bench, "Variations", "variation", rejected)
     if not tried:
         raise NotTriedError("not tried: no two calls of a solution commute")
 
-    share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()}"
+    share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()} variations"
+    least = f"(at least {100 * share:g} %)"
+    detail = f"{of} with the same answers and end accepted {least}{first}"
 
-    return passes(
-        accepted.total() >= share * tried.total(),
-        f"{of} variations with the same answers and end accepted (at least {100 * share:g} %){first}",
-    )
+    return passes(accepted.total() >= share * tried.total(), detail)
 
 
 def _first(
@@ -110,39 +131,85 @@ def _first(
 ) -> str:
     """Leaves what was rejected in a table, and says the first of it."""
     title, columns = f"{what} rejected (the first {SHOWN})", ("task", column, "why")
-    return bench.examples(title, columns, rejected, "; rejected: task {0}, {1}: {2}")
+    return bench.examples(
+        title,
+        columns,
+        rejected,
+        "; rejected: task {0}, {1}: {2}",
+    )
 
 
 def reorderings(known: Solution) -> Iterator[Variant]:
     """Variations that keep every call of a solution."""
 
+    for turn in range(len(known.transcript.actions)):
+        yield from _swapped(known, turn)
+        yield from _reversed(known, turn)
+        yield from _repeated(known, turn)
+
+
+def _silent(known: Solution, turn: int) -> bool:
+    """Whether a turn is calls alone."""
+    action = known.transcript.actions[turn]
+    return bool(action.tool_calls) and not action.content
+
+
+def _swapped(known: Solution, turn: int) -> Iterator[Variant]:
+    """Two neighbouring reads, or writes, in the other order."""
+
     actions, effects = known.transcript.actions, known.effectful
-    every = tuple(range(len(actions)))
-    silent = [bool(action.tool_calls) and not action.content for action in actions]
-    for turn, action in enumerate(actions):
-        same_kind = all(silent[turn : turn + 2]) and len(set(effects[turn : turn + 2])) == 1
-        if same_kind and turn + 1 < len(actions) and _independent(known, turn):
-            order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
-            kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
-            swapped = tuple(actions[at] for at in order)
-            yield Variant(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
+    after, every = turn + 1, range(len(actions))
+    if after == len(actions) or effects[turn] != effects[after]:
+        return
+    if not (_silent(known, turn) and _silent(known, after) and _independent(known, turn)):
+        return
 
-        if len(action.tool_calls) > 1:
-            edits: dict[tuple[int, int], ToolCall | None] = {
-                (turn, place): call for place, call in enumerate(action.tool_calls[::-1])
-            }
-            turns = edited(actions, edits)
-            yield Variant("calls of a turn reversed", f"turn {turn} backwards", turns, every)
+    order = (*every[:turn], after, turn, *every[after + 1 :])
+    kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
+    swapped = tuple(actions[at] for at in order)
+    yield Variant(
+        kind,
+        f"turns {turn} and {after} swapped",
+        swapped,
+        order,
+    )
 
-        if silent[turn] and not effects[turn]:
-            again = tuple(
-                msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
-                for call in action.tool_calls
-            )
-            order = (*every[: turn + 1], *every[turn:])
-            turns = (*actions[: turn + 1], AgentTurn(tool_calls=again), *actions[turn + 1 :])
-            what = f"turn {turn} ({action.tool_calls[0].name}) done twice"
-            yield Variant("a read done twice", what, turns, order)
+
+def _reversed(known: Solution, turn: int) -> Iterator[Variant]:
+    """The calls of one turn in the other order."""
+
+    actions = known.transcript.actions
+    calls = actions[turn].tool_calls
+    if len(calls) > 1:
+        turned = msgspec.structs.replace(actions[turn], tool_calls=calls[::-1])
+        turns = (*actions[:turn], turned, *actions[turn + 1 :])
+        order = tuple(range(len(actions)))
+        yield Variant(
+            "calls of a turn reversed",
+            f"turn {turn} backwards",
+            turns,
+            order,
+        )
+
+
+def _repeated(known: Solution, turn: int) -> Iterator[Variant]:
+    """A read done twice."""
+
+    actions, every = known.transcript.actions, range(len(known.transcript.actions))
+    if not _silent(known, turn) or known.effectful[turn]:
+        return
+    again = tuple(
+        msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+        for call in actions[turn].tool_calls
+    )
+    turns = (*actions[: turn + 1], AgentTurn(tool_calls=again), *actions[turn + 1 :])
+    what = f"turn {turn} ({actions[turn].tool_calls[0].name}) done twice"
+    yield Variant(
+        "a read done twice",
+        what,
+        turns,
+        (*every[: turn + 1], *every[turn:]),
+    )
 
 
 def _independent(known: Solution, turn: int) -> bool:

@@ -1,4 +1,4 @@
-"""Asks an environment every question, each part on its own thread and with its own limit of time."""
+"""Asks an environment every question, each part on a thread and with a limit of time of its own."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -44,58 +44,42 @@ async def audit(
     `make_tasks`, of opening the environment or of its first reset becomes the only answer.
     """
 
-    limits = limits or AuditLimits()
+    limits, spec = limits or AuditLimits(), world.spec
+    rig = partial(ConformanceRig, world, settings, seed, limits=limits, given=bool(given))
     answers: list[AuditAnswer] = []
-    made: Sequence[Task] = ()
+    made = given
+
+    def told(answer: AuditAnswer) -> None:
+        answers.append(answer)
+        say(answer)
 
     try:
-        made = given or await _tasks(
-            world,
-            settings,
-            seed,
-            max(tasks, 1),
-            limits,
-        )
-        rig = partial(
-            ConformanceRig,
-            world,
-            settings,
-            seed,
-            limits=limits,
-            given=bool(given),
-        )
+        made = given or await _tasks(world, settings, seed, max(tasks, 1), limits)
         await _begins(rig(made))
         for question in questions:
-            answers.append(await _answer(question, made, rig))
-            say(answers[-1])
+            told(await _answer(question, made, rig))
     except FailedError as error:
-        what, name = (
-            ("nothing can be asked", "first_reset")
-            if made
-            else ("no task to ask about", "make_tasks")
-        )
-        finding = QuestionFinding(False, f"{what}: {error}", name)
-        answers.append(
-            AuditAnswer(
-                QUESTIONS[0].name,
-                QUESTIONS[0].asked,
-                (finding,),
-                (),
-                0.0,
-            )
-        )
-        say(answers[-1])
+        told(_unasked(str(error), begun=bool(made)))
 
-    spec = world.spec
+    known = (spec.name, spec.version, spec.licence, dict(settings))
 
-    return Report(
-        spec.name,
-        spec.version,
-        spec.licence,
-        dict(settings),
-        seed,
-        len(made),
-        answers,
+    return Report(*known, seed, len(made), answers)
+
+
+def _unasked(why: str, *, begun: bool) -> AuditAnswer:
+    """The only answer about an environment that makes no task, or begins no episode."""
+
+    what, name = ("no task to ask about", "make_tasks")
+    if begun:
+        what, name = ("nothing can be asked", "first_reset")
+    finding = QuestionFinding(False, f"{what}: {why}", name)
+
+    return AuditAnswer(
+        QUESTIONS[0].name,
+        QUESTIONS[0].asked,
+        (finding,),
+        (),
+        0.0,
     )
 
 

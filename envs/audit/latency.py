@@ -7,7 +7,11 @@ from itertools import cycle
 from statistics import median
 from typing import TypeVar
 
-from synth.envs.conformance.finding import ConformanceRig, part, passes
+from synth.envs.conformance.finding import (
+    ConformanceRig,
+    part,
+    passes,
+)
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from synth.envs.conformance.finding import ConformanceRig, part, passes
+from synth.envs.conformance.finding import (
+    ConformanceRig,
+    part,
+    passes,
+)
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 
@@ -99,7 +103,12 @@ async def _held(bench: ConformanceRig, played: Played) -> HeldBytes:
     finally:
         tracemalloc.stop()
 
-    return HeldBytes(live, grown, left, max(sizes, default=None))
+    return HeldBytes(
+        live,
+        grown,
+        left,
+        max(sizes, default=None),
+    )
 
 
 async def _live(bench: ConformanceRig, played: Played) -> list[Env]:

@@ -11,7 +11,11 @@ import msgspec
 
 from synth.envs.audit.solutions import Solution, Variant
 from synth.envs.transcript import Transcript, edited
-from synth.schemas.environment import AgentTurn, Opening, Response
+from synth.schemas.environment import (
+    AgentTurn,
+    Opening,
+    Response,
+)
 from synth.schemas.trajectory import ToolCall
 
 SWAPS_PER_ARGUMENT = 3

@@ -3,19 +3,31 @@
 from collections import Counter
 from random import Random
 
-from synth.envs.audit.mutants import KINDS, mutants
-from synth.envs.audit.solutions import Solution, Variant, trials
-from synth.envs.conformance.finding import SHOWN, ConformanceRig, NotTriedError, part, passes
+from synth.envs.audit.mutants import KINDS as BY_RULE
+from synth.envs.audit.mutants import mutants
+from synth.envs.audit.solutions import (
+    Solution,
+    Variant,
+    trials,
+)
+from synth.envs.conformance.finding import (
+    SHOWN,
+    ConformanceRig,
+    NotTriedError,
+    part,
+    passes,
+)
 
 MUTANTS_PER_TASK = 60
 OWN = "own"
 """Mutants by the environment's own rules."""
+KINDS = (*BY_RULE, OWN)
 
 
 @part()
 async def mutants_are_killed(bench: ConformanceRig) -> str:
-    """At least `bench.limits.killed` of the mutants fail; one that passes and leaves the state as the
-    solution does is no mutant.
+    """At least `bench.limits.killed` of the mutants fail; one that passes and leaves the state as
+    the solution does is no mutant.
     """
 
     made, killed, equal = Counter[str](), Counter[str](), Counter[str]()
@@ -37,21 +49,7 @@ async def mutants_are_killed(bench: ConformanceRig) -> str:
         else:
             equal[kind] += 1
 
-    bench.table(
-        "Mutants by kind",
-        ("mutant", "made", "same state, left out", "counted", "killed", "share"),
-        [
-            *(_row(k, made[k], equal[k], killed[k]) for k in (*KINDS, OWN) if made[k]),
-            _row("all", made.total(), equal.total(), killed.total()),
-        ],
-    )
-    first = bench.examples(
-        f"Survivors (the first {SHOWN})",
-        ("task", "kind", "mutant", "differs in"),
-        survivors,
-        "; survives: task {0}, {2} (differs in {3})",
-    )
-
+    first = _evidence(bench, made, killed, equal, survivors)
     counted, least = made.total() - equal.total(), bench.limits.killed
     if not counted:
         raise NotTriedError(f"not tried: no call of {solved} solved tasks changes the state")
@@ -60,6 +58,25 @@ async def mutants_are_killed(bench: ConformanceRig) -> str:
     detail = f"{share} (at least {100 * least:g} %), {left}{first}"
 
     return passes(killed.total() >= least * counted, detail)
+
+
+def _evidence(
+    bench: ConformanceRig,
+    made: Counter[str],
+    killed: Counter[str],
+    equal: Counter[str],
+    survivors: list[tuple[str, ...]],
+) -> str:
+    """Adds the counts by kind and the first survivors; gives the very first in words."""
+
+    rows = [_row(kind, made[kind], equal[kind], killed[kind]) for kind in KINDS if made[kind]]
+    rows.append(_row("all", made.total(), equal.total(), killed.total()))
+    counts = ("mutant", "made", "same state, left out", "counted", "killed", "share")
+    bench.table("Mutants by kind", counts, rows)
+
+    title, columns = f"Survivors (the first {SHOWN})", ("task", "kind", "mutant", "differs in")
+    told = "; survives: task {0}, {2} (differs in {3})"
+    return bench.examples(title, columns, survivors, told)
 
 
 def _drawn(bench: ConformanceRig, known: Solution) -> list[Variant]:

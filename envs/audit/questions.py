@@ -8,10 +8,19 @@ from synth.envs.audit.alternatives import other_strategies_pass, reorderings_pas
 from synth.envs.audit.latency import calls_are_quick
 from synth.envs.audit.memory import memory_is_bounded
 from synth.envs.audit.mutation import mutants_are_killed
-from synth.envs.conformance import bot_rates, expert_solves, purity, verdicts
+from synth.envs.conformance import (
+    bot_rates,
+    expert_solves,
+    purity,
+    verdicts,
+)
 from synth.envs.conformance.determinism import determinism, fresh_process
 from synth.envs.conformance.finding import Part
-from synth.envs.conformance.hostile_input import errors_say_why, hostile_input, steps_after_the_end
+from synth.envs.conformance.hostile_input import (
+    errors_say_why,
+    hostile_input,
+    steps_after_the_end,
+)
 from synth.envs.conformance.protocol import answers_keep_to_the_protocol
 from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
 from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world

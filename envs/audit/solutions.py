@@ -3,13 +3,22 @@ in what the end states of other episodes differ, as far as the environment says 
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass
 
 from synth.envs.bots import expert
 from synth.envs.conformance.finding import ConformanceRig, NotTriedError
 from synth.envs.fact_pattern import pattern_of
-from synth.envs.transcript import MAX_TURNS, Transcript, perform
+from synth.envs.transcript import (
+    MAX_TURNS,
+    Transcript,
+    perform,
+)
 from synth.schemas.check import Facts
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
@@ -76,7 +85,16 @@ async def solution(bench: ConformanceRig, task: Task) -> Solution | None:
     await env.close()
     passed = transcript.verdict.passed
 
-    return Solution(task, transcript, effectful, states[-1]) if passed else None
+    return (
+        Solution(
+            task,
+            transcript,
+            effectful,
+            states[-1],
+        )
+        if passed
+        else None
+    )
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,15 @@ async def trials(
             bench.note(f"task {known.task.task_id}, {other.what}")
             transcript, end = await variant(bench, known.task, other.actions)
             yield VariantTrial(
-                known, other, transcript, differences(bench, known.task, known.end, end)
+                known,
+                other,
+                transcript,
+                differences(
+                    bench,
+                    known.task,
+                    known.end,
+                    end,
+                ),
             )
 
 

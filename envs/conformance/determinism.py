@@ -85,6 +85,7 @@ def _walks(bench: ConformanceRig) -> Walks:
 
 def _walked(bench: ConformanceRig, walks: Walks) -> "partial[Any]":
     """Plays the walks when it is called, here or in another process."""
+
     return partial(
         walk_all,
         bench.world.open,

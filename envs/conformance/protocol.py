@@ -1,5 +1,5 @@
-"""Every call is answered once and by its id, and an environment keeps to the task and the tools that
-it began with.
+"""Every call is answered once and by its id, and an environment keeps to the task and the tools
+that it began with.
 """
 
 from collections.abc import Iterator, Sequence

@@ -109,4 +109,5 @@ def _value(value: Scalar) -> str:
         return "null"
 
     quoted = isinstance(value, str) and value[:1] not in "[{"
+
     return json.dumps(value, ensure_ascii=False) if quoted else str(value)

@@ -53,6 +53,7 @@ class McpServer:
 
     def __init__(self, settings: McpSettings, folder: Path) -> None:
         self.settings = settings
+        self._named = " ".join(settings.command)[:120]
         self.tools: tuple[Any, ...] = ()
         self.keys = KeyRemover({})
         self._folder = folder
@@ -65,13 +66,16 @@ class McpServer:
         self._processes = 0
 
     async def start(self) -> None:
-        """Starts the server and reads its tools. Raises `McpServerError`, and `ConfigError` where it
-        has no tools, and where confinement or the library is missing.
+        """Starts the server and reads its tools. Raises `McpServerError`, and `ConfigError` where
+        it has no tools, and where confinement or the library is missing.
         """
 
         environment, self.keys = resolved(self.settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
-        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by `end`
+        # `end` closes it
+        self._said = tempfile.TemporaryFile(  # noqa: SIM115
+            "w+", encoding="utf-8", errors="replace"
+        )
         with self._command(environment) as command:
             self._task = asyncio.create_task(self._live(command, client))
             waiting = asyncio.create_task(self._ready.wait())
@@ -106,10 +110,6 @@ class McpServer:
         work in the next one's folder.
         """
         return self.settings.stateless and self.lives and self._count() <= self._processes
-
-    @property
-    def _named(self) -> str:
-        return " ".join(self.settings.command)[:120]
 
     def _count(self) -> int:
         return len(tree(self._connection.process.pid)) if self._connection is not None else 0
@@ -238,10 +238,10 @@ class McpServer:
     def _problem(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> McpServerError:
         told = [f"the MCP server {self._named!r} {what}"]
         task, line = self._task, self._connection
-        if task is not None and task.done() and not task.cancelled():
-            error = task.exception()
-            if error is not None:
-                told.append(f": {self.keys.clean_text(first_cause(error))[:LONGEST_WORDS]}")
+        ended = task is not None and task.done() and not task.cancelled()
+        error = task.exception() if task is not None and ended else None
+        if error is not None:
+            told.append(f": {self.keys.clean_text(first_cause(error))[:LONGEST_WORDS]}")
 
         if line is not None and line.amiss:
             told.append(f"; it {line.amiss}")
@@ -278,13 +278,14 @@ def schema_of(tool: Any) -> ToolSchema:
     """A tool as a model is shown it."""
 
     plain = _plain(tool)
-    function = {
-        "name": plain["name"],
-        "description": plain.get("description", ""),
-        "parameters": plain["inputSchema"],
+    return {
+        "type": "function",
+        "function": {
+            "name": plain["name"],
+            "description": plain.get("description", ""),
+            "parameters": plain["inputSchema"],
+        },
     }
-
-    return {"type": "function", "function": function}
 
 
 def reads_only(tool: Any) -> bool:
@@ -293,5 +294,4 @@ def reads_only(tool: Any) -> bool:
 
 
 def _plain(tool: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return plain
+    return dict(tool.model_dump(mode="json", by_alias=True, exclude_none=True))

@@ -9,7 +9,11 @@ from typing import Any
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env, EnvSpec
-from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.reverse import (
+    Draft,
+    NoGoal,
+    Window,
+)
 from synth.schemas.task import Task
 
 if find_spec("textworld") is None:
@@ -53,7 +57,12 @@ def make_tasks(
     """See `synth.envs.textworld.tasks.tasks_of`."""
     from synth.envs.textworld.tasks import tasks_of
 
-    return tasks_of(SPEC.name, validated(settings), seed, count)
+    return tasks_of(
+        SPEC.name,
+        validated(settings),
+        seed,
+        count,
+    )
 
 
 def write_goal(window: Window) -> Draft | NoGoal:

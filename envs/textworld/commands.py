@@ -32,7 +32,11 @@ def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
         "additionalProperties": False,
     }
 
-    named = {"name": name, "description": tool["description"], "parameters": parameters}
+    named = {
+        "name": name,
+        "description": tool["description"],
+        "parameters": parameters,
+    }
 
     return {"type": "function", "function": named}
 

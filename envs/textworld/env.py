@@ -9,20 +9,42 @@ import msgspec
 
 from synth.envs.echo_check import judged, state_verdicts
 from synth.envs.episode import fits, profile_of
-from synth.envs.textworld.commands import TOOLS, WITHOUT_EFFECT, Command, as_turn, read_call, typed
+from synth.envs.textworld.commands import (
+    TOOLS,
+    WITHOUT_EFFECT,
+    Command,
+    as_turn,
+    read_call,
+    typed,
+)
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.textworld.games import MadeGame, made_games
-from synth.envs.textworld.interpreter import GameMemory, GameReply, Interpreter
+from synth.envs.textworld.interpreter import (
+    GameMemory,
+    GameReply,
+    Interpreter,
+)
 from synth.envs.textworld.logic import Deed, Logic
 from synth.envs.textworld.planner import Planner, wanders_off
 from synth.envs.textworld.seeking import Seeker
 from synth.envs.textworld.wishes import demanded, read
 from synth.schemas.canonical import content_hash, valid_text
 from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.environment import (
+    AgentTurn,
+    EnvSpec,
+    Opening,
+    Response,
+    Snapshot,
+)
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas.trajectory import (
+    Observation,
+    Source,
+    ToolCall,
+    Trajectory,
+)
 
 SYSTEM_PROMPT = (
     "You are in a text adventure and act through tools. Everything happens in the room you are "
@@ -107,7 +129,12 @@ class TextWorldEnv:
         """
         room = self._sit_down(task).interpreter.opening
         said = Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER)
-        return Opening(SYSTEM_PROMPT, TOOLS, (said,), self._state_key())
+        return Opening(
+            SYSTEM_PROMPT,
+            TOOLS,
+            (said,),
+            self._state_key(),
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         """Does the turn's calls in their order, up to the end of the game, or of what a derived
@@ -127,7 +154,12 @@ class TextWorldEnv:
         """The goals that the game's facts show as reached, and that nothing else was used up."""
         game = self._live
         check = game.task.check if game.task is not None else None
-        return judged(check, game.start, game.logic.facts(), self.spec.version)
+        return judged(
+            check,
+            game.start,
+            game.logic.facts(),
+            self.spec.version,
+        )
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check, on the stored facts alone. Raises `SynthError` where the trajectory has
@@ -144,7 +176,12 @@ class TextWorldEnv:
         changed = {**start, **trajectory.check_result.facts}
         end = {path: value for path, value in changed.items() if value is not None}
 
-        return judged(task.check, start, end, self.spec.version)
+        return judged(
+            task.check,
+            start,
+            end,
+            self.spec.version,
+        )
 
     async def close(self) -> None:
         """Lets the interpreter go."""
@@ -164,7 +201,14 @@ class TextWorldEnv:
         """What was done, and how the interpreter's memory differs from the start."""
         game = self._live
         deeds, memory = tuple(game.logic.deeds), game.interpreter.memory()
-        blob = msgspec.json.encode(_Parked(game.task, deeds, game.turns, memory))
+        blob = msgspec.json.encode(
+            _Parked(
+                game.task,
+                deeds,
+                game.turns,
+                memory,
+            )
+        )
         return Snapshot(self.spec.name, self.spec.version, blob)
 
     async def restore(self, snapshot: Snapshot) -> None:

@@ -13,10 +13,23 @@ from random import Random
 
 import msgspec
 import textworld
-from textworld.generator import QuestGenerationError, compile_game, make_game
-from textworld.generator.game import Event, Game, Quest
+from textworld.generator import (
+    QuestGenerationError,
+    compile_game,
+    make_game,
+)
+from textworld.generator.game import (
+    Event,
+    Game,
+    Quest,
+)
 
-from synth.envs.textworld.commands import TOOL_OF, Command, command_of_rule, typed
+from synth.envs.textworld.commands import (
+    TOOL_OF,
+    Command,
+    command_of_rule,
+    typed,
+)
 from synth.envs.textworld.config import TextWorldConfig
 from synth.envs.textworld.games import GAME, Order
 from synth.envs.textworld.interpreter import Interpreter
@@ -154,7 +167,12 @@ def _plan(game: Game) -> list[Command] | None:
     before, plan = logic.completed, list[Command]()
     for command in winning(logic):
         plan.append(command)
-        quests = zip(game.quests, before, logic.completed, strict=True)
+        quests = zip(
+            game.quests,
+            before,
+            logic.completed,
+            strict=True,
+        )
         last = [quest.win_events[0].actions[-1].name for quest, was, now in quests if now > was]
         if len(plan) > LONGEST_PLAN or any(TOOL_OF[rule] != command.tool for rule in last):
             return None

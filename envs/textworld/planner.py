@@ -1,6 +1,6 @@
 """The expert of a game: it knows the whole game, its plan starts as the walkthrough, and is mended
-after every action that leaves it; one with a misconception does, now and then, whatever can be done,
-and has to find back.
+after every action that leaves it; one with a misconception does, now and then, whatever can be
+done, and has to find back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,12 @@ from random import Random
 from textworld.generator.game import Game, GameProgression
 
 from synth.envs.textworld.commands import Command
-from synth.envs.textworld.logic import Deed, Logic, action_of, deed_of
+from synth.envs.textworld.logic import (
+    Deed,
+    Logic,
+    action_of,
+    deed_of,
+)
 
 SHARE = 0.25
 """How often an expert that wanders leaves its plan."""

@@ -6,14 +6,29 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from synth.envs.textworld.commands import Command, as_turn, read_call, typed
+from synth.envs.textworld.commands import (
+    Command,
+    as_turn,
+    read_call,
+    typed,
+)
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.textworld.games import MadeGame, made_games
 from synth.envs.textworld.logic import EATEN, Logic
 from synth.envs.textworld.planner import winning
-from synth.envs.textworld.wishes import masked, read, told, wish_of
+from synth.envs.textworld.wishes import (
+    masked,
+    read,
+    told,
+    wish_of,
+)
 from synth.schemas.check import Check, RowPredicate
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window
+from synth.schemas.reverse import (
+    Draft,
+    NoGoal,
+    Operation,
+    Window,
+)
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
@@ -34,7 +49,12 @@ def tasks_of(
 
     seeds = [seed * 1_000_003 + number for number in range(count)]
     return [
-        _task(name, config, seed, game)
+        _task(
+            name,
+            config,
+            seed,
+            game,
+        )
         for seed, game in zip(seeds, made_games(config, seeds), strict=True)
     ]
 
@@ -82,44 +102,26 @@ def write_goal(window: Window) -> Draft | NoGoal:
     """One sentence per fact that the operations changed for good, in their order.
 
     What was opened or unlocked while a thing found a new place was a means, and so is where keys
-    end up: both are free, unless nothing
-    else was done.
+    end up: both are free, unless nothing else was done.
     """
 
     config = validated(window.env_config)
     (made,) = made_games(config, [config.explored_seed])
     keys = {str(info.name) for info in made.game.infos.values() if info.type == "k"}
-    last = {path: operation.at for operation in window.operations for path in operation.changed}
-    changed = [
-        path
-        for path in window.end
-        if window.start.get(path) != window.end[path] and not path.startswith(("quest/", "player/"))
-    ]
-    found = {
-        path: wish_of(path, window.end[path], window.start.get(path))
-        for path in sorted(changed, key=lambda p: (last.get(p, -1), p))
-    }
-    wishes = {path: wish for path, wish in found.items() if wish is not None}
-    ends = {
-        path: wish
-        for path, wish in wishes.items()
-        if wish.tool not in ("open", "unlock") and wish.arguments[0] not in keys
-    }
-    asked = ends or wishes
+    asked = _asked(window, keys)
     if not asked:
         return NoGoal("undone_again")
+
     said = list(dict.fromkeys(asked.values()))
     draw = Random(f"textworld reverse {config.explored_seed} {said}")
     goal = " ".join(told(wish, draw) for wish in said)
     if read(goal) != said:
         return NoGoal("words_read_otherwise")
+
+    shut = [path for path in window.start if path.startswith(("door/", "container/"))]
+    lying = [f"thing/{key}/place" for key in keys]
+    means = [path for path in (*shut, *lying) if path not in asked]
     eaten = {f"thing/{wish.arguments[0]}/place" for wish in said if wish.tool == "eat"}
-    means = [
-        path
-        for path in window.start
-        if path.startswith(("door/", "container/")) and path not in asked
-    ]
-    means += [f"thing/{key}/place" for key in sorted(keys) if f"thing/{key}/place" not in asked]
 
     return Draft(
         goal=goal,
@@ -130,6 +132,29 @@ def write_goal(window: Window) -> Draft | NoGoal:
         free=("quest/*/*", *sorted(means), *sorted(eaten)),
         seed=config.explored_seed,
     )
+
+
+def _asked(window: Window, keys: set[str]) -> dict[str, Command]:
+    """The wishes that the changes of a window stand for, by path; ends alone, where there are
+    any.
+    """
+
+    last = {path: operation.at for operation in window.operations for path in operation.changed}
+    wishes = {}
+    for path in sorted(window.end, key=lambda path: (last.get(path, -1), path)):
+        before, after = window.start.get(path), window.end[path]
+        if before != after and not path.startswith(("quest/", "player/")):
+            wish = wish_of(path, after, before)
+            if wish is not None:
+                wishes[path] = wish
+
+    ends = {
+        path: wish
+        for path, wish in wishes.items()
+        if wish.tool not in ("open", "unlock") and wish.arguments[0] not in keys
+    }
+
+    return ends or wishes
 
 
 def _instruction(operation: Operation) -> str:

@@ -1,5 +1,5 @@
-"""What a goal wishes for: written as sentences, from the fact that must come true and never from the
-steps that lead there; read back from them, and known to be fulfilled by the facts.
+"""What a goal wishes for: written as sentences, from the fact that must come true and never from
+the steps that lead there; read back from them, and known to be fulfilled by the facts.
 """
 
 import re
@@ -8,14 +8,27 @@ from random import Random
 
 from synth.envs.textworld.commands import DATA, Command
 from synth.envs.textworld.logic import CARRIED
-from synth.schemas.check import Check, Facts, Scalar
+from synth.schemas.check import (
+    Check,
+    Facts,
+    Scalar,
+)
 
 WORDINGS: Mapping[str, Sequence[str]] = DATA["wordings"]
 KEPT_CLOSED: Sequence[str] = DATA["kept_closed"]
 """Of what was locked and is to be closed: whoever opens it does more than that."""
-_PREPOSITIONS = {"drop": "at", "put": "on", "insert": "in"}
+_PREPOSITIONS = {
+    "drop": "at",
+    "put": "on",
+    "insert": "in",
+}
 """What brings a thing to a place, and how a fact says where it is then."""
-_STATES = {"open": "open", "close": "closed", "lock": "locked", "unlock": "closed"}
+_STATES = {
+    "open": "open",
+    "close": "closed",
+    "lock": "locked",
+    "unlock": "closed",
+}
 _ORDER = ("drop", "put", "insert", "take", "eat", "unlock", "open", "close", "lock")
 """Wordings of the first ones are tried first: the floor of a room is no piece of furniture."""
 _SENTENCE = re.compile(r"(?<=\.) ")

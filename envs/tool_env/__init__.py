@@ -1,7 +1,11 @@
 """Environments as classes: fields are settings, methods under `@tool` are the agent's tools."""
 
 from synth.envs.tool_env.entry import world_of
-from synth.envs.tool_env.kit import Call, ToolEnv, tool
+from synth.envs.tool_env.kit import (
+    Call,
+    ToolEnv,
+    tool,
+)
 from synth.envs.tool_env.signature import ToolError
 from synth.schemas.check import Require
 from synth.schemas.task import Task

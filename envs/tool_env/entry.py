@@ -1,6 +1,10 @@
 """A `ToolEnv` as flows and `synth audit` take environments: an entry like those of the registry."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import cache, partial
 from typing import Any
 
@@ -40,16 +44,8 @@ def world_of(kind: type[ToolEnv], name: str | None = None) -> EnvEntry:
     if not kind.tools:
         raise ConfigError(f"{shown}: an environment needs a method under @tool")
 
-    tasks = guard(
-        f"{shown}: tasks",
-        lambda: make_tasks(
-            kind,
-            name,
-            {},
-            0,
-            1,
-        ),
-    )
+    one = partial(make_tasks, kind, name, {}, 0, 1)
+    tasks = guard(f"{shown}: tasks", one)
     with_gold = any(isinstance(task, Task) and task.gold for task in tasks)
     offers = kind.affordances is not ToolEnv.affordances
     own = [part for part, has in (("affordances", offers), ("expert", with_gold)) if has]

@@ -3,11 +3,27 @@
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from random import Random
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_type_hints, overload
+from typing import (
+    Any,
+    ClassVar,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_type_hints,
+    overload,
+)
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    create_model,
+)
 from pydantic.fields import FieldInfo
 
 from synth.envs.tool_env.signature import ToolSignature, tool_of

@@ -2,22 +2,51 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from synth.envs.echo_check import judged
-from synth.envs.episode import call_turn, done_again, fits, profile_of
+from synth.envs.episode import (
+    call_turn,
+    done_again,
+    fits,
+    profile_of,
+)
 from synth.envs.tool_env.kit import ToolEnv, opened
 from synth.envs.tool_env.signature import ToolError, readable
-from synth.envs.tool_env.state import flat_facts, key_of, packed, unpacked
+from synth.envs.tool_env.state import (
+    flat_facts,
+    key_of,
+    packed,
+    unpacked,
+)
 from synth.schemas.canonical import valid_text
-from synth.schemas.check import CheckResult, Facts, Scalar
-from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.check import (
+    CheckResult,
+    Facts,
+    Scalar,
+)
+from synth.schemas.environment import (
+    AgentTurn,
+    EnvSpec,
+    Opening,
+    Response,
+    Snapshot,
+)
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas.trajectory import (
+    Observation,
+    Source,
+    ToolCall,
+    Trajectory,
+)
 
 T = TypeVar("T")
 DONE = "That is done."
@@ -49,8 +78,18 @@ class LiveToolEnv:
         config: Mapping[str, Any],
     ) -> None:
         self.spec = spec
-        self._fresh = partial(LiveToolEnv, kind, spec, config)
-        self._open = partial(opened, kind, spec.name, config)
+        self._fresh = partial(
+            LiveToolEnv,
+            kind,
+            spec,
+            config,
+        )
+        self._open = partial(
+            opened,
+            kind,
+            spec.name,
+            config,
+        )
         self._kind, self._who = kind, kind.__name__
         self._env = self._open()
         self._settings = copy.deepcopy(self._env._chosen())
@@ -69,7 +108,12 @@ class LiveToolEnv:
         """The task's predicates over the facts; without a task nothing passes."""
         episode = self._episode
         check = episode.task.check if episode.task is not None else None
-        return judged(check, episode.start, self.now(), self._kind.version)
+        return judged(
+            check,
+            episode.start,
+            self.now(),
+            self._kind.version,
+        )
 
     async def close(self) -> None:
         """Holds nothing."""
@@ -130,7 +174,12 @@ class LiveToolEnv:
         tools = tuple(tool.schema() for tool in self._kind.tools.values())
         prompt = inspect.cleandoc(self._kind.__doc__ or "")
 
-        return Opening(prompt, tools, (Observation(said, Source.USER),), self._key())
+        return Opening(
+            prompt,
+            tools,
+            (Observation(said, Source.USER),),
+            self._key(),
+        )
 
     def take(self, turn: AgentTurn) -> Response:
         """The answer to a turn."""
@@ -171,7 +220,12 @@ class LiveToolEnv:
                 error=True,
             )
 
-        return Observation(said, Source.TOOL, call.call_id, name)
+        return Observation(
+            said,
+            Source.TOOL,
+            call.call_id,
+            name,
+        )
 
     def _done_by(self, call: ToolCall) -> str:
         """What a tool says once it has done what is called. Raises `ToolError`."""

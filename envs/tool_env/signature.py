@@ -5,11 +5,28 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import GenericAlias, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import (
+    GenericAlias,
+    NoneType,
+    UnionType,
+)
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError
@@ -60,7 +77,11 @@ class ToolSignature:
             "properties": {name: argument.schema for name, argument in self.arguments.items()},
             "required": [name for name, argument in self.arguments.items() if argument.required],
         }
-        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": parameters,
+        }
 
         return {"type": "function", "function": function}
 
@@ -133,11 +154,7 @@ def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
         return _PLAIN[annotation]
     parts, origin = get_args(annotation), get_origin(annotation)
     if origin is Literal and all(type(part) in (str, int, bool) for part in parts):
-        kinds = {type(part) for part in parts}
-        typed = _PLAIN[next(iter(kinds))][0] if len(kinds) == 1 else {}
-        # pydantic takes true for 1; None is no part of any Literal here, so it is refused
-        exact = BeforeValidator(lambda given: given if type(given) in kinds else None)
-        return {**typed, "enum": list(parts)}, Annotated[annotation, exact]
+        return _choices(annotation, parts)
 
     if origin is list and len(parts) == 1:
         schema, checked = expressed(parts[0], where)
@@ -155,6 +172,17 @@ def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
     shown = inspect.formatannotation(annotation)
     allowed = "str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
     raise ConfigError(f"{where}: {shown} is no type of a tool's argument; take {allowed}")
+
+
+def _choices(annotation: Any, parts: tuple[Any, ...]) -> tuple[ToolSchema, Any]:
+    """(JSON schema, type that pydantic checks) of a `Literal`."""
+
+    kinds = {type(part) for part in parts}
+    typed = _PLAIN[next(iter(kinds))][0] if len(kinds) == 1 else {}
+    # pydantic takes true for 1; None is no part of any Literal here, so it is refused
+    exact = BeforeValidator(lambda given: given if type(given) in kinds else None)
+
+    return {**typed, "enum": list(parts)}, Annotated[annotation, exact]
 
 
 def readable(text: str, most: int = LONGEST_ERROR) -> str:
