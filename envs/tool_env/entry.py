@@ -74,7 +74,11 @@ def make_tasks(
     seed: int,
     count: int,
 ) -> Sequence[Task]:
-    """Tasks with these settings. Raises `ConfigError` for a gold call that no tool takes."""
+    """Tasks with these settings.
+
+    Raises `ConfigError` for a gold call that no tool takes, and pydantic's `ValidationError` for
+    settings that the environment does not have.
+    """
 
     env = opened(kind, name, config)
     env._seed = seed
@@ -101,7 +105,10 @@ def wrong_solutions(
     task: Task,
     transcript: Transcript,
 ) -> Iterator[Edit]:
-    """Edits of a solved episode that end in other facts; those with the same end are solutions."""
+    """Edits of a solved episode that end in other facts.
+
+    Those with the same end are solutions of their own, and a check is right to let them pass.
+    """
 
     def ended(actions: Sequence[AgentTurn]) -> dict[str, Scalar]:
         env = LiveToolEnv(kind, spec, task.env_config)
@@ -118,7 +125,11 @@ def wrong_solutions(
 
 
 def _edits(tools: Mapping[str, ToolSignature], turns: tuple[AgentTurn, ...]) -> Iterator[Edit]:
-    """A call dropped, another value of one argument, two turns in the other order."""
+    """A call dropped, another value of one argument, two turns in the other order.
+
+    The audit's own mutants are made from values that the episode has shown; these take a value's
+    neighbour, which need not occur anywhere.
+    """
 
     for at, turn in enumerate(turns):
         for place, call in enumerate(turn.tool_calls):

@@ -163,7 +163,10 @@ def opened(
 
 
 def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
-    """The settings as a model: annotated fields of the class and of those it is made from."""
+    """The settings as a model: annotated fields of the class and of those it is made from.
+
+    Raises `ConfigError` for a field without a plain default, or under a name of the kit's own.
+    """
 
     fields: dict[str, Any] = {}
     kinds = cls.__mro__[: cls.__mro__.index(ToolEnv)]
@@ -191,7 +194,10 @@ def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
 
 
 def _tools_of(cls: type[ToolEnv]) -> dict[str, ToolSignature]:
-    """In the order in which they are written, inherited ones first."""
+    """The tools in the order in which they are written, inherited ones first.
+
+    Raises `ConfigError` for one under a name of the kit's own.
+    """
 
     names = dict.fromkeys(name for kind in reversed(cls.__mro__) for name in vars(kind))
     members: dict[str, Any] = {name: getattr(cls, name, None) for name in names}

@@ -69,7 +69,11 @@ class ToolEpisode(msgspec.Struct):
 
 
 class LiveToolEnv:
-    """One live environment; `begin` or `restore` comes first."""
+    """One live environment; `begin` or `restore` comes first.
+
+    The state of the instance is packed after every turn and put back unpacked, so what an episode
+    goes on with is exactly what a snapshot of it would hold.
+    """
 
     def __init__(
         self,
@@ -159,7 +163,11 @@ class LiveToolEnv:
         return await done_again(self._fresh(), task, trajectory)
 
     def begin(self, task: Task | None) -> Opening:
-        """A new episode."""
+        """A new episode.
+
+        Raises `ValueError` for a task whose check is about more than facts, `TypeError` where
+        `start` gives no words.
+        """
 
         check = task.check if task is not None else None
         if check is not None and (check.told or check.refusals or check.process):
@@ -182,7 +190,11 @@ class LiveToolEnv:
         )
 
     def take(self, turn: AgentTurn) -> Response:
-        """The answer to a turn."""
+        """The answer to a turn.
+
+        Calls are made in their order, also after one that was refused. Words without a call are
+        for the user, who ends the episode by saying nothing.
+        """
 
         episode = self._episode
         episode.turns += 1
@@ -210,6 +222,7 @@ class LiveToolEnv:
         try:
             said = valid_text(self._done_by(call))
         except ToolError as error:
+            # a tool may have changed something before it refused
             self._put(self._blob)
             why = readable(str(error)).strip() or "This cannot be done."
             return Observation(
@@ -228,7 +241,11 @@ class LiveToolEnv:
         )
 
     def _done_by(self, call: ToolCall) -> str:
-        """What a tool says once it has done what is called. Raises `ToolError`."""
+        """What a tool says once it has done what is called.
+
+        Raises `ToolError` for a call that is refused, `RuntimeError` for a tool that is said to be
+        read-only and changed the state.
+        """
 
         tools, before = self._kind.tools, self._blob
         if self._episode.done:
@@ -269,6 +286,8 @@ class LiveToolEnv:
         """Makes the state what a snapshot would give back.
 
         So going on from a snapshot is going on, and no value is shared with another episode.
+        Raises `RuntimeError` for a setting that was changed, `TypeError` for a state that JSON
+        cannot hold, or that hides a tool.
         """
 
         if self._env._chosen() != self._settings:
@@ -288,6 +307,7 @@ class LiveToolEnv:
 
     def _put(self, blob: bytes) -> None:
         env, (state, rng) = self._env, unpacked(blob)
+        # what is gone from the state must not live on in the instance
         for name in env._state():
             delattr(env, name)
 

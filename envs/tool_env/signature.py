@@ -86,7 +86,11 @@ class ToolSignature:
         return {"type": "function", "function": function}
 
     def parsed(self, call: ToolCall) -> dict[str, Any]:
-        """The arguments of a call, each of its declared type. Raises `ToolError`."""
+        """The arguments of a call, each of its declared type; those left out are left to the
+        method's defaults.
+
+        Raises `ToolError` with the first thing that is wrong, in words for the agent.
+        """
 
         if call.parse_error is not None:
             raise ToolError(call.parse_error)
@@ -116,7 +120,10 @@ def tool_of(
     read_only: bool,
     ends: bool,
 ) -> ToolSignature:
-    """The tool that a method declares. Raises `ConfigError` for one that no schema can express."""
+    """The tool that a method declares.
+
+    Raises `ConfigError` for one that no schema can express, and for one without a docstring.
+    """
 
     where = method.__qualname__
     if not (method.__doc__ or "").strip():
@@ -148,7 +155,11 @@ def tool_of(
 
 
 def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
-    """(JSON schema, type that pydantic checks) of an annotation. Raises `ConfigError`."""
+    """(JSON schema, type that pydantic checks) of an annotation.
+
+    Raises `ConfigError` for a type that models could not be told of in few words: mappings, unions
+    of other than None, classes.
+    """
 
     if annotation in (str, int, float, bool):
         return _PLAIN[annotation]

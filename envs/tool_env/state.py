@@ -17,7 +17,10 @@ def packed(
     rng: Random | None,
     owner: str,
 ) -> bytes:
-    """State and randomness as JSON, in the order in which they are held. Raises `TypeError`."""
+    """State and randomness as JSON, in the order in which they are held.
+
+    Raises `TypeError` that names the attribute and the place in it that JSON cannot hold.
+    """
 
     for name, value in state.items():
         problem = _problem(value)
@@ -42,13 +45,19 @@ def unpacked(blob: bytes) -> tuple[dict[str, Any], Random | None]:
 
 
 def key_of(blob: bytes, *, done: bool) -> str:
-    """The same for equal states, in whatever order their dicts were filled."""
+    """The same for equal states, in whatever order their dicts were filled.
+
+    An episode that is over is in another state than one that goes on.
+    """
     held = [json.loads(blob), done]
     return digest(json.dumps(held, sort_keys=True, separators=(",", ":")).encode())
 
 
 def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
-    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot."""
+    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot.
+
+    Raises `TypeError` for what is no scalar, and for two values under one name.
+    """
 
     flat: dict[str, Scalar] = {}
     waiting: list[tuple[str, Any]] = list(found.items())

@@ -178,7 +178,7 @@ class Lamp(ToolEnv):
         ]
 
 
-def test_an_environment_without_gold_fails_no_check_of_the_suite_and_lacks_only_an_expert_and_affordances():
+def test_an_environment_without_gold_fails_no_check_and_lacks_only_an_expert_and_affordances():
     found = world_of(Lamp)
     assert found.spec.name == "lamp"
     findings = asyncio.run(conformance(found, {}, seed=7, tasks=3))
