@@ -1,6 +1,6 @@
 """Patterns over fact paths: `table/key/column`, where `*` stands for one segment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -11,15 +11,17 @@ def matches(pattern: str, path: str) -> bool:
     )
 
 
+def matches_any(patterns: Iterable[str], path: str) -> bool:
+    """Whether a path fits one of the patterns."""
+    return any(matches(pattern, path) for pattern in patterns)
+
+
 def pattern_of(patterns: Mapping[str, str], path: str) -> str | None:
     """The pattern that says most about a path: the one with the fewest `*`; None where none
     fits.
     """
-    return min(
-        (pattern for pattern in patterns if matches(pattern, path)),
-        key=lambda pattern: pattern.count("*"),
-        default=None,
-    )
+    fitting = (pattern for pattern in patterns if matches(pattern, path))
+    return min(fitting, key=lambda pattern: pattern.count("*"), default=None)
 
 
 def zone_of(patterns: Mapping[str, str], path: str) -> str:

@@ -2,7 +2,7 @@
 another.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -35,6 +35,7 @@ async def play(
     max_turns: int = MAX_TURNS,
 ) -> Transcript:
     """An episode in which a policy acts until the world ends it, or `max_turns` are over."""
+
     opening = await env.reset(task)
     policy = choose(Episode(env, None, 0, seed))
     actions: list[AgentTurn] = []
@@ -46,14 +47,26 @@ async def play(
         turns.append(turn_of(len(turns), action, response))
         actions.append(action)
         responses.append(response)
+
     return Transcript(opening, tuple(actions), tuple(responses), await env.check())
 
 
-async def perform(env: Env, task: Task | None, actions: Sequence[AgentTurn]) -> Transcript:
-    """An episode of given actions from the start."""
+async def perform(
+    env: Env,
+    task: Task | None,
+    actions: Sequence[AgentTurn],
+    before: Callable[[int], Awaitable[object]] | None = None,
+) -> Transcript:
+    """An episode of given actions from the start; `before` is called ahead of each turn."""
+
     opening = await env.reset(task)
-    responses = tuple([await env.step(action) for action in actions])
-    return Transcript(opening, tuple(actions), responses, await env.check())
+    responses = []
+    for turn, action in enumerate(actions):
+        if before is not None:
+            await before(turn)
+        responses.append(await env.step(action))
+
+    return Transcript(opening, tuple(actions), tuple(responses), await env.check())
 
 
 def turn_of(index: int, action: AgentTurn, response: Response) -> Turn:
@@ -68,17 +81,20 @@ def edited(
     """The turns with other calls at these places (turn, place in it), or none; a turn that nothing
     is left of is left out.
     """
+
     turns = []
     for at, turn in enumerate(actions):
         made = [edits.get((at, place), call) for place, call in enumerate(turn.tool_calls)]
         calls = tuple(call for call in made if call is not None)
         if calls or not made or turn.content:
             turns.append(msgspec.structs.replace(turn, tool_calls=calls))
+
     return tuple(turns)
 
 
 def why_failed(verdict: CheckResult) -> str:
     """The parts that failed, with their evidence."""
+
     failed = [
         f"{part.name} ({'; '.join(part.evidence)})" if part.evidence else part.name
         for part in verdict.parts
@@ -89,6 +105,7 @@ def why_failed(verdict: CheckResult) -> str:
 
 def difference(expected: Transcript, found: Transcript) -> str | None:
     """The first thing in which two transcripts of the same actions differ, or None."""
+
     a, b = expected.opening, found.opening
     if (a.system_prompt, a.tools, a.greeting) != (b.system_prompt, b.tools, b.greeting):
         return "the opening's system prompt, tools or greeting differ"
@@ -102,6 +119,7 @@ def difference(expected: Transcript, found: Transcript) -> str | None:
         return steps
     if expected.verdict != found.verdict:
         return f"check: {expected.verdict} then {found.verdict}"[:400]
+
     return None
 
 
@@ -109,17 +127,20 @@ def rest_difference(
     expected: Sequence[Response], found: Sequence[Response], *, first: int = 0
 ) -> str | None:
     """The first turn (numbered from `first`) at which two runs of responses differ, and in what."""
+
     if len(expected) != len(found):
         return f"{len(expected)} responses, then {len(found)}"
     for index, (a, b) in enumerate(zip(expected, found, strict=True), first):
         what = response_difference(a, b)
         if what is not None:
             return f"turn {index}: {what}"
+
     return None
 
 
 def response_difference(expected: Response, found: Response) -> str | None:
     """In what two responses differ, their observations normalised; None where in nothing."""
+
     a, b = tuple(map(normalised, expected.observations)), tuple(map(normalised, found.observations))
     if a != b:
         return f"observations {a} then {b}"[:400]
@@ -129,4 +150,5 @@ def response_difference(expected: Response, found: Response) -> str | None:
         return (
             f"reward and done {(expected.reward, expected.done)} then {(found.reward, found.done)}"
         )
+
     return None

@@ -3,71 +3,82 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution, differences, need_solutions, solution, variant
+from synth.envs.audit.solutions import (
+    Solution,
+    Variant,
+    trials,
+)
 from synth.envs.bots import expert
-from synth.envs.conformance.finding import ConformanceRig, NotTriedError, part, passes
+from synth.envs.conformance.finding import (
+    SHOWN,
+    ConformanceRig,
+    NotTriedError,
+    part,
+    passes,
+)
 from synth.envs.normalise import normalised_text
-from synth.envs.transcript import MAX_TURNS, Transcript, edited, why_failed
+from synth.envs.transcript import (
+    MAX_TURNS,
+    Transcript,
+    why_failed,
+)
 from synth.schemas.environment import AgentTurn, Response
-from synth.schemas.task import Task
 
 SEEDS = 5
 ORDER_RULES = "process"
 """The part of a check that judges order: it may refuse a reordering that the state permits."""
-SHOWN = 12
 _WORD = re.compile(r"\w[\w.@-]*\w|\w")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 
 
-@dataclass(frozen=True)
-class Other:
-    """Another order of a solution's turns; `order` names the solution's turn that each one
-    repeats.
-    """
-
-    kind: str
-    what: str
-    actions: tuple[AgentTurn, ...]
-    order: tuple[int, ...]
-
-
-@part()
+@part("expert")
 async def other_strategies_pass(bench: ConformanceRig) -> str:
     """The expert with other seeds solves each task in its own way, and passes."""
-    if not bench.claims("expert"):
-        raise NotTriedError("not tried: the world has no expert")
-    over, choose = bench.deadline(), expert("correct")
+
+    choose = expert("correct")
     tried, several = 0, 0
     rejected: list[tuple[str, ...]] = []
     for task in bench.tasks:
         ways: set[tuple[object, ...]] = set()
         for seed in range(bench.seed, bench.seed + SEEDS):
-            if over():
+            if bench.late:
                 break
             bench.note(f"the expert with seed {seed} on task {task.task_id}")
-            found = await bench.played(task, choose, seed=seed, max_turns=MAX_TURNS)
-            ways.add(
-                tuple(
-                    (turn.content, *((call.name, call.arguments) for call in turn.tool_calls))
-                    for turn in found.actions
-                )
+            found = await bench.played(
+                task,
+                choose,
+                seed=seed,
+                max_turns=MAX_TURNS,
             )
+            ways.add(tuple(map(_deed, found.actions)))
             tried += 1
             if not found.verdict.passed:
-                rejected.append(_rejected(task, f"expert with seed {seed}", found))
+                why = why_failed(found.verdict)[:300]
+                rejected.append((task.task_id[:12], f"expert with seed {seed}", why))
+
         several += len(ways) > 1
+
     passed = tried - len(rejected)
     solved = f"{several} of {len(bench.tasks)} tasks solved in several ways"
+
     return passes(
         passed >= bench.limits.accepted * tried,
         f"{passed} of {tried} episodes of {SEEDS} expert seeds accepted, {solved}"
-        + _first(bench, "Strategies", "strategy", rejected),
+        + _first(
+            bench,
+            "Strategies",
+            "strategy",
+            rejected,
+        ),
     )
+
+
+def _deed(turn: AgentTurn) -> tuple[object, ...]:
+    return (turn.content, *((call.name, call.arguments) for call in turn.tool_calls))
 
 
 @part()
@@ -78,111 +89,156 @@ async def reorderings_pass(bench: ConformanceRig) -> str:
     A pair whose second turn names something out of the first one's answers keeps its order. Orders
     that only the part `process` refuses are left out: a rule may forbid what the state permits.
     """
-    need_solutions(bench)
-    over = bench.deadline()
+
     tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
     rejected: list[tuple[str, ...]] = []
-    for task in bench.tasks:
-        known = None if over() else await solution(bench, task)
-        for other in reorderings(known) if known is not None else ():
-            if known is None or over():
-                break
-            bench.note(f"task {task.task_id}, {other.what}")
-            found, end = await variant(bench, task, other.actions)
-            alike = answers_alike(known.transcript, found, other.order)
-            if not alike or differences(bench, task, known.end, end):
-                continue
-            failed = {part.name for part in found.verdict.parts if not part.passed}
-            if not found.verdict.passed and failed == {ORDER_RULES}:
-                ruled_out[other.kind] += 1
-                continue
-            tried[other.kind] += 1
-            accepted[other.kind] += found.verdict.passed
-            if not found.verdict.passed:
-                rejected.append(_rejected(task, other.what, found))
+    async for trial in trials(bench, reorderings):
+        kind, found = trial.variant.kind, trial.transcript
+        alike = answers_alike(trial.known.transcript, found, trial.variant.order)
+        if not alike or trial.differs:
+            continue
+        failed = {part.name for part in found.verdict.parts if not part.passed}
+        if found.verdict.passed:
+            accepted[kind] += 1
+        elif failed == {ORDER_RULES}:
+            ruled_out[kind] += 1
+            continue
+        else:
+            rejected.append((trial.task, trial.variant.what, why_failed(found.verdict)[:300]))
+
+        tried[kind] += 1
+
     kinds = sorted(tried.keys() | ruled_out.keys())
-    bench.table(
-        "Same calls, same answers, same end",
-        ("variation", "tried", "accepted", "refused by order rules alone"),
-        [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds],
-    )
+    columns = ("variation", "tried", "accepted", "refused by order rules alone")
+    rows = [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds]
+    bench.table("Same calls, same answers, same end", columns, rows)
     first = _first(bench, "Variations", "variation", rejected)
     if not tried:
         raise NotTriedError("not tried: no two calls of a solution commute")
-    share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()}"
-    return passes(
-        accepted.total() >= share * tried.total(),
-        f"{of} variations with the same answers and end accepted (at least {100 * share:g} %){first}",
+
+    share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()} variations"
+    least = f"(at least {100 * share:g} %)"
+    detail = f"{of} with the same answers and end accepted {least}{first}"
+
+    return passes(accepted.total() >= share * tried.total(), detail)
+
+
+def _first(
+    bench: ConformanceRig,
+    what: str,
+    column: str,
+    rejected: list[tuple[str, ...]],
+) -> str:
+    """Leaves what was rejected in a table, and says the first of it."""
+    title, columns = f"{what} rejected (the first {SHOWN})", ("task", column, "why")
+    return bench.examples(
+        title,
+        columns,
+        rejected,
+        "; rejected: task {0}, {1}: {2}",
     )
 
 
-def _rejected(task: Task, what: str, found: Transcript) -> tuple[str, ...]:
-    return task.task_id[:12], what, why_failed(found.verdict)[:300]
-
-
-def _first(bench: ConformanceRig, what: str, column: str, rejected: list[tuple[str, ...]]) -> str:
-    """Leaves what was rejected in a table, and says the first of it."""
-    title = f"{what} rejected (the first {SHOWN})"
-    bench.table(title, ("task", column, "why"), rejected[:SHOWN])
-    return "".join(f"; rejected: task {task}, {who}: {why}" for task, who, why in rejected[:1])
-
-
-def reorderings(known: Solution) -> Iterator[Other]:
+def reorderings(known: Solution) -> Iterator[Variant]:
     """Variations that keep every call of a solution."""
+
+    for turn in range(len(known.transcript.actions)):
+        yield from _swapped(known, turn)
+        yield from _reversed(known, turn)
+        yield from _repeated(known, turn)
+
+
+def _silent(known: Solution, turn: int) -> bool:
+    """Whether a turn is calls alone."""
+    action = known.transcript.actions[turn]
+    return bool(action.tool_calls) and not action.content
+
+
+def _swapped(known: Solution, turn: int) -> Iterator[Variant]:
+    """Two neighbouring reads, or writes, in the other order."""
+
     actions, effects = known.transcript.actions, known.effectful
-    every = tuple(range(len(actions)))
-    silent = [bool(action.tool_calls) and not action.content for action in actions]
-    for turn, action in enumerate(actions):
-        same_kind = all(silent[turn : turn + 2]) and len(set(effects[turn : turn + 2])) == 1
-        if same_kind and turn + 1 < len(actions) and _independent(known, turn):
-            order = (*every[:turn], turn + 1, turn, *every[turn + 2 :])
-            kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
-            swapped = tuple(actions[at] for at in order)
-            yield Other(kind, f"turns {turn} and {turn + 1} swapped", swapped, order)
-        if len(action.tool_calls) > 1:
-            backwards = dict(enumerate(action.tool_calls[::-1]))
-            turns = edited(actions, {(turn, place): call for place, call in backwards.items()})
-            yield Other("calls of a turn reversed", f"turn {turn} backwards", turns, every)
-        if silent[turn] and not effects[turn]:
-            again = AgentTurn(
-                tool_calls=tuple(
-                    msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
-                    for call in action.tool_calls
-                )
-            )
-            order = (*every[: turn + 1], *every[turn:])
-            turns = (*actions[: turn + 1], again, *actions[turn + 1 :])
-            what = f"turn {turn} ({action.tool_calls[0].name}) done twice"
-            yield Other("a read done twice", what, turns, order)
+    after, every = turn + 1, range(len(actions))
+    if after == len(actions) or effects[turn] != effects[after]:
+        return
+    if not (_silent(known, turn) and _silent(known, after) and _independent(known, turn)):
+        return
+
+    order = (*every[:turn], after, turn, *every[after + 1 :])
+    kind = f"neighbouring {'writes' if effects[turn] else 'reads'} swapped"
+    swapped = tuple(actions[at] for at in order)
+    yield Variant(
+        kind,
+        f"turns {turn} and {after} swapped",
+        swapped,
+        order,
+    )
+
+
+def _reversed(known: Solution, turn: int) -> Iterator[Variant]:
+    """The calls of one turn in the other order."""
+
+    actions = known.transcript.actions
+    calls = actions[turn].tool_calls
+    if len(calls) > 1:
+        turned = msgspec.structs.replace(actions[turn], tool_calls=calls[::-1])
+        turns = (*actions[:turn], turned, *actions[turn + 1 :])
+        order = tuple(range(len(actions)))
+        yield Variant(
+            "calls of a turn reversed",
+            f"turn {turn} backwards",
+            turns,
+            order,
+        )
+
+
+def _repeated(known: Solution, turn: int) -> Iterator[Variant]:
+    """A read done twice."""
+
+    actions, every = known.transcript.actions, range(len(known.transcript.actions))
+    if not _silent(known, turn) or known.effectful[turn]:
+        return
+    again = tuple(
+        msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+        for call in actions[turn].tool_calls
+    )
+    turns = (*actions[: turn + 1], AgentTurn(tool_calls=again), *actions[turn + 1 :])
+    what = f"turn {turn} ({actions[turn].tool_calls[0].name}) done twice"
+    yield Variant(
+        "a read done twice",
+        what,
+        turns,
+        (*every[: turn + 1], *every[turn:]),
+    )
 
 
 def _independent(known: Solution, turn: int) -> bool:
-    """Whether the turn after this one says nothing that stands in this one's answers, but for what
-    both ask about.
+    """Whether the turn after this one names nothing out of this one's answers, but what both ask
+    about.
     """
+
     first, second = known.transcript.actions[turn : turn + 2]
     answers = " ".join(seen.content for seen in known.transcript.responses[turn].observations)
     asked, said = (
         words(" ".join(call.arguments for call in action.tool_calls)) for action in (first, second)
     )
-    return not (said - asked - _argument_names(second)) & words(answers)
+    calls = [call for call in second.tool_calls if call.parse_error is None]
+    names = {name for call in calls for name in call.parsed()}
+
+    return not (said - asked - names) & words(answers)
 
 
 def words(text: str) -> set[str]:
-    """The words of a text; numbers as they are worth, however they are written: $1,151.00 is
-    1151.0.
-    """
+    """The words of a text; numbers by what they are worth: $1,151.00 is 1151.0."""
     found = {*_WORD.findall(text), *_WORD.findall(_THOUSANDS.sub("", text))}
     return {str(float(word)) if _NUMBER.fullmatch(word) else word for word in found}
 
 
-def _argument_names(action: AgentTurn) -> set[str]:
-    return {
-        name for call in action.tool_calls if call.parse_error is None for name in call.parsed()
-    }
-
-
-def answers_alike(known: Transcript, other: Transcript, order: tuple[int, ...]) -> bool:
+def answers_alike(
+    known: Transcript,
+    other: Transcript,
+    order: tuple[int, ...],
+) -> bool:
     """Whether each turn is answered as it was in the solution."""
     return all(
         _said(known.responses[index]) == _said(found)

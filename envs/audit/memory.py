@@ -8,7 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from synth.envs.conformance.finding import ConformanceRig, part, passes
+from synth.envs.conformance.finding import (
+    ConformanceRig,
+    part,
+    passes,
+)
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
 
@@ -23,8 +27,8 @@ RESIDENT_SLACK = 2**20
 
 
 class HeldBytes(msgspec.Struct, frozen=True):
-    """Bytes per episode; `grown` those of the process, `left` those that are there when it is
-    closed, `snapshot` the largest.
+    """Bytes per episode: `live` by Python's own count, `grown` those of the process, `left` those
+    that are there when it is closed; `snapshot` is the largest.
     """
 
     live: int
@@ -36,68 +40,80 @@ class HeldBytes(msgspec.Struct, frozen=True):
 @part()
 async def memory_is_bounded(bench: ConformanceRig) -> str:
     """Episodes played to before their last turn and kept live, then closed and let go."""
+
     played: Played = []
     for task in bench.tasks[:EPISODES]:
         bench.note(f"memory of task {task.task_id}")
         played.append((task, (await bench.played(task)).actions[:-1]))
-    for _ in await _live(bench, played[:2]):
-        pass  # what a first episode imports and caches is not an episode's own
+
+    # what a first episode imports and caches is not an episode's own
+    await _live(bench, played[:2])
     held = await _held(bench, played)
     if held.left > LEFT_BYTES:
-        # what is kept once for later, such as servers for reuse, is there by now; what leaks comes
-        # again
+        # what is kept once for later, such as servers for reuse, is there by now; leaks come again
         held = msgspec.structs.replace(held, left=(await _held(bench, played)).left)
+
     stated = bench.world.spec.memory_bytes
     allowed = int(SLACK * stated) if stated else bench.limits.episode_bytes
+    resident = allowed + RESIDENT_SLACK
     most = f"{_kib(allowed)}, {'twice what the spec states' if stated else 'the default'}"
     rows = [
         ("a live episode (Python's allocations)", _kib(held.live), most),
-        (
-            "a live episode (growth of the process)",
-            _kib(held.grown),
-            _kib(allowed + RESIDENT_SLACK),
-        ),
+        ("a live episode (growth of the process)", _kib(held.grown), _kib(resident)),
         ("left when closed", _kib(held.left), _kib(LEFT_BYTES)),
     ]
     if held.snapshot is not None:
         rows.append(("largest snapshot", _kib(held.snapshot), "64 KiB"))
     title = f"Memory per episode, over {EPISODES} live ones"
     bench.table(title, ("what", "measured", "at most"), rows)
+
     problems = []
-    if held.live > allowed or held.grown > allowed + RESIDENT_SLACK:
+    if held.live > allowed or held.grown > resident:
         most_held = _kib(max(held.live, held.grown))
         problems.append(f"a live episode holds {most_held}, at most {_kib(allowed)}")
+
     if held.left > LEFT_BYTES:
         problems.append(f"{_kib(held.left)} are left of each closed episode")
     found = f"{_kib(held.live)} per live episode (at most {_kib(allowed)})"
+
     return passes(not problems, "; ".join(problems) or found)
 
 
 async def _held(bench: ConformanceRig, played: Played) -> HeldBytes:
-    """Of as many episodes as are kept live, then closed and let go."""
+    """Measures as many episodes as are kept live, then closed and let go."""
+
     gc.collect()
     resident = _resident()
     tracemalloc.start()
+
+    def more() -> int:
+        gc.collect()
+        return max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
+
     try:
         start = tracemalloc.get_traced_memory()[0]
         envs = await _live(bench, [played[index % len(played)] for index in range(EPISODES)])
-        gc.collect()
-        live = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
-        grown = max(0, _resident() - resident) // EPISODES
+        live, grown = more(), max(0, _resident() - resident) // EPISODES
         snapshots = bench.claims("snapshot")
         sizes = [len((await env.snapshot()).blob) for env in envs if snapshots]
         for env in envs:
             await env.close()
         del env, envs
-        gc.collect()
-        left = max(0, tracemalloc.get_traced_memory()[0] - start) // EPISODES
+        left = more()
     finally:
         tracemalloc.stop()
-    return HeldBytes(live, grown, left, max(sizes, default=None))
+
+    return HeldBytes(
+        live,
+        grown,
+        left,
+        max(sizes, default=None),
+    )
 
 
 async def _live(bench: ConformanceRig, played: Played) -> list[Env]:
     """One live instance per episode, its turns taken."""
+
     envs = []
     for task, actions in played:
         env = bench.open()
@@ -105,6 +121,7 @@ async def _live(bench: ConformanceRig, played: Played) -> list[Env]:
         for action in actions:
             await env.step(action)
         envs.append(env)
+
     return envs
 
 

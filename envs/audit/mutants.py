@@ -3,17 +3,20 @@ another choice, or the end cut off.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 import msgspec
 
-from synth.envs.audit.solutions import Solution
-from synth.envs.transcript import edited
-from synth.schemas.environment import AgentTurn, Opening, Response
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.envs.audit.solutions import Solution, Variant
+from synth.envs.transcript import Transcript, edited
+from synth.schemas.environment import (
+    AgentTurn,
+    Opening,
+    Response,
+)
+from synth.schemas.trajectory import ToolCall
 
 SWAPS_PER_ARGUMENT = 3
 KINDS = ("drop", "repeat", "swap", "choice", "cut")
@@ -21,34 +24,32 @@ _WORD = re.compile(r"[\w.@-]*\w")
 _LETTERS, _DIGITS = re.compile(r"[a-z]+"), re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A solution with one thing wrong."""
-
-    kind: str
-    what: str
-    actions: tuple[AgentTurn, ...]
-
-
-def mutants(solution: Solution) -> Iterator[Mutant]:
+def mutants(solution: Solution) -> Iterator[Variant]:
     """All mutants of a solution, from the first turn with an effect to the last."""
-    actions, seen = solution.transcript.actions, SeenValues(solution)
+
+    actions, seen = solution.transcript.actions, SeenValues(solution.transcript)
     for turn, action in enumerate(actions):
         if not solution.effectful[turn]:
             continue
         for place, call in enumerate(action.tool_calls):
             at, where = f"turn {turn}, {call.name}", (turn, place)
-            yield Mutant("drop", f"{at} left out", edited(actions, {where: None}))
+            yield Variant("drop", f"{at} left out", edited(actions, {where: None}))
             again = msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
             twice = (*actions[: turn + 1], AgentTurn(tool_calls=(again,)), *actions[turn + 1 :])
-            yield Mutant("repeat", f"{at} done twice", twice)
-            others = _swaps(call, seen, turn), _choices(call, solution.transcript.opening.tools)
-            for kind, name, value in chain(*others):
-                made = msgspec.json.encode(_arguments(call) | {name: value}).decode()
-                other = ToolCall.received(call.call_id, call.name, made)
+            yield Variant("repeat", f"{at} done twice", twice)
+
+            arguments = _arguments(call)
+            for kind, name, value in chain(seen.swaps(arguments, turn), seen.choices(call)):
+                text = msgspec.json.encode(arguments | {name: value}).decode()
+                other = ToolCall.received(call.call_id, call.name, text)
                 what = f"{at} with {name} {value!r}"[:200]
-                yield Mutant(kind, what, edited(actions, {where: other}))
-        yield Mutant("cut", f"cut off before turn {turn}", actions[:turn])
+                yield Variant(kind, what, edited(actions, {where: other}))
+
+        yield Variant("cut", f"cut off before turn {turn}", actions[:turn])
+
+
+Changed = tuple[str, str, Any]
+"""Kind of the mutant, argument, other value."""
 
 
 class SeenValues:
@@ -56,38 +57,50 @@ class SeenValues:
     of a text.
     """
 
-    def __init__(self, solution: Solution) -> None:
-        transcript = solution.transcript
+    def __init__(self, transcript: Transcript) -> None:
         told: list[Opening | Response] = [transcript.opening, *transcript.responses]
         self._texts = ["\n".join(seen.content for seen in each.observations) for each in told]
-        self._words = list(
-            dict.fromkeys(word for text in self._texts for word in _WORD.findall(text))
-        )
+        self._words = list(dict.fromkeys(chain.from_iterable(map(_WORD.findall, self._texts))))
         self._named: dict[str, list[Any]] = {}
         for seen in (seen for each in told for seen in each.observations):
             self._note("", _json(seen.content))
+
         for call in (call for action in transcript.actions for call in action.tool_calls):
             self._note("", _json(call.arguments))
 
-    def before(self, value: Any, turn: int) -> bool:
-        """Whether the agent could have read a value before a turn: then it is an entity, and not
-        the agent's own words.
-        """
-        return any(str(value) in text for text in self._texts[: turn + 1])
+        # of two tools of a name the first counts
+        functions = [tool.get("function", {}) for tool in transcript.opening.tools[::-1]]
+        self._functions = {function.get("name"): function for function in functions}
 
-    def others(self, name: str, value: Any) -> list[Any]:
+    def swaps(self, arguments: Mapping[str, Any], turn: int) -> Iterator[Changed]:
+        """An entity of the arguments swapped for another one of the episode.
+
+        What the agent cannot have read before the turn is no entity, but the agent's own words.
+        """
+        for name, value in arguments.items():
+            read = any(str(value) in text for text in self._texts[: turn + 1])
+            if _is_value(value) and value != "" and read:
+                yield from (("swap", name, other) for other in self._others(name, value))
+
+    def choices(self, call: ToolCall) -> Iterator[Changed]:
+        """Another choice of an enumeration in the tool's schema."""
+
+        function = self._functions.get(call.name, {})
+        properties = function.get("parameters", {}).get("properties", {})
+        for name, value in _arguments(call).items():
+            choices = [one for one in properties.get(name, {}).get("enum", ()) if one != value]
+            yield from (("choice", name, other) for other in choices[:SWAPS_PER_ARGUMENT])
+
+    def _others(self, name: str, value: Any) -> list[Any]:
         """Other values of the same name and type; of the same shape (`O-123`, `O-77`) where there
         are too few.
         """
-        alike = [
-            other
-            for other in self._named.get(name, [])
-            if type(other) is type(value) and other != value
-        ]
+
+        named = [other for other in self._named.get(name, []) if type(other) is type(value)]
         if isinstance(value, str) and any(map(str.isdigit, value)):
-            alike += [
-                word for word in self._words if word != value and _shape(word) == _shape(value)
-            ]
+            named += [word for word in self._words if _shape(word) == _shape(value)]
+        alike = [other for other in named if other != value]
+
         return list(dict.fromkeys(alike))[:SWAPS_PER_ARGUMENT]
 
     def _note(self, name: str, value: Any) -> None:
@@ -97,34 +110,17 @@ class SeenValues:
         elif isinstance(value, list):
             for inner in value:
                 self._note(name, inner)
-        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        elif _is_value(value):
             self._named.setdefault(name, []).append(value)
 
 
-Changed = tuple[str, str, Any]
-"""Kind of the mutant, argument, other value."""
+def _is_value(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
     found = _json(call.arguments)
     return found if isinstance(found, dict) else {}
-
-
-def _swaps(call: ToolCall, seen: SeenValues, turn: int) -> Iterator[Changed]:
-    """An entity of the arguments swapped for another one of the episode."""
-    for name, value in _arguments(call).items():
-        is_value = isinstance(value, str | int | float) and not isinstance(value, bool)
-        if is_value and value != "" and seen.before(value, turn):
-            yield from (("swap", name, other) for other in seen.others(name, value))
-
-
-def _choices(call: ToolCall, tools: Sequence[ToolSchema]) -> Iterator[Changed]:
-    """Another choice of an enumeration in the tool's schema."""
-    functions = {f.get("name"): f for f in (tool.get("function", {}) for tool in tools[::-1])}
-    properties = functions.get(call.name, {}).get("parameters", {}).get("properties", {})
-    for name, value in _arguments(call).items():
-        choices = [choice for choice in properties.get(name, {}).get("enum", ()) if choice != value]
-        yield from (("choice", name, other) for other in choices[:SWAPS_PER_ARGUMENT])
 
 
 def _json(text: str) -> Any:

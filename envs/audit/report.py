@@ -35,6 +35,7 @@ class AuditAnswer:
     @property
     def result(self) -> str:
         """What failed, else what was measured, in one line."""
+
         if self.passed is False:
             return "; ".join(f"{f.name}: {f.detail}" for f in self.findings if f.passed is False)
         wanted = [
@@ -42,12 +43,13 @@ class AuditAnswer:
             for f in self.findings
             if f.detail and f.passed is self.passed and f.name in (self.headline or (f.name,))
         ]
+
         return "; ".join(dict.fromkeys(wanted)) or "as it should be"
 
 
 @dataclass(frozen=True)
 class Report:
-    """All answers about one world with one set of settings."""
+    """All answers about one environment with one set of settings."""
 
     world: str
     version: str
@@ -59,35 +61,37 @@ class Report:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The names of the questions that the world failed."""
+        """The names of the questions that the environment failed."""
         return tuple(answer.name for answer in self.answers if answer.passed is False)
 
     @property
     def verdict(self) -> str:
         """The report in one sentence."""
+
+        asked = len(self.answers)
         passed = sum(answer.passed is True for answer in self.answers)
         not_asked = [answer.name for answer in self.answers if answer.passed is None]
         rest = f" Could not be asked: {', '.join(not_asked)}." if not_asked else ""
-        if self.failed:
-            return (
-                f"Not sound: {len(self.failed)} of {len(self.answers)} questions failed "
-                f"({', '.join(self.failed)}).{rest}"
-            )
-        return f"Sound: {passed} of {len(self.answers)} questions passed, none failed.{rest}"
+        if not self.failed:
+            return f"Sound: {passed} of {asked} questions passed, none failed.{rest}"
+        names = ", ".join(self.failed)
+
+        return f"Not sound: {len(self.failed)} of {asked} questions failed ({names}).{rest}"
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""
+
         plain: dict[str, Any] = msgspec.to_builtins(self)
         answers = plain.pop("answers")
         for answer, found in zip(self.answers, answers, strict=True):
             del found["headline"]
             found |= {"passed": answer.passed, "result": answer.result}
             found |= {"seconds": round(answer.seconds, 3), "parts": found.pop("findings")}
-        failed = list(self.failed)
+
         return {
             **plain,
-            "passed": not failed,
-            "failed": failed,
+            "passed": not self.failed,
+            "failed": list(self.failed),
             "verdict": self.verdict,
             "questions": answers,
         }

@@ -1,5 +1,5 @@
-"""What agents that understand nothing may pass: a task that they solve is no task. Beside them, the
-world's own expert with its misconceptions.
+"""Bots that understand nothing pass nothing: a task that they solve is no task. Beside them, the
+rates of the environment's own expert with its misconceptions.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,15 @@ TARGETS = {
 
 @part()
 async def do_nothing_fails(bench: ConformanceRig) -> str:
-    """Nothing done passes nothing: asked at once, and after finishing at once."""
-    passed = []
-    for task in bench.tasks:
-        episode = await _episode(bench, "do_nothing", task)
-        untouched = await bench.performed(task, ())
-        if episode.verdict.passed or untouched.verdict.passed:
-            passed.append(task)
+    """Doing nothing passes nothing: the check is asked at once, and after finishing at once."""
+
+    episodes = await _episodes(bench, "do_nothing")
+    passed = [
+        task
+        for task, episode in zip(bench.tasks, episodes, strict=True)
+        if (await bench.performed(task, ())).verdict.passed or episode.verdict.passed
+    ]
+
     return _rate(passed, bench, allowed=0)
 
 
@@ -42,38 +44,56 @@ async def refuse_all_is_bounded(bench: ConformanceRig) -> str:
     """Refusing everything passes at most the tasks that have a refusal in their check, and at most
     a fifth of all.
     """
+
     refusals = [task for task in bench.tasks if task.check is not None and task.check.refusals]
-    episodes = [await _episode(bench, "refuse_all", task) for task in bench.tasks]
+    episodes = await _episodes(bench, "refuse_all")
     seen = [o for e in episodes for response in e.responses for o in response.observations]
     errors = [o.error for o in seen if o.name == "deny"]
-    pairs = zip(bench.tasks, episodes, strict=True)
-    passed = [task for task, episode in pairs if episode.verdict.passed]
+    passed = _passed(bench, episodes)
+
     undeserved = ", ".join(task.task_id for task in passed if task not in refusals)
     if undeserved:
         raise FailedError(f"passes tasks that ask for no refusal: {undeserved}"[:400])
     if errors and all(errors):
         every = f"all {len(errors)} denials that the schema of `deny` admits"
         raise NotTriedError(f"not tried: {every} are answered by errors")
+
     allowed = min(len(refusals), max(1, int(LARGEST_REFUSAL_SHARE * len(bench.tasks))))
     accepted = f"{errors.count(False)} of {len(errors)} denials accepted"
+
     return _rate(passed, bench, allowed, f"; {accepted}, {len(refusals)} tasks with refusals")
 
 
 @part("affordances")
 async def random_affordance_fails(bench: ConformanceRig) -> str:
     """A random walk through what could be done passes nothing."""
-    walked = [(task, await _episode(bench, "random_affordance", task)) for task in bench.tasks]
-    return _rate([task for task, episode in walked if episode.verdict.passed], bench, allowed=0)
+    walked = await _episodes(bench, "random_affordance")
+    return _rate(_passed(bench, walked), bench, allowed=0)
 
 
-async def _episode(bench: ConformanceRig, bot: str, task: Task) -> Transcript:
-    """One episode of a bot."""
-    bench.note(f"{bot} on task {task.task_id}")
-    return await bench.played(task, BOTS[bot], max_turns=BOT_TURNS)
+async def _episodes(bench: ConformanceRig, bot: str) -> list[Transcript]:
+    """One episode of a bot for each task."""
+
+    episodes = []
+    for task in bench.tasks:
+        bench.note(f"{bot} on task {task.task_id}")
+        episodes.append(await bench.played(task, BOTS[bot], max_turns=BOT_TURNS))
+
+    return episodes
 
 
-def _rate(passed: Sequence[Task], bench: ConformanceRig, allowed: int, rest: str = "") -> str:
-    """Passed of all tasks, against how many may be."""
+def _passed(bench: ConformanceRig, episodes: Sequence[Transcript]) -> list[Task]:
+    pairs = zip(bench.tasks, episodes, strict=True)
+    return [task for task, episode in pairs if episode.verdict.passed]
+
+
+def _rate(
+    passed: Sequence[Task],
+    bench: ConformanceRig,
+    allowed: int,
+    rest: str = "",
+) -> str:
+    """How many of all tasks passed, against how many may."""
     ids = ", ".join(task.task_id for task in passed)
     said = f"passes {len(passed)} of {len(bench.tasks)}, allowed {allowed}: {ids}"
     return passes(len(passed) <= allowed, said[:400].rstrip(": ") + rest)
@@ -81,8 +101,8 @@ def _rate(passed: Sequence[Task], bench: ConformanceRig, allowed: int, rest: str
 
 @part()
 async def pass_rates(bench: ConformanceRig) -> str:
-    """Publishes the rates; the targets are held by the parts before this one."""
-    over = bench.deadline()
+    """Publishes the rates; the parts before this one hold the environment to the targets."""
+
     who = {name: (bot, BOT_TURNS) for name, bot in BOTS.items()}
     if not bench.claims("affordances"):
         del who["random_affordance"]
@@ -90,18 +110,22 @@ async def pass_rates(bench: ConformanceRig) -> str:
         who["expert"] = (expert("correct"), MAX_TURNS)
         for profile in (*bench.world.spec.profiles, "mixed"):
             who[f"expert, {profile}"] = (expert(profile), MAX_TURNS)
+
     rows, rates = [], {}
     for name, (choose, turns) in who.items():
-        passed = played = 0
+        verdicts = []
         for seed, task in enumerate(bench.tasks, bench.seed):
-            if over():
+            if bench.late:
                 break
             bench.note(f"{name} on task {task.task_id}")
             episode = await bench.played(task, choose, seed=seed, max_turns=turns)
-            passed += episode.verdict.passed
-            played += 1
-        rates[name] = f"{100 * passed / played:.0f} %" if played else "not played"
-        rows.append((name, passed, played, rates[name], TARGETS.get(name, "published")))
+            verdicts.append(episode.verdict.passed)
+
+        passed, of = sum(verdicts), len(verdicts)
+        rates[name] = f"{100 * passed / of:.0f} %" if of else "not played"
+        rows.append((name, passed, of, rates[name], TARGETS.get(name, "published")))
+
     bench.table("Pass rates", ("policy", "passed", "of", "rate", "target"), rows)
     shown = ("do_nothing", "refuse_all", "random_affordance", "expert")
+
     return ", ".join(f"{name} {rates[name]}" for name in shown if name in rates)

@@ -1,4 +1,4 @@
-"""The protocol of a question's part: it is given a bench with the world, and says what it found."""
+"""How an environment is asked: a rig around it, and parts of questions that say what they found."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -8,27 +8,32 @@ from typing import Any
 
 from synth.engine.table import Table
 from synth.envs.bots import players
-from synth.envs.transcript import Transcript, perform, play
+from synth.envs.transcript import Transcript, difference, perform, play
 from synth.envs.world import EnvEntry
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.policy import Episode, Policy
 from synth.schemas.task import Task
 
 MOST_TURNS = 60
+SHOWN = 12
+"""Rows of a table of examples: enough to see what they have in common."""
+
 Choose = Callable[[Episode], Policy]
+Again = Callable[[Task, Transcript], Awaitable[Transcript]]
+"""Does an episode of a task once more, in another way."""
 
 
 class FailedError(Exception):
-    """What is wrong with the world: the part that finds it fails."""
+    """The environment is at fault: the part that raises it fails."""
 
 
 class NotTriedError(Exception):
-    """Why a part does not apply."""
+    """The part does not apply, for the reason that the message gives."""
 
 
 @dataclass(frozen=True)
 class QuestionFinding:
-    """`passed` is None where the part does not apply: the world does not claim what it looks at."""
+    """What a part found; `passed` is None where it does not apply to the environment."""
 
     passed: bool | None
     detail: str = ""
@@ -37,11 +42,13 @@ class QuestionFinding:
 
 @dataclass(frozen=True)
 class AuditLimits:
-    """What a world is held to.
+    """What an environment is held to.
 
-    `call_ms` bounds the 99th percentile of a reset, step, check and snapshot; `episode_bytes` what
-    a live episode may hold where the spec states no `memory_bytes`; `part_s` how long one part of a
-    question may take (half of it is for repeated trials), `input_s` how long one call.
+    `call_ms` bounds the 99th percentile of a reset, step, check and snapshot, `loop_ms` the time
+    that one call may hold the event loop. `episode_bytes` bounds a live episode where the spec
+    states no `memory_bytes`. `killed` is the least share of mutants that fail, `accepted` the
+    least share of other solutions that pass. `part_s` bounds one part of a question (half of it is
+    for repeated trials), `input_s` one call.
     """
 
     call_ms: float = 250.0
@@ -55,67 +62,128 @@ class AuditLimits:
 
 @dataclass(frozen=True)
 class ConformanceRig:
-    """A world on the bench: how it is opened, and the tasks it is tried on.
+    """An environment that is asked one part: how it is opened, and the tasks it is tried on.
 
-    `given`: the tasks were derived, not made by the world. `doing` names the last thing that was
-    asked of the world, for the case that it never answers. `tables` are the numbers behind what is
-    found.
+    `given`: the tasks were derived from explorations, the environment did not make them. `doing`
+    holds the last thing that was asked of the environment, in case it never answers. `tables` are
+    the numbers behind the findings. `began` is when the part started.
     """
 
     world: EnvEntry
     config: Mapping[str, Any]
     seed: int
     tasks: Sequence[Task]
-    call_limit_s: float = 5.0
     limits: AuditLimits = AuditLimits()
-    doing: list[str] = field(default_factory=list)
     given: bool = False
     tables: list[Table] = field(default_factory=list)
+    doing: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
 
     def open(self) -> Env:
         """A fresh instance."""
         return self.world.open(self.config)
 
     def claims(self, capability: str) -> bool:
-        """Whether the world says that it has a capability, or is deterministic."""
+        """Whether the environment says that it has a capability, or is deterministic."""
         spec = self.world.spec
         return capability in spec.capabilities or (
             capability == "deterministic" and spec.deterministic
         )
 
     def note(self, doing: str) -> None:
-        """Says what is asked of the world next."""
+        """Remembers what is asked of the environment next."""
         self.doing[:] = [doing]
 
-    def table(self, title: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Leaves a table behind, unless it has no rows."""
+    @property
+    def late(self) -> bool:
+        """Whether repeated trials must stop, so that a slow environment still gets an answer."""
+        return time.monotonic() > self.began + self.limits.part_s / 2
+
+    def table(
+        self,
+        title: str,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+    ) -> None:
+        """Adds a table to the evidence, unless it has no rows."""
         if rows:
             self.tables.append(Table(title, columns, tuple(tuple(map(str, row)) for row in rows)))
 
+    def examples(
+        self,
+        title: str,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[str, ...]],
+        first: str,
+    ) -> str:
+        """Adds the first rows to the evidence; gives the very first in the words of `first`."""
+        self.table(title, columns, rows[:SHOWN])
+        return first.format(*rows[0]) if rows else ""
+
     @property
     def players(self) -> dict[str, Choose]:
-        """The policies that can walk through the world, by name, the most telling first."""
+        """The policies that can act in the environment, by name, the most telling first."""
         return players(self.world.spec)
 
-    async def play(self, env: Env, task: Task, who: str = "", most: int = MOST_TURNS) -> Transcript:
-        """An episode in this instance, by the most telling player unless one is named."""
-        choose = self.players[who or next(iter(self.players))]
-        return await play(env, task, choose, seed=self.seed, max_turns=most)
+    @property
+    def most_telling(self) -> dict[str, Choose]:
+        """The first of the players alone."""
+        return dict([next(iter(self.players.items()))])
 
     async def played(
         self,
         task: Task,
         choose: Choose | None = None,
         *,
+        env: Env | None = None,
         seed: int | None = None,
         max_turns: int = MOST_TURNS,
     ) -> Transcript:
-        """An episode in a fresh instance, by the most telling player unless a policy is given."""
-        env, who = self.open(), choose or next(iter(self.players.values()))
+        """An episode in `env`, else in a fresh instance, by the most telling player unless a
+        policy is given.
+        """
+
+        live = self.open() if env is None else env
+        who = choose or next(iter(self.players.values()))
         seeded = self.seed if seed is None else seed
-        found = await play(env, task, who, seed=seeded, max_turns=max_turns)
-        await env.close()
+        found = await play(
+            live,
+            task,
+            who,
+            seed=seeded,
+            max_turns=max_turns,
+        )
+
+        if env is None:
+            await live.close()
+
         return found
+
+    async def alike(
+        self,
+        where: str,
+        again: Again,
+        whose: Mapping[str, Choose],
+        max_turns: int = MOST_TURNS,
+    ) -> int:
+        """Plays each task by each of the policies, and once more in another way. Counts the turns.
+        Raises `FailedError` for the first episode that goes otherwise.
+        """
+
+        turns = 0
+        for task in self.tasks:
+            for who, choose in whose.items():
+                expected = await self.played(task, choose, max_turns=max_turns)
+                self.note(f"task {task.task_id} by {who}{where}")
+                found = await again(task, expected)
+                what = difference(expected, found)
+                if what is None and found.actions != expected.actions:
+                    what = "the actions differ"
+                if what is not None:
+                    raise FailedError(f"task {task.task_id} by {who}{where}: {what}"[:400])
+                turns += len(found.actions)
+
+        return turns
 
     async def performed(self, task: Task, actions: Sequence[AgentTurn]) -> Transcript:
         """An episode of given actions in a fresh instance."""
@@ -123,16 +191,6 @@ class ConformanceRig:
         found = await perform(env, task, actions)
         await env.close()
         return found
-
-    def deadline(self) -> Callable[[], bool]:
-        """Whether a part is to stop repeating trials, so that a slow world still gets an answer."""
-        return over_after(self.limits.part_s / 2)
-
-
-def over_after(seconds: float) -> Callable[[], bool]:
-    """Whether that many seconds from now are over."""
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() > end
 
 
 Part = Callable[[ConformanceRig], Awaitable[QuestionFinding]]
@@ -148,9 +206,11 @@ _CLAIMS = {
 
 
 def part(needs: str = "") -> Callable[[Callable[[ConformanceRig], Awaitable[str]]], Part]:
-    """A part of a question, found under its own name; not asked of a world that lacks what it
-    needs. It gives what was measured, or raises what is wrong (`FailedError`), or why it does not
-    apply (`NotTriedError`).
+    """Makes a function a part of a question, which is not asked of an environment that lacks what
+    it needs.
+
+    The function gives what it measured, or raises what is wrong (`FailedError`), or why it does
+    not apply (`NotTriedError`).
     """
 
     def of(ask: Callable[[ConformanceRig], Awaitable[str]]) -> Part:
@@ -160,9 +220,10 @@ def part(needs: str = "") -> Callable[[Callable[[ConformanceRig], Awaitable[str]
                 if needs and not bench.claims(needs):
                     raise NotTriedError(f"the world does not claim {_CLAIMS[needs]}")
                 return QuestionFinding(True, await ask(bench), ask.__name__)
-            except (FailedError, NotTriedError) as found:
-                passed = False if isinstance(found, FailedError) else None
-                return QuestionFinding(passed, str(found), ask.__name__)
+            except FailedError as error:
+                return QuestionFinding(False, str(error), ask.__name__)
+            except NotTriedError as error:
+                return QuestionFinding(None, str(error), ask.__name__)
 
         return asked
 
@@ -170,7 +231,7 @@ def part(needs: str = "") -> Callable[[Callable[[ConformanceRig], Awaitable[str]
 
 
 def passes(passed: bool, detail: str) -> str:
-    """What was measured, where it passes. Raises `FailedError` where it does not."""
+    """What was measured. Raises `FailedError` with it where it does not pass."""
     if not passed:
         raise FailedError(detail)
     return detail

@@ -1,4 +1,4 @@
-"""Where a world that raises or never answers becomes a finding."""
+"""Turns an environment that raises, or never answers, into a finding."""
 
 import asyncio
 import traceback
@@ -12,12 +12,17 @@ from synth.envs.conformance.finding import ConformanceRig, FailedError, Part, Qu
 Given = TypeVar("Given")
 
 
-async def answered(asked: Awaitable[Given], limit_s: float, what: str = "") -> Given:
+async def answered(
+    asked: Awaitable[Given],
+    limit_s: float,
+    what: str = "",
+) -> Given:
     """The answer. Raises `FailedError` with `what`, and why there is none.
 
-    All exceptions are caught, here and nowhere else in `envs`: the world on the bench may be
-    anybody's, and an audit that dies with the world that it audits would report nothing.
+    All exceptions are caught, here and nowhere else in `envs`: the environment may be anybody's,
+    and an audit that dies with the environment that it audits would report nothing.
     """
+
     try:
         return await asyncio.wait_for(asked, limit_s)
     except TimeoutError:
@@ -31,13 +36,17 @@ async def answered(asked: Awaitable[Given], limit_s: float, what: str = "") -> G
 
 
 async def on_thread(
-    name: str, check: Part, bench: ConformanceRig, limit_s: float
+    check: Part,
+    bench: ConformanceRig,
+    name: str = "",
 ) -> QuestionFinding:
-    """A check run on its own thread and event loop, so that a world which blocks for ever costs
-    this check and not the suite.
+    """Runs a part on its own thread and event loop, so that an environment which blocks for ever
+    costs this part and not the audit.
 
     A loop inside C code that never gives the interpreter back cannot be left this way.
     """
+
+    limit_s, named = bench.limits.part_s, name or check.__name__
     found: list[QuestionFinding | str] = []
 
     def work() -> None:
@@ -48,10 +57,13 @@ async def on_thread(
         except SystemExit as error:
             found.append(f"raised SystemExit: {error}")
 
-    thread = Thread(target=work, name=f"conformance-{name}", daemon=True)
+    thread = Thread(target=work, name=f"conformance-{named}", daemon=True)
     thread.start()
+    # one second more than the part has itself, so that its own answer about time comes first
     await asyncio.to_thread(thread.join, limit_s + 1)
+
     reason = found[0] if found else f"blocks for more than {limit_s:g} s"
     if isinstance(reason, QuestionFinding):
         return reason
-    return QuestionFinding(False, f"{reason}, at: {''.join(bench.doing) or 'the start'}", name)
+
+    return QuestionFinding(False, f"{reason}, at: {''.join(bench.doing) or 'the start'}", named)

@@ -1,11 +1,11 @@
 """The same settings and seed make the same tasks, each with its own id and the settings of its
-world.
+environment.
 """
 
 import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part
-from synth.envs.transcript import difference
+from synth.envs.transcript import Transcript
 from synth.schemas.canonical import canonical_json
 from synth.schemas.task import Task
 
@@ -15,29 +15,34 @@ async def tasks_by_seed(bench: ConformanceRig) -> str:
     """Made twice they are equal, another seed makes others, ids are unique hashes of the content
     that survive a file.
     """
+
     if not bench.given:
         _made_again(bench)
     if len({task.task_id for task in bench.tasks}) != len(bench.tasks):
         raise FailedError("two tasks have the same id")
+
+    of = bench.world.spec.name
     for task in bench.tasks:
         fields = msgspec.structs.asdict(task)
-        identity, of = fields.pop("task_id"), bench.world.spec.name
+        identity = fields.pop("task_id")
         if identity != Task.identified(**fields).task_id:
             raise FailedError(
                 f"the id {identity} is not the hash of its task (use Task.identified)"
             )
+
         if canonical_json(_read_back(task)) != canonical_json(task):
             raise FailedError(f"task {identity} reads back from a file as another")
         if task.env != of:
             raise FailedError(f"task {identity} is for {task.env}, the world is {of}")
+
     derived = ", derived: whether a seed makes the same ones was not asked" if bench.given else ""
+
     return f"{len(bench.tasks)} tasks{derived}"
 
 
 def _made_again(bench: ConformanceRig) -> None:
-    """Raises `FailedError` for what is amiss when the tasks are made again, by another seed, and
-    fewer.
-    """
+    """Makes the tasks again, by another seed, and fewer. Raises `FailedError` for what is wrong."""
+
     tasks, count = list(bench.tasks), len(bench.tasks)
 
     def made(seed: int, many: int) -> list[Task]:
@@ -53,22 +58,22 @@ def _made_again(bench: ConformanceRig) -> None:
 
 @part()
 async def tasks_open_their_world(bench: ConformanceRig) -> str:
-    """A task read back from a file, in a world opened from its own `env_config` as rollouts open
-    it, goes like the task as made.
+    """A task read back from a file, in an environment opened from its own `env_config` as rollouts
+    open it, goes like the task as made.
     """
-    for task in bench.tasks:
-        who, config = next(iter(bench.players)), dict(task.env_config)
-        bench.note(f"{who} in a world opened from env_config {config}")
+
+    async def stored(task: Task, known: Transcript) -> Transcript:
         read = _read_back(task)
-        by_settings, by_task = bench.open(), bench.world.open(read.env_config)
-        made, stored = await bench.play(by_settings, task), await bench.play(by_task, read)
-        await by_settings.close()
-        await by_task.close()
-        same = made.actions == stored.actions
-        what = difference(made, stored) or (None if same else "the actions differ")
-        if what is not None:
-            said = f"task {task.task_id}, read back and opened from its env_config: {what}"
-            raise FailedError(said)
+        bench.note(f"a world opened from env_config {dict(task.env_config)}")
+        env = bench.world.open(read.env_config)
+        found = await bench.played(read, env=env)
+        await env.close()
+
+        return found
+
+    where = ", read back and opened from its env_config"
+    await bench.alike(where, stored, bench.most_telling)
+
     return ""
 
 

@@ -5,6 +5,7 @@ them.
 import asyncio
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -27,6 +28,13 @@ SHOWN, LOOKED_AT = 100, 4096
 """Characters of a line that is no message that are told, and those in which keys are looked for
 before it is cut.
 """
+LONGEST_WORDS = 300
+LAST_WORDS = 64 << 10
+"""Bytes of what it said in the end that keys are looked for in, before all but its last words are
+cut off.
+"""
+_TELLING = re.compile(r"^.*\b(?:\w*Error|\w*Exception|error|panic|fatal)\b.*$", re.MULTILINE)
+"""The line of a server's last words that says most."""
 EXTRA = "the library of MCP worlds (pip install -c constraints.txt -e '.[mcp]')"
 
 
@@ -59,6 +67,7 @@ async def connected(
 
     The `keys` are taken out of each of its messages before anything else reads it.
     """
+
     process = await asyncio.create_subprocess_exec(
         *command.words,
         stdin=asyncio.subprocess.PIPE,
@@ -90,6 +99,7 @@ async def connected(
 
 async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
     """What is no message is left out, and remembered."""
+
     adapter, message = (
         imported(EXTRA, "mcp.types:jsonrpc_message_adapter"),
         imported(EXTRA, "mcp.shared.message:SessionMessage"),
@@ -104,6 +114,7 @@ async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
             except ValueError:
                 found.amiss = f"wrote a line of more than {LONGEST_LINE >> 20} MB"
                 return
+
             if not line:
                 return
             try:
@@ -113,6 +124,7 @@ async def _read(found: Connection, to_session: Any, keys: KeyRemover) -> None:
                 shown = keys.clean_text(line[:LOOKED_AT].decode("utf-8", "replace").strip())[:SHOWN]
                 found.amiss = f"wrote to stdout what is no message: {shown!r}"
                 continue
+
             await to_session.send(said)
 
 
@@ -129,6 +141,7 @@ async def _without(keys: KeyRemover, line: bytes) -> Any:
 
 async def _write(process: asyncio.subprocess.Process, from_session: Any, to_session: Any) -> None:
     """Where the server reads no more, the session is told that it is gone."""
+
     if process.stdin is None:
         raise RuntimeError("the server was started without a pipe")
     try:
@@ -147,10 +160,13 @@ async def _write(process: asyncio.subprocess.Process, from_session: Any, to_sess
 async def _ended(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()
+
     with suppress(TimeoutError):
         await asyncio.wait_for(_exited(process), LEAVE_S)
+
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
     await asyncio.wait([asyncio.create_task(_exited(process))], timeout=LEAVE_S)
     transport: Any = getattr(
         process, "_transport", None
@@ -163,3 +179,23 @@ async def _exited(process: asyncio.subprocess.Process) -> None:
     """`Process.wait` also waits for the pipes, which what it started may hold open."""
     while process.returncode is None:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
+
+
+def last_words(said: IO[str], keys: KeyRemover) -> str:
+    """The line on stderr that names an error, where there is one, else the end."""
+
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - LAST_WORDS))
+    text = keys.clean_text(said.read())[-20 * LONGEST_WORDS :]
+    lines = _TELLING.findall(text)
+    if lines:
+        return " ".join(lines[-1].split())[:LONGEST_WORDS]
+
+    return " ".join(text[-LONGEST_WORDS:].split())
+
+
+def first_cause(error: BaseException) -> str:
+    """The first cause in a group of exceptions, in one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"

@@ -3,171 +3,141 @@ holds and from what was read.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 from urllib.parse import unquote
 
 from synth.confinement import INSIDE
-from synth.envs.mcp.folder import FILE
-from synth.envs.mcp.statements import PARAMETERS, Tables, statement
+from synth.envs.echo_check import rows_of
+from synth.envs.mcp.state.folder import FILE
+from synth.envs.mcp.statements import HINTS, Tables, hinted, statement
 from synth.schemas.check import Facts
 from synth.schemas.trajectory import ToolCall, ToolSchema
 
-WORDS = (
-    "harbour",
-    "lantern",
-    "orchard",
-    "violet",
-    "copper",
-    "meadow",
-    "signal",
-    "timber",
-    "saffron",
-    "quarry",
-    "willow",
-    "anchor",
-)
 PER_TOOL = 4
 OPTIONAL = 0.25
+"""How often an argument is given that need not be."""
 _DEEPEST = 6
+_WORDS = HINTS["words"]
 
 
 def proposed(
     tools: Sequence[ToolSchema], facts: Facts, draw: Random, root: str = INSIDE
 ) -> list[ToolCall]:
     """Up to `PER_TOOL` different calls of each tool; the same state and draw give the same ones."""
-    known = _Known(facts, root)
+
+    drawing = _Arguments(facts, root, draw)
     calls: list[ToolCall] = []
-    for tool in tools:
-        function = tool["function"]
-        seen: set[str] = set()
-        for _ in range(PER_TOOL):
-            known.tool = function["name"]
-            arguments = _value(function["name"], function.get("parameters") or {}, known, draw, 0)
-            text = json.dumps(
-                arguments if isinstance(arguments, dict) else {}, ensure_ascii=False, sort_keys=True
-            )
-            if text not in seen:
-                seen.add(text)
-                calls.append(ToolCall.received(f"call_{len(calls)}", function["name"], text))
+    for function in (tool["function"] for tool in tools):
+        name, parameters = function["name"], function.get("parameters") or {}
+        drawing.tool = name
+        drawn = (drawing.value(name, parameters, 0) for _ in range(PER_TOOL))
+        made = [arguments if isinstance(arguments, dict) else {} for arguments in drawn]
+        texts = (json.dumps(one, ensure_ascii=False, sort_keys=True) for one in made)
+        for text in dict.fromkeys(texts):
+            calls.append(ToolCall.received(f"call_{len(calls)}", name, text))
+
     return calls
 
 
-class _Known:
-    """Values that a call of `tool` can name: paths that are there, what stands under each field of
-    a record, and in tables.
+class _Arguments:
+    """Draws values that a call of `tool` can name: paths that are there, what stands under each
+    field of a record, and in tables.
     """
 
-    def __init__(self, facts: Facts, root: str) -> None:
+    def __init__(self, facts: Facts, root: str, draw: Random) -> None:
         self.tool = ""
-        self.tables = Tables(facts)
-        self.files = sorted(
-            {f"{root}/{unquote(path.split('/')[1])}" for path in facts if path.startswith("file/")}
-        )
-        self.folders = [
-            root,
-            *sorted(
-                {
-                    f"{root}/{unquote(path.split('/')[1])}"
-                    for path in facts
-                    if path.startswith("folder/")
-                }
-            ),
-        ]
-        self.texts = sorted(
-            {
-                str(value)
-                for path, value in facts.items()
-                if path.startswith("file/") and path.endswith("/content")
-            }
-        )
-        self.fields: dict[str, list[str]] = {}
-        for path, value in facts.items():
-            if (
-                path.startswith("record/")
-                and isinstance(value, str)
-                and not path.endswith(f"/{FILE}")
-            ):
-                self.fields.setdefault(path.rpartition("/")[2].removeprefix("@"), []).append(value)
+        self._draw = draw
+        self._tables = Tables(facts)
+        rows = rows_of(facts)
+        files, folders = rows.get("file", {}), rows.get("folder", {})
+        self._files = sorted(f"{root}/{unquote(key)}" for key in files)
+        self._folders = [root, *sorted(f"{root}/{unquote(key)}" for key in folders)]
+        self._texts = sorted({str(f["content"]) for f in files.values() if "content" in f})
+        self._fields: dict[str, list[str]] = {}
 
+        for record in rows.get("record", {}).values():
+            for field, value in record.items():
+                if isinstance(value, str) and field != FILE:
+                    self._fields.setdefault(field.removeprefix("@").lower(), []).append(value)
 
-def _value(name: str, schema: Mapping[str, Any], known: _Known, draw: Random, depth: int) -> Any:
-    if "const" in schema:
-        return schema["const"]
-    if schema.get("enum"):
-        return draw.choice(list(schema["enum"]))
-    for combined in ("anyOf", "oneOf", "allOf"):
-        options = [option for option in schema.get(combined, ()) if option.get("type") != "null"]
-        if options:
-            return _value(name, draw.choice(options), known, draw, depth + 1)
-    kind = schema.get("type", "string")
-    kind = (
-        next((one for one in kind if one != "null"), "string") if isinstance(kind, list) else kind
-    )
-    if kind == "object" or "properties" in schema:
-        return dict(_properties(schema, known, draw, depth))
-    if kind == "array":
-        many = draw.randint(1, 2) if depth < _DEEPEST else 0
-        return [
-            _value(_singular(name), schema.get("items") or {}, known, draw, depth + 1)
-            for _ in range(many)
-        ]
-    if kind == "boolean":
-        return draw.random() < 0.5
-    if kind in ("integer", "number"):
-        low, high = schema.get("minimum", 1), schema.get("maximum", 5)
-        return draw.randint(int(low), max(int(low), int(high)))
-    return _text(name, known, draw)
+    def value(self, name: str, schema: Mapping[str, Any], depth: int) -> Any:
+        """A value that a schema takes, for a parameter of that name."""
 
+        draw = self._draw
+        if "const" in schema:
+            return schema["const"]
+        if schema.get("enum"):
+            return draw.choice(list(schema["enum"]))
+        for combined in ("anyOf", "oneOf", "allOf"):
+            options = [one for one in schema.get(combined, ()) if one.get("type") != "null"]
+            if options:
+                return self.value(name, draw.choice(options), depth + 1)
 
-def _properties(
-    schema: Mapping[str, Any], known: _Known, draw: Random, depth: int
-) -> Iterator[tuple[str, Any]]:
-    required = set(schema.get("required") or ())
-    if depth >= _DEEPEST:
-        return
-    for name, inner in (schema.get("properties") or {}).items():
-        if name in required or draw.random() < OPTIONAL:
-            yield name, _value(name, inner, known, draw, depth + 1)
+        kind = schema.get("type", "string")
+        if isinstance(kind, list):
+            kind = next((one for one in kind if one != "null"), "string")
+        if kind == "object" or "properties" in schema:
+            return self._object(schema, depth)
+        if kind == "array":
+            many = draw.randint(1, 2) if depth < _DEEPEST else 0
+            one, items = name.removesuffix("s"), schema.get("items") or {}
+            return [self.value(one, items, depth + 1) for _ in range(many)]
 
+        if kind == "boolean":
+            return draw.random() < 0.5
+        if kind in ("integer", "number"):
+            low, high = int(schema.get("minimum", 1)), int(schema.get("maximum", 5))
+            return draw.randint(low, max(low, high))
 
-def _text(name: str, known: _Known, draw: Random) -> str:
-    """A text for a parameter of that name: a path for paths, what stands in that field elsewhere,
-    else words.
-    """
-    lowered = name.lower()
-    if lowered in PARAMETERS and known.tables.titles:
-        return statement(known.tool, known.tables, WORDS, draw)
-    if "table" in lowered and known.tables.titles:
-        return draw.choice(known.tables.titles)
-    if any(
-        hint in lowered for hint in ("path", "file", "dir", "source", "destination", "repo", "uri")
-    ):
-        fresh = (
-            f"{draw.choice(known.folders)}/{draw.choice(WORDS)}{draw.choice(('.txt', '.md', ''))}"
-        )
-        there = [*known.files, *known.folders]
+        return self._text(name)
+
+    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        required = set(schema.get("required") or ())
+        properties = (schema.get("properties") or {}) if depth < _DEEPEST else {}
+
+        return {
+            name: self.value(name, inner, depth + 1)
+            for name, inner in properties.items()
+            if name in required or self._draw.random() < OPTIONAL
+        }
+
+    def _text(self, name: str) -> str:
+        """A text for a parameter of that name: a path for paths, what stands in that field
+        elsewhere, else words.
+        """
+
+        draw, lowered, titles = self._draw, name.lower(), self._tables.titles
+        if lowered in HINTS["sql"] and titles:
+            return statement(self.tool, self._tables, _WORDS, draw)
+        if "table" in lowered and titles:
+            return draw.choice(titles)
+        if hinted(name, "paths"):
+            return self._path(lowered)
+
+        fields = self._fields.items()
+        same = [values for field, values in fields if field in lowered or lowered in field]
+        fitting = [value for values in same for value in values]
+        if fitting and draw.random() < 0.6:
+            return draw.choice(fitting)
+        if "old" in lowered and self._texts:
+            lines = [line for text in self._texts for line in text.splitlines() if line.strip()]
+            return draw.choice(lines or _WORDS)
+
+        if hinted(name, "contents"):
+            return f"{draw.choice(_WORDS)} {draw.choice(_WORDS)} {draw.randint(1, 99)}"
+        word = draw.choice(_WORDS)
+
+        return word.capitalize() if "name" in lowered else word
+
+    def _path(self, lowered: str) -> str:
+        """A path that is there, or a new one."""
+
+        draw = self._draw
+        folder, word = draw.choice(self._folders), draw.choice(_WORDS)
+        fresh = f"{folder}/{word}{draw.choice(('.txt', '.md', ''))}"
         wants_new = "dest" in lowered or draw.random() < 0.4
-        return fresh if wants_new or not there else draw.choice(there)
-    fitting = [
-        value
-        for field, values in known.fields.items()
-        if field.lower() in lowered or lowered in field.lower()
-        for value in values
-    ]
-    if fitting and draw.random() < 0.6:
-        return draw.choice(fitting)
-    if "old" in lowered and known.texts:
-        lines = [line for text in known.texts for line in text.splitlines() if line.strip()]
-        return draw.choice(lines) if lines else draw.choice(WORDS)
-    if any(
-        hint in lowered
-        for hint in ("content", "text", "message", "observation", "description", "body")
-    ):
-        return f"{draw.choice(WORDS)} {draw.choice(WORDS)} {draw.randint(1, 99)}"
-    return draw.choice(WORDS).capitalize() if "name" in lowered else draw.choice(WORDS)
+        there = [*self._files, *self._folders]
 
-
-def _singular(name: str) -> str:
-    return name.removesuffix("s")
+        return fresh if wants_new else draw.choice(there)

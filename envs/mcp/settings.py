@@ -84,6 +84,7 @@ class McpSettings(BaseModel):
             raise ValueError(
                 "give a list: the program and its arguments, for instance [npx, server, /world]"
             )
+
         return value
 
     @field_validator("command", "environment")
@@ -100,6 +101,7 @@ class McpSettings(BaseModel):
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+
         return patterns
 
     @property
@@ -110,6 +112,7 @@ class McpSettings(BaseModel):
     @property
     def start(self) -> Path | None:
         """The start folder. Raises `ConfigError` where it is none."""
+
         if self.folder is None:
             return None
         path = Path(self.folder).expanduser()
@@ -117,6 +120,7 @@ class McpSettings(BaseModel):
             raise ConfigError(
                 f"{self.folder}: is no folder; `folder` names the start state of the MCP world"
             )
+
         return path
 
     @property
@@ -124,6 +128,7 @@ class McpSettings(BaseModel):
         """A hash of what the user wrote that determines the answers: the start folder has a digest
         of its own, and keys are named only.
         """
+
         return content_hash(
             self.model_dump(
                 mode="json",

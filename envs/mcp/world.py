@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from synth.envs.mcp.env import SPEC, McpEnv
-from synth.envs.mcp.folder import start_digest
 from synth.envs.mcp.goals import write_goal
 from synth.envs.mcp.settings import PATHS, McpConfig, McpSettings
+from synth.envs.mcp.state.folder import start_digest
 from synth.envs.world import EnvEntry, EnvStart, unbound
 from synth.schemas.canonical import content_hash
 from synth.schemas.check import Check
@@ -41,10 +41,12 @@ def make_tasks(
     """Those of the task file, none without one: `reverse_task` makes them. Raises `ConfigError` for
     a file that holds none.
     """
+
     if settings.task_file is None:
         return ()
     pinned = _pinned(settings, config)
     goals = _goals(Path(settings.task_file).expanduser())
+
     return [
         Task.identified(
             env=SPEC.name,
@@ -90,6 +92,7 @@ def start_state(settings: McpSettings, config: Mapping[str, Any]) -> str:
 
 def bound(settings: McpSettings) -> EnvEntry:
     """The world of one server: what its user says of the start is no task's business any more."""
+
     return replace(
         WORLD,
         open=partial(open_mcp, settings),

@@ -9,7 +9,11 @@ from typing import Any
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env, EnvSpec
-from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas.reverse import (
+    Draft,
+    NoGoal,
+    Window,
+)
 from synth.schemas.task import Task
 
 if find_spec("textworld") is None:
@@ -45,18 +49,27 @@ def open_textworld(settings: Mapping[str, Any]) -> Env:
     return TextWorldEnv(SPEC, validated(settings))
 
 
-def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+def make_tasks(
+    settings: Mapping[str, Any],
+    seed: int,
+    count: int,
+) -> Sequence[Task]:
     """See `synth.envs.textworld.tasks.tasks_of`."""
     from synth.envs.textworld.tasks import tasks_of
 
-    return tasks_of(SPEC.name, validated(settings), seed, count)
+    return tasks_of(
+        SPEC.name,
+        validated(settings),
+        seed,
+        count,
+    )
 
 
 def write_goal(window: Window) -> Draft | NoGoal:
-    """See `synth.envs.textworld.reverse_goals.write_goal`."""
-    from synth.envs.textworld import reverse_goals
+    """See `synth.envs.textworld.tasks.write_goal`."""
+    from synth.envs.textworld import tasks
 
-    return reverse_goals.write_goal(window)
+    return tasks.write_goal(window)
 
 
 def exploring(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
@@ -65,5 +78,10 @@ def exploring(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
 
 
 WORLD = EnvEntry(
-    SPEC, open_textworld, make_tasks, TextWorldConfig, write_goal=write_goal, exploring=exploring
+    SPEC,
+    open_textworld,
+    make_tasks,
+    TextWorldConfig,
+    write_goal=write_goal,
+    exploring=exploring,
 )

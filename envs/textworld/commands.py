@@ -3,11 +3,9 @@ its parser name it.
 """
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-import msgspec
-
+from synth.envs.data_file import data_file
 from synth.envs.storefront.tools.arguments import Checker, compiled
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
@@ -21,9 +19,7 @@ class Command(NamedTuple):
     arguments: tuple[str, ...] = ()
 
 
-DATA: Mapping[str, Any] = msgspec.yaml.decode(
-    (files("synth.envs.textworld") / "data" / "tools.yaml").read_bytes()
-)
+DATA: Mapping[str, Any] = data_file("textworld/tools")
 _TOOLS: Mapping[str, Mapping[str, Any]] = DATA["tools"]
 DIRECTIONS: tuple[str, ...] = tuple(_TOOLS["go"]["properties"]["direction"]["enum"])
 
@@ -35,7 +31,13 @@ def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
         "required": list(tool["properties"]),
         "additionalProperties": False,
     }
-    named = {"name": name, "description": tool["description"], "parameters": parameters}
+
+    named = {
+        "name": name,
+        "description": tool["description"],
+        "parameters": parameters,
+    }
+
     return {"type": "function", "function": named}
 
 
@@ -56,10 +58,12 @@ def command_of_rule(rule: str, names: Mapping[str, str]) -> Command:
 
 def read_call(call: ToolCall) -> Command | str:
     """The command that a call stands for, names without article; or why it is none."""
+
     checker = _CHECKERS.get(call.name)
     if checker is None:
         named = ascii(call.name[:40])[1:-1]
         return f"There is no tool {named!r}; the tools are {', '.join(_CHECKERS)}."
+
     if call.parse_error is not None:
         return call.parse_error
     arguments = call.parsed()
@@ -67,6 +71,7 @@ def read_call(call: ToolCall) -> Command | str:
     if problem is not None:
         return f"{problem}."
     names = _TOOLS[call.name]["properties"]
+
     return Command(call.name, tuple(_plain(arguments[name]) for name in names))
 
 

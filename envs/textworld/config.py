@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from synth.schemas.errors import ConfigError
 
@@ -33,6 +38,7 @@ class TextWorldConfig(BaseModel):
 
 def validated(settings: Mapping[str, Any]) -> TextWorldConfig:
     """The settings as a config. Raises `ConfigError` that names the first setting at fault."""
+
     try:
         return TextWorldConfig.model_validate(dict(settings))
     except ValidationError as error:

@@ -2,25 +2,49 @@
 agree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from synth.envs.echo_check import state_verdicts
-from synth.envs.textworld.commands import TOOLS, WITHOUT_EFFECT, Command, as_turn, read_call, typed
+from synth.envs.echo_check import judged, state_verdicts
+from synth.envs.episode import fits, profile_of
+from synth.envs.textworld.commands import (
+    TOOLS,
+    WITHOUT_EFFECT,
+    Command,
+    as_turn,
+    read_call,
+    typed,
+)
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.textworld.games import MadeGame, made_games
-from synth.envs.textworld.interpreter import GameMemory, GameReply, Interpreter
+from synth.envs.textworld.interpreter import (
+    GameMemory,
+    GameReply,
+    Interpreter,
+)
 from synth.envs.textworld.logic import Deed, Logic
 from synth.envs.textworld.planner import Planner, wanders_off
 from synth.envs.textworld.seeking import Seeker
 from synth.envs.textworld.wishes import demanded, read
 from synth.schemas.canonical import content_hash, valid_text
-from synth.schemas.check import CheckResult, Facts, Scalar
-from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
+from synth.schemas.check import CheckResult, Facts
+from synth.schemas.environment import (
+    AgentTurn,
+    EnvSpec,
+    Opening,
+    Response,
+    Snapshot,
+)
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas.trajectory import (
+    Observation,
+    Source,
+    ToolCall,
+    Trajectory,
+)
 
 SYSTEM_PROMPT = (
     "You are in a text adventure and act through tools. Everything happens in the room you are "
@@ -43,6 +67,52 @@ class _Parked(msgspec.Struct, frozen=True):
     memory: GameMemory | None
 
 
+class _Game:
+    """One episode: its task, the game in its interpreter and as logic, and how it began."""
+
+    def __init__(self, task: Task | None, made: MadeGame) -> None:
+        self.task = task
+        self.interpreter = Interpreter(made.path)
+        self.logic = Logic(made.game)
+        self.planner = Planner(made.game)
+        self.start: Facts = self.logic.facts()
+        self.turns = 0
+
+    @property
+    def derived(self) -> bool:
+        """Whether the task was derived from an exploration: its goal is none of the game's own."""
+        return self.task is not None and self.task.origin is Origin.REVERSE
+
+    @property
+    def over(self) -> bool:
+        """Whether the game is won, or all is as a derived task wants it."""
+        check = self.task.check if self.task is not None and self.derived else None
+        if self.logic.won or check is None:
+            return self.logic.won
+        return state_verdicts(check, self.start, self.logic.facts())[0].passed
+
+    def do(self, command: Command) -> GameReply:
+        """Gives the command to the game and to its logic. Raises `RuntimeError` where they
+        disagree: then nothing is known for sure.
+        """
+
+        deed, said = self.logic.possible().get(command), typed(command)
+        reply = self.interpreter.give(said)
+        if command.tool not in WITHOUT_EFFECT:
+            if bool(reply.succeeded) != (deed is not None):
+                by_facts = f"{said!r} is {'not ' * (deed is None)}possible by the facts"
+                raise RuntimeError(f"textworld: {by_facts}, and the game says: {reply}"[:400])
+
+            if deed is not None:
+                self.logic.do(deed)
+
+        if reply.won != self.logic.won:
+            told = f"the game says won = {reply.won}, the facts {self.logic.won}"
+            raise RuntimeError(f"textworld: {told}, after {said!r}")
+
+        return reply
+
+
 class TextWorldEnv:
     """One live game. Its methods compute for milliseconds and are stepped on threads, one at a
     time.
@@ -51,121 +121,141 @@ class TextWorldEnv:
     def __init__(self, spec: EnvSpec, config: TextWorldConfig) -> None:
         self.spec = spec
         self._config = config
-        self._task: Task | None = None
-        self._interpreter: Interpreter | None = None
-        self._logic: Logic | None = None
-        self._planner: Planner | None = None
-        self._start: Facts = {}
-        self._turns = 0
+        self._game: _Game | None = None
 
     async def reset(self, task: Task | None) -> Opening:
-        """The game of the task, or one of this world's settings without a task. Raises
+        """The game of the task, or one of this environment's settings without a task. Raises
         `ConfigError` where the game is another one now.
         """
-        room = self._sit_down(task).opening
+        room = self._sit_down(task).interpreter.opening
         said = Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER)
-        return Opening(SYSTEM_PROMPT, TOOLS, (said,), self._state_key())
+        return Opening(
+            SYSTEM_PROMPT,
+            TOOLS,
+            (said,),
+            self._state_key(),
+        )
 
     async def step(self, turn: AgentTurn) -> Response:
         """Does the turn's calls in their order, up to the end of the game, or of what a derived
         task asks for.
         """
-        self._turns += 1
+
+        game = self._live
+        game.turns += 1
         seen = [self._answer(call) for call in turn.tool_calls]
+        over = game.over
         if not seen:
-            why = OVER if self._over else USE_TOOLS
-            seen = [Observation(why, Source.ENVIRONMENT, error=True)]
-        return Response(tuple(seen), self._state_key(), done=self._over)
+            seen = [Observation(OVER if over else USE_TOOLS, Source.ENVIRONMENT, error=True)]
+
+        return Response(tuple(seen), self._state_key(), done=over)
 
     async def check(self) -> CheckResult:
         """The goals that the game's facts show as reached, and that nothing else was used up."""
-        facts = self._live.facts()
-        changed = {path: value for path, value in facts.items() if self._start.get(path) != value}
-        changed |= {path: None for path in self._start if path not in facts}
-        return self._verdict(self._task, self._start, facts, changed)
+        game = self._live
+        check = game.task.check if game.task is not None else None
+        return judged(
+            check,
+            game.start,
+            game.logic.facts(),
+            self.spec.version,
+        )
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check, on the stored facts alone. Raises `SynthError` where the trajectory has
         none.
         """
+
         if trajectory.check_result is None:
             raise SynthError(
                 f"trajectory {trajectory.trajectory_id} has no check result, so its final facts "
                 "are not known; replay it"
             )
-        start = Logic(self._game_of(task).game).facts()
-        stored = trajectory.check_result.facts
-        end = {path: value for path, value in {**start, **stored}.items() if value is not None}
-        return self._verdict(task, start, end, stored)
+
+        start = Logic(self._made(task).game).facts()
+        changed = {**start, **trajectory.check_result.facts}
+        end = {path: value for path, value in changed.items() if value is not None}
+
+        return judged(
+            task.check,
+            start,
+            end,
+            self.spec.version,
+        )
 
     async def close(self) -> None:
         """Lets the interpreter go."""
-        self._interpreter = self._planner = self._logic = None
+        self._game = None
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """Every admissible command."""
-        possible = () if self._over else self._live.possible()
-        return tuple(as_turn(command, self._turns) for command in possible)
+        game = self._live
+        possible = () if game.over else game.logic.possible()
+        return tuple(as_turn(command, game.turns) for command in possible)
 
     async def facts(self) -> Facts:
         """See `Logic.facts`."""
-        return self._live.facts()
+        return self._live.logic.facts()
 
     async def snapshot(self) -> Snapshot:
         """What was done, and how the interpreter's memory differs from the start."""
-        memory = self._interpreter.memory() if self._interpreter is not None else None
-        parked = _Parked(self._task, tuple(self._live.deeds), self._turns, memory)
-        return Snapshot(self.spec.name, self.spec.version, msgspec.json.encode(parked))
+        game = self._live
+        deeds, memory = tuple(game.logic.deeds), game.interpreter.memory()
+        blob = msgspec.json.encode(
+            _Parked(
+                game.task,
+                deeds,
+                game.turns,
+                memory,
+            )
+        )
+        return Snapshot(self.spec.name, self.spec.version, blob)
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """Goes on from a snapshot. Raises `SynthError` for one of another world or version."""
-        if (snapshot.env, snapshot.version) != (self.spec.name, self.spec.version):
-            raise SynthError(
-                f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in "
-                f"{self.spec.name} {self.spec.version}"
-            )
-        parked = msgspec.json.decode(snapshot.blob, type=_Parked)
-        interpreter = self._sit_down(parked.task)
+        """Goes on from a snapshot. Raises `UnfitError` for one of another environment."""
+
+        parked = msgspec.json.decode(fits(snapshot, self.spec), type=_Parked)
+        game = self._sit_down(parked.task)
         for deed in parked.deeds:
-            self._live.do(deed)
-        self._turns = parked.turns
+            game.logic.do(deed)
+        game.turns = parked.turns
         if parked.memory is not None:
-            interpreter.remember(parked.memory)
+            game.interpreter.remember(parked.memory)
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next step of a plan made with full knowledge of the game (privileged); `wanders`
         leaves it now and then.
 
         What a derived task asks for is read from its goal's words; from its check where they are
-        not this world's own.
+        not this environment's own.
         """
-        logic = self._live
-        if self._task is not None and self._task.origin is Origin.REVERSE:
-            wishes = read(self._task.goal) or demanded(self._task.check)
+
+        game = self._live
+        logic = game.logic
+        if game.task is not None and game.derived:
+            wishes = read(game.task.goal) or demanded(game.task.check)
             step = Seeker(logic).next_command(wishes, seed)
         else:
-            self._planner = self._planner or Planner(logic.game)
-            deed = self._planner.next_deed(logic.deeds)
+            deed = game.planner.next_deed(logic.deeds)
             step = logic.command(deed) if deed is not None else None
+
         if step is None:
             return NO_PLAN
-        return as_turn(wanders_off(profile, seed, self._turns, logic) or step, self._turns)
+        wanders = profile_of(self.spec, profile, seed) == "wanders"
+        other = wanders_off(seed, game.turns, logic) if wanders else None
+
+        return as_turn(other or step, game.turns)
 
     @property
-    def _over(self) -> bool:
-        """Whether the game is won, or all is as a derived task wants it."""
-        task, won = self._task, self._live.won
-        if won or task is None or task.check is None or task.origin is not Origin.REVERSE:
-            return won
-        return state_verdicts(task.check, self._start, self._live.facts())[0].passed
-
-    @property
-    def _live(self) -> Logic:
-        if self._logic is None:
+    def _live(self) -> _Game:
+        if self._game is None:
             raise RuntimeError("textworld: reset comes first")
-        return self._logic
 
-    def _game_of(self, task: Task | None) -> MadeGame:
+        return self._game
+
+    def _made(self, task: Task | None) -> MadeGame:
+        """The game of a task. Raises `ConfigError` where the task was made with another one."""
+
         config = validated(task.env_config) if task is not None else self._config
         (made,) = made_games(config, [task.seed if task is not None else config.explored_seed])
         if task is not None and task.script.get("game", made.digest) != made.digest:
@@ -174,58 +264,43 @@ class TextWorldEnv:
                 "which makes another game of its seed; "
                 "install that version, or make the tasks anew"
             )
+
         return made
 
-    def _sit_down(self, task: Task | None) -> Interpreter:
-        made = self._game_of(task)
-        self._interpreter = None  # its memory is given back before more is taken
-        self._interpreter = Interpreter(made.path)
-        self._task, self._logic, self._planner, self._turns = task, Logic(made.game), None, 0
-        self._start = self._logic.facts()
-        return self._interpreter
+    def _sit_down(self, task: Task | None) -> _Game:
+        made = self._made(task)
+        self._game = None  # its memory is given back before more is taken
+        self._game = _Game(task, made)
+        return self._game
 
     def _answer(self, call: ToolCall) -> Observation:
-        def answer(content: str, *, error: bool) -> Observation:
-            return Observation(content, Source.TOOL, call.call_id, valid_text(call.name), error)
+        """One call's answer."""
 
-        if self._over:
-            return answer(OVER, error=True)
-        command = read_call(call)
-        if isinstance(command, str):
-            return answer(command, error=True)
-        sight = self._live.in_sight if command.tool != "go" else str
-        known = tuple(filter(None, map(sight, command.arguments)))
-        if len(known) < len(command.arguments):
-            return answer(UNSEEN, error=True)
-        reply = self._do(Command(command.tool, known))
-        return answer(reply.text or "Nothing happens.", error=not reply.succeeded)
+        game, name = self._live, valid_text(call.name)
+        command = OVER if game.over else read_call(call)
+        if isinstance(command, Command):
+            sight: Any = str if command.tool == "go" else game.logic.in_sight
+            known = tuple(filter(None, map(sight, command.arguments)))
+            if len(known) == len(command.arguments):
+                reply = game.do(Command(command.tool, known))
+                said, failed = reply.text or "Nothing happens.", not reply.succeeded
+                return Observation(
+                    said,
+                    Source.TOOL,
+                    call.call_id,
+                    name,
+                    failed,
+                )
 
-    def _do(self, command: Command) -> GameReply:
-        """Gives the command to the game and to its logic. Raises `RuntimeError` where they
-        disagree: then nothing is known for sure.
-        """
-        if self._interpreter is None:
-            raise RuntimeError("textworld: reset comes first")
-        deed = self._live.possible().get(command)
-        reply = self._interpreter.give(typed(command))
-        said, has_effect = typed(command), command.tool not in WITHOUT_EFFECT
-        if has_effect and bool(reply.succeeded) != (deed is not None):
-            by_facts = f"{said!r} is {'not ' * (deed is None)}possible by the facts"
-            raise RuntimeError(f"textworld: {by_facts}, and the game says: {reply}"[:400])
-        if has_effect and deed is not None:
-            self._live.do(deed)
-        if reply.won != self._live.won:
-            told = f"the game says won = {reply.won}, the facts {self._live.won}"
-            raise RuntimeError(f"textworld: {told}, after {said!r}")
-        return reply
+            command = UNSEEN
+
+        return Observation(
+            command,
+            Source.TOOL,
+            call.call_id,
+            name,
+            error=True,
+        )
 
     def _state_key(self) -> str:
-        return content_hash(self._live.facts())
-
-    def _verdict(
-        self, task: Task | None, start: Facts, end: Mapping[str, Scalar], changed: Facts
-    ) -> CheckResult:
-        if task is None or task.check is None:
-            return CheckResult(False, facts=changed, version=self.spec.version)
-        parts = state_verdicts(task.check, start, end)
-        return CheckResult(all(part.passed for part in parts), parts, changed, self.spec.version)
+        return content_hash(self._live.logic.facts())

@@ -58,6 +58,7 @@ def made_games(config: TextWorldConfig, seeds: Sequence[int]) -> list[MadeGame]:
     """The games of these seeds, those that are missing made first. Raises `SynthError` where the
     generator fails.
     """
+
     folders = [_folder(config, seed) for seed in seeds]
     with _ONE_AT_A_TIME:
         missing = {
@@ -79,6 +80,7 @@ def _worker_environment() -> dict[str, str]:
     """What the generator and its compiler need, and nothing else: no key of ours reaches a world's
     process.
     """
+
     handed_on = {
         name: os.environ[name]
         for name in ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH")
@@ -95,6 +97,7 @@ def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
     """Makes games in one worker, which gives each its place once it is whole: others see all of it
     or nothing.
     """
+
     root = state_folder() / "textworld"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -102,6 +105,7 @@ def _make(config: TextWorldConfig, missing: Mapping[Path, int]) -> None:
         raise ConfigError(
             f"{root}: {error.strerror}; set SYNTH_STATE_DIR to a folder that can be written to"
         ) from error
+
     worker = subprocess.run(
         [sys.executable, "-P", "-c", _WORKER],
         input=b"\n".join(
@@ -128,4 +132,5 @@ def _loaded(folder: Path) -> MadeGame:
     content["KB"]["text_grammars_path"] = (
         ""  # where TextWorld lies on this machine is no part of the game
     )
+
     return MadeGame(folder / GAME, Game.deserialize(content), content_hash(content))

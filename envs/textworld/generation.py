@@ -13,15 +13,28 @@ from random import Random
 
 import msgspec
 import textworld
-from textworld.generator import QuestGenerationError, compile_game, make_game
-from textworld.generator.game import Event, Game, Quest
+from textworld.generator import (
+    QuestGenerationError,
+    compile_game,
+    make_game,
+)
+from textworld.generator.game import (
+    Event,
+    Game,
+    Quest,
+)
 
-from synth.envs.textworld.commands import TOOL_OF, Command, command_of_rule, typed
+from synth.envs.textworld.commands import (
+    TOOL_OF,
+    Command,
+    command_of_rule,
+    typed,
+)
 from synth.envs.textworld.config import TextWorldConfig
 from synth.envs.textworld.games import GAME, Order
 from synth.envs.textworld.interpreter import Interpreter
 from synth.envs.textworld.logic import Logic
-from synth.envs.textworld.planner import Planner
+from synth.envs.textworld.planner import winning
 from synth.envs.textworld.wishes import sentence
 
 ATTEMPTS = 100
@@ -33,6 +46,7 @@ _UNWANTED_FACTS = ("free",)
 
 def main() -> None:
     """Makes the games of the orders on stdin, one JSON object per line, each into its folder."""
+
     for line in sys.stdin:
         order = msgspec.json.decode(line, type=Order)
         folder = Path(order.folder)
@@ -45,10 +59,15 @@ def main() -> None:
             work.replace(folder)
 
 
-def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
+def make(
+    config: TextWorldConfig,
+    seed: int,
+    folder: Path,
+) -> None:
     """The first game that can be made, told and won, of all that the seed draws. Raises
     `RuntimeError` where there is none.
     """
+
     for attempt in range(ATTEMPTS):
         drawn = blake2b(f"textworld {config.split} {seed} {attempt}".encode(), digest_size=4)
         game = _drawn(config, int.from_bytes(drawn.digest()))
@@ -63,6 +82,7 @@ def make(config: TextWorldConfig, seed: int, folder: Path) -> None:
         won = [interpreter.give(typed(command)).won for command in plan]
         if won[-1] and not any(won[:-1]):
             return
+
     raise RuntimeError(f"no game with these settings in {ATTEMPTS} draws: {config.of_the_game()}")
 
 
@@ -70,6 +90,7 @@ def _drawn(config: TextWorldConfig, seed: int) -> Game | None:
     """A game whose goals are single facts, none of them true at the start, and whose names are
     plain and tell things apart.
     """
+
     options = textworld.GameOptions()
     options.nb_rooms, options.nb_objects = config.rooms, config.objects
     options.nb_parallel_quests = config.quests
@@ -79,6 +100,7 @@ def _drawn(config: TextWorldConfig, seed: int) -> Game | None:
         game = make_game(options)
     except QuestGenerationError:
         return None
+
     if not _tells_apart(game):
         return None
     game.quests = tuple(_by_fact(quest) for quest in game.quests)
@@ -87,6 +109,7 @@ def _drawn(config: TextWorldConfig, seed: int) -> Game | None:
         return None
     draw = Random(seed)
     game.objective = " ".join(dict.fromkeys(_sentence(game, quest, draw) for quest in game.quests))
+
     return game
 
 
@@ -94,11 +117,13 @@ def _tells_apart(game: Game) -> bool:
     """Whether all names are plain words, and no thing's name is part of another's: the game would
     ask which one is meant.
     """
+
     named = [info for info in game.infos.values() if info.name]
     names = [str(info.name).casefold() for info in named]
     things = [str(info.name).casefold() for info in named if info.type != "r"]
     pairs = permutations([frozenset(name.split()) for name in things], 2)
     contained = any(one <= other for one, other in pairs)
+
     return not contained and len(set(names)) == len(names) and all(map(_NAME.match, names))
 
 
@@ -106,20 +131,28 @@ def _by_fact(quest: Quest) -> Quest:
     """The quest, won as soon as what its last action adds is true; TextWorld also asks that the
     player stand at the place.
     """
+
     event = quest.win_events[0]
     added = sorted(event.actions[-1].added, key=str)
     wanted = [fact for fact in added if fact.name not in _UNWANTED_FACTS]
     won = Event(actions=event.actions, conditions=wanted, commands=event.commands)
+
     return Quest(win_events=[won])
 
 
-def _sentence(game: Game, quest: Quest, draw: Random) -> str:
+def _sentence(
+    game: Game,
+    quest: Quest,
+    draw: Random,
+) -> str:
     """What the last action of a quest brings about, in the room that it takes place in."""
+
     action = quest.win_events[0].actions[-1]
     names = {
         place.name: str(game.infos[variable.name].name)
         for place, variable in game.kb.rules[action.name].match(action).items()
     }
+
     return sentence(command_of_rule(action.name, names), names.get("r", ""), draw)
 
 
@@ -129,21 +162,20 @@ def _plan(game: Game) -> list[Command] | None:
 
     What is locked is closed already, and unlocking it must not count as closing it.
     """
-    logic, planner = Logic(game), Planner(game)
-    plan: list[Command] = []
-    while not logic.won:
-        deed = planner.next_deed(logic.deeds)
-        if deed is None or len(plan) == LONGEST_PLAN:
+
+    logic = Logic(game)
+    before, plan = logic.completed, list[Command]()
+    for command in winning(logic):
+        plan.append(command)
+        quests = zip(
+            game.quests,
+            before,
+            logic.completed,
+            strict=True,
+        )
+        last = [quest.win_events[0].actions[-1].name for quest, was, now in quests if now > was]
+        if len(plan) > LONGEST_PLAN or any(TOOL_OF[rule] != command.tool for rule in last):
             return None
         before = logic.completed
-        plan.append(logic.command(deed))
-        logic.do(deed)
-        reached = [
-            quest
-            for quest, was, now in zip(game.quests, before, logic.completed, strict=True)
-            if now > was
-        ]
-        last = [quest.win_events[0].actions[-1].name for quest in reached]
-        if any(TOOL_OF[rule] != plan[-1].tool for rule in last):
-            return None
-    return plan
+
+    return plan if logic.won else None

@@ -65,8 +65,10 @@ class Interpreter:
 
     def memory(self) -> GameMemory:
         """The state, to go on from in another interpreter of the same game."""
+
         ram, stack, pc, sp, fp, frames, opcode, random, narrative = self._machine.get_state()
         registers = (pc, sp, fp, frames, opcode)
+
         return GameMemory(
             _packed(ram, self._start[0]),
             _packed(stack, self._start[1]),

@@ -36,16 +36,19 @@ class Logic:
         """The full name of the thing here or in the hands that is called so, in whatever case; None
         where there is none.
         """
+
         if self._visible is None:
             self._visible = {
                 found.casefold(): found for found in map(self._names.__getitem__, self._seen_here())
             }
+
         return self._visible.get(name.casefold())
 
     def _seen_here(self) -> set[str]:
         """What lies in the room, on its furniture and in its open containers, what is carried, and
         the room's doors.
         """
+
         facts = [
             (fact.name, *(argument.name for argument in fact.arguments))
             for fact in self._state.facts
@@ -59,10 +62,12 @@ class Logic:
             for fact in facts
             if fact[0] in ("in", "on") and (fact[2] == "I" or fact[2] in here - closed)
         }
+
         return here | doors | held
 
     def possible(self) -> dict[Command, Deed]:
         """All that can be done now."""
+
         if self._possible is None:
             kb = self.game.kb
             actions = self._state.all_applicable_actions(
@@ -71,10 +76,12 @@ class Logic:
             deeds = [deed_of(self.game, action) for action in actions]
             named = sorted((self.command(deed), number) for number, deed in enumerate(deeds))
             self._possible = {command: deeds[number] for command, number in named}
+
         return self._possible
 
     def command(self, deed: Deed) -> Command:
         """The command for an action."""
+
         rule, variables = deed
         return command_of_rule(
             rule,
@@ -83,6 +90,7 @@ class Logic:
 
     def do(self, deed: Deed) -> None:
         """Applies an action's effects."""
+
         self._state.apply(action_of(self.game, deed))
         self.deeds.append(deed)
         self.completed = [
@@ -95,20 +103,24 @@ class Logic:
         """`quest/0/completed`, `player/0/room`, `thing/<name>/place`, `door/<name>/state`,
         `container/...`, `food/<name>/eaten`.
         """
+
         found: dict[str, Scalar] = {
             f"quest/{number}/completed": done for number, done in enumerate(self.completed)
         }
         for key, info in self.game.infos.items():
             if info.type == "f":
                 found[f"food/{self._names[key]}/eaten"] = False
+
         for fact in self._state.facts:
             found |= self._read(fact.name, fact.arguments)
+
         return found
 
     def known(self, predicate: str) -> list[tuple[str, ...]]:
         """The propositions of a name that hold now, in a fixed order, each with the names of what
         it is about (P is the player).
         """
+
         found = (fact.arguments for fact in self._state.facts if fact.name == predicate)
         return sorted(
             tuple(self._names.get(argument.name, argument.name) for argument in arguments)
@@ -119,6 +131,7 @@ class Logic:
         """What one proposition says; maps, matching keys and the like never change and are left
         out.
         """
+
         first = arguments[0]
         name = self._names.get(first.name, "")
         if predicate == "at" and first.type == "P":
@@ -131,6 +144,7 @@ class Logic:
             return {f"{'door' if first.type == 'd' else 'container'}/{name}/state": predicate}
         if predicate == "eaten":
             return {f"thing/{name}/place": EATEN, f"food/{name}/eaten": True}
+
         return {}
 
 
@@ -138,6 +152,7 @@ def deed_of(game: Game, action: Any) -> Deed:
     """An applicable action by rule and variables: its conditions stand in the order of the rule's
     (its `mapping` is overwritten later).
     """
+
     rule = game.kb.rules[action.name]
     conditions = zip(
         (*rule.preconditions, *rule.postconditions),
@@ -149,14 +164,17 @@ def deed_of(game: Game, action: Any) -> Deed:
         for like, fact in conditions
         for place, variable in zip(like.parameters, fact.arguments, strict=True)
     )
+
     return action.name, {place.name: variable.name for place, variable in pairs}
 
 
 def action_of(game: Game, deed: Deed) -> Any:
     """The action that a deed names."""
+
     rule = game.kb.rules[deed[0]]
     variables = {
         variable.name: variable
         for variable in (*game.kb.types.constants_mapping.values(), *game.world.state.variables)
     }
+
     return rule.instantiate({place: variables[deed[1][place.name]] for place in rule.placeholders})

@@ -1,16 +1,34 @@
 """Tasks: one game each, by seed; the goal is told in words, the check is about the facts that the
-game itself counts.
+game itself counts. Goals of explorations: what they have achieved, in words.
 """
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
-from synth.envs.textworld.commands import as_turn
-from synth.envs.textworld.config import TextWorldConfig
+from synth.envs.textworld.commands import (
+    Command,
+    as_turn,
+    read_call,
+    typed,
+)
+from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.textworld.games import MadeGame, made_games
 from synth.envs.textworld.logic import EATEN, Logic
-from synth.envs.textworld.planner import Planner
+from synth.envs.textworld.planner import winning
+from synth.envs.textworld.wishes import (
+    masked,
+    read,
+    told,
+    wish_of,
+)
 from synth.schemas.check import Check, RowPredicate
+from synth.schemas.reverse import (
+    Draft,
+    NoGoal,
+    Operation,
+    Window,
+)
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
@@ -19,24 +37,41 @@ FREE = ("player/*/*", "thing/*/*", "door/*/*", "container/*/*")
 """
 
 
-def tasks_of(name: str, config: TextWorldConfig, seed: int, count: int) -> Sequence[Task]:
+def tasks_of(
+    name: str,
+    config: TextWorldConfig,
+    seed: int,
+    count: int,
+) -> Sequence[Task]:
     """That many tasks, each with its own game; games that are not there yet are made (about a
     second each).
     """
+
     seeds = [seed * 1_000_003 + number for number in range(count)]
     return [
-        _task(name, config, seed, game)
+        _task(
+            name,
+            config,
+            seed,
+            game,
+        )
         for seed, game in zip(seeds, made_games(config, seeds), strict=True)
     ]
 
 
-def _task(name: str, config: TextWorldConfig, seed: int, made: MadeGame) -> Task:
+def _task(
+    name: str,
+    config: TextWorldConfig,
+    seed: int,
+    made: MadeGame,
+) -> Task:
     gold, eaten = _walkthrough(made.game)
     required = [
         RowPredicate("quest", {"id": str(number), "completed": True})
         for number in range(len(made.game.quests))
     ]
     required += [RowPredicate("food", {"id": food, "eaten": True}) for food in eaten]
+
     return Task.identified(
         env=name,
         env_config=config.of_the_game(),
@@ -52,17 +87,82 @@ def _task(name: str, config: TextWorldConfig, seed: int, made: MadeGame) -> Task
 
 def _walkthrough(game: Any) -> tuple[tuple[ToolCall, ...], list[str]]:
     """The planner's own solution, and the food that it eats."""
-    logic, planner = Logic(game), Planner(game)
-    calls: list[ToolCall] = []
-    while not logic.won:
-        deed = planner.next_deed(logic.deeds)
-        if deed is None:
-            raise RuntimeError("a game without a plan got past its making")
-        calls.append(as_turn(logic.command(deed), len(calls)).tool_calls[0])
-        logic.do(deed)
-    places = logic.facts()
-    return tuple(calls), sorted(
-        path.split("/")[1]
-        for path, place in places.items()
-        if path.startswith("thing/") and place == EATEN
+
+    logic = Logic(game)
+    calls = [as_turn(one, at).tool_calls[0] for at, one in enumerate(winning(logic))]
+    if not logic.won:
+        raise RuntimeError("a game without a plan got past its making")
+    places = logic.facts().items()
+    eaten = [path for path, place in places if path.startswith("thing/") and place == EATEN]
+
+    return tuple(calls), sorted(path.split("/")[1] for path in eaten)
+
+
+def write_goal(window: Window) -> Draft | NoGoal:
+    """One sentence per fact that the operations changed for good, in their order.
+
+    What was opened or unlocked while a thing found a new place was a means, and so is where keys
+    end up: both are free, unless nothing else was done.
+    """
+
+    config = validated(window.env_config)
+    (made,) = made_games(config, [config.explored_seed])
+    keys = {str(info.name) for info in made.game.infos.values() if info.type == "k"}
+    asked = _asked(window, keys)
+    if not asked:
+        return NoGoal("undone_again")
+
+    said = list(dict.fromkeys(asked.values()))
+    draw = Random(f"textworld reverse {config.explored_seed} {said}")
+    goal = " ".join(told(wish, draw) for wish in said)
+    if read(goal) != said:
+        return NoGoal("words_read_otherwise")
+
+    shut = [path for path in window.start if path.startswith(("door/", "container/"))]
+    lying = [f"thing/{key}/place" for key in keys]
+    means = [path for path in (*shut, *lying) if path not in asked]
+    eaten = {f"thing/{wish.arguments[0]}/place" for wish in said if wish.tool == "eat"}
+
+    return Draft(
+        goal=goal,
+        low_level=tuple(_instruction(operation) for operation in window.operations),
+        structure=masked(said),
+        script={"game": made.digest},
+        env_config=config.of_the_game(),
+        free=("quest/*/*", *sorted(means), *sorted(eaten)),
+        seed=config.explored_seed,
     )
+
+
+def _asked(window: Window, keys: set[str]) -> dict[str, Command]:
+    """The wishes that the changes of a window stand for, by path; ends alone, where there are
+    any.
+    """
+
+    last = {path: operation.at for operation in window.operations for path in operation.changed}
+    wishes = {}
+    for path in sorted(window.end, key=lambda path: (last.get(path, -1), path)):
+        before, after = window.start.get(path), window.end[path]
+        if before != after and not path.startswith(("quest/", "player/")):
+            wish = wish_of(path, after, before)
+            if wish is not None:
+                wishes[path] = wish
+
+    ends = {
+        path: wish
+        for path, wish in wishes.items()
+        if wish.tool not in ("open", "unlock") and wish.arguments[0] not in keys
+    }
+
+    return ends or wishes
+
+
+def _instruction(operation: Operation) -> str:
+    """What was typed, as a sentence."""
+
+    commands = [
+        command
+        for call in operation.turn.tool_calls
+        if isinstance(command := read_call(call), Command)
+    ]
+    return " ".join(f"{typed(command).capitalize()}." for command in commands)

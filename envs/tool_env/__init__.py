@@ -1,7 +1,14 @@
-"""Environments as classes: fields are settings, methods under `@tool` are the agent's tools."""
+"""Environments as classes: fields are settings, methods under `@tool` are the agent's tools.
+
+The state is whatever else an instance holds; snapshots, keys and checks are the kit's work.
+"""
 
 from synth.envs.tool_env.entry import world_of
-from synth.envs.tool_env.kit import Call, ToolEnv, tool
+from synth.envs.tool_env.kit import (
+    Call,
+    ToolEnv,
+    tool,
+)
 from synth.envs.tool_env.signature import ToolError
 from synth.schemas.check import Require
 from synth.schemas.task import Task

@@ -3,11 +3,27 @@
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from random import Random
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_type_hints, overload
+from typing import (
+    Any,
+    ClassVar,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_type_hints,
+    overload,
+)
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    create_model,
+)
 from pydantic.fields import FieldInfo
 
 from synth.envs.tool_env.signature import ToolSignature, tool_of
@@ -118,6 +134,7 @@ class ToolEnv(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raises `ConfigError`, in one line, for what cannot be an environment."""
+
         super().__init_subclass__(**kwargs)
         own, shown = vars(cls), cls.__qualname__
         if cls.__doc__ is None and cls.__base__ is not ToolEnv:
@@ -133,14 +150,31 @@ class ToolEnv(ABC):
         cls.tools = dict(_tools_of(cls))
 
 
+def opened(
+    kind: type[ToolEnv],
+    name: str,
+    config: Mapping[str, Any],
+) -> ToolEnv:
+    """An instance with these settings. Raises pydantic's `ValidationError` for wrong ones."""
+    model = kind.config.model_validate(dict(config))
+    env = kind(**{setting: getattr(model, setting) for setting in kind.config.model_fields})
+    env.name = name
+    return env
+
+
 def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
-    """The settings as a model: annotated fields of the class and of those it is made from."""
+    """The settings as a model: annotated fields of the class and of those it is made from.
+
+    Raises `ConfigError` for a field without a plain default, or under a name of the kit's own.
+    """
+
     fields: dict[str, Any] = {}
     kinds = cls.__mro__[: cls.__mro__.index(ToolEnv)]
     try:
         hints = get_type_hints(cls, include_extras=True)
     except NameError as error:
         raise ConfigError(f"{cls.__qualname__}: {error}, which an annotation names") from error
+
     for name in [name for kind in reversed(kinds) for name in inspect.get_annotations(kind)]:
         where = f"{cls.__qualname__}.{name}"
         if getattr(hints[name], "__origin__", None) is ClassVar or hints[name] is ClassVar:
@@ -153,16 +187,23 @@ def _config_of(cls: type[ToolEnv]) -> type[BaseModel]:
         if isinstance(default, dataclasses.Field | FieldInfo):
             raise ConfigError(f"{where}: give a plain default: Annotated[int, Field(ge=1)] = 4")
         fields[name] = (hints[name], default)
+
     settled = ConfigDict(frozen=True, extra="forbid")
+
     return create_model(f"{cls.__name__}Settings", __config__=settled, **fields)
 
 
 def _tools_of(cls: type[ToolEnv]) -> dict[str, ToolSignature]:
-    """In the order in which they are written, inherited ones first."""
+    """The tools in the order in which they are written, inherited ones first.
+
+    Raises `ConfigError` for one under a name of the kit's own.
+    """
+
     names = dict.fromkeys(name for kind in reversed(cls.__mro__) for name in vars(kind))
     members: dict[str, Any] = {name: getattr(cls, name, None) for name in names}
     marked = {name: method for name, method in members.items() if hasattr(method, _MARK)}
     for name in marked:
         if name in _NOT_TOOLS or name.startswith("_"):
             raise ConfigError(f"{cls.__qualname__}.{name}: no tool may be called so")
+
     return {name: tool_of(name, one, **getattr(one, _MARK)) for name, one in marked.items()}

@@ -5,11 +5,28 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import GenericAlias, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import (
+    GenericAlias,
+    NoneType,
+    UnionType,
+)
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError
@@ -54,16 +71,27 @@ class ToolSignature:
 
     def schema(self) -> ToolSchema:
         """As a model is shown it."""
+
         parameters = {
             "type": "object",
             "properties": {name: argument.schema for name, argument in self.arguments.items()},
             "required": [name for name, argument in self.arguments.items() if argument.required],
         }
-        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": parameters,
+        }
+
         return {"type": "function", "function": function}
 
     def parsed(self, call: ToolCall) -> dict[str, Any]:
-        """The arguments of a call, each of its declared type. Raises `ToolError`."""
+        """The arguments of a call, each of its declared type; those left out are left to the
+        method's defaults.
+
+        Raises `ToolError` with the first thing that is wrong, in words for the agent.
+        """
+
         if call.parse_error is not None:
             raise ToolError(call.parse_error)
         given = _ARGUMENTS.decode(call.arguments)
@@ -73,6 +101,7 @@ class ToolSignature:
         for name, argument in self.arguments.items():
             if argument.required and name not in given:
                 raise ToolError(f"{takes}; {name} is missing.")
+
         return {name: self._value(name, bytes(raw)) for name, raw in given.items()}
 
     def _value(self, name: str, raw: bytes) -> Any:
@@ -91,7 +120,11 @@ def tool_of(
     read_only: bool,
     ends: bool,
 ) -> ToolSignature:
-    """The tool that a method declares. Raises `ConfigError` for one that no schema can express."""
+    """The tool that a method declares.
+
+    Raises `ConfigError` for one that no schema can express, and for one without a docstring.
+    """
+
     where = method.__qualname__
     if not (method.__doc__ or "").strip():
         raise ConfigError(f"{where}: no docstring; the agent reads it as the tool's description")
@@ -101,6 +134,7 @@ def tool_of(
         hints = get_type_hints(method, include_extras=True)
     except NameError as error:
         raise ConfigError(f"{where}: {error}, which an annotation names") from error
+
     arguments = {}
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -110,33 +144,56 @@ def tool_of(
         schema, checked = expressed(hints[parameter.name], f"{where}: {parameter.name}")
         required = parameter.default is parameter.empty
         arguments[parameter.name] = ToolArgument(schema, TypeAdapter(checked), required)
-    return ToolSignature(name, inspect.cleandoc(method.__doc__ or ""), arguments, read_only, ends)
+
+    return ToolSignature(
+        name,
+        inspect.cleandoc(method.__doc__ or ""),
+        arguments,
+        read_only,
+        ends,
+    )
 
 
 def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
-    """(JSON schema, type that pydantic checks) of an annotation. Raises `ConfigError`."""
+    """(JSON schema, type that pydantic checks) of an annotation.
+
+    Raises `ConfigError` for a type that models could not be told of in few words: mappings, unions
+    of other than None, classes.
+    """
+
     if annotation in (str, int, float, bool):
         return _PLAIN[annotation]
     parts, origin = get_args(annotation), get_origin(annotation)
     if origin is Literal and all(type(part) in (str, int, bool) for part in parts):
-        kinds = {type(part) for part in parts}
-        typed = _PLAIN[next(iter(kinds))][0] if len(kinds) == 1 else {}
-        # pydantic takes true for 1; None is no part of any Literal here, so it is refused
-        exact = BeforeValidator(lambda given: given if type(given) in kinds else None)
-        return {**typed, "enum": list(parts)}, Annotated[annotation, exact]
+        return _choices(annotation, parts)
+
     if origin is list and len(parts) == 1:
         schema, checked = expressed(parts[0], where)
         return {"type": "array", "items": schema}, GenericAlias(list, (checked,))
+
     if origin in (Union, UnionType) and len(parts) == 2 and NoneType in parts:
         schema, checked = expressed(next(part for part in parts if part is not NoneType), where)
         return {"anyOf": [schema, {"type": "null"}]}, checked | None
+
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         values = [member.value for member in annotation]
         if values and all(type(value) is str for value in values):
             return {"type": "string", "enum": values}, annotation
+
     shown = inspect.formatannotation(annotation)
     allowed = "str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
     raise ConfigError(f"{where}: {shown} is no type of a tool's argument; take {allowed}")
+
+
+def _choices(annotation: Any, parts: tuple[Any, ...]) -> tuple[ToolSchema, Any]:
+    """(JSON schema, type that pydantic checks) of a `Literal`."""
+
+    kinds = {type(part) for part in parts}
+    typed = _PLAIN[next(iter(kinds))][0] if len(kinds) == 1 else {}
+    # pydantic takes true for 1; None is no part of any Literal here, so it is refused
+    exact = BeforeValidator(lambda given: given if type(given) in kinds else None)
+
+    return {**typed, "enum": list(parts)}, Annotated[annotation, exact]
 
 
 def readable(text: str, most: int = LONGEST_ERROR) -> str:

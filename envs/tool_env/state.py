@@ -12,34 +12,53 @@ from synth.schemas.check import Scalar
 _TAKEN = "text, numbers, true, false, None, and lists and dicts (keys: text) of them"
 
 
-def packed(state: Mapping[str, Any], rng: Random | None, owner: str) -> bytes:
-    """State and randomness as JSON, in the order in which they are held. Raises `TypeError`."""
+def packed(
+    state: Mapping[str, Any],
+    rng: Random | None,
+    owner: str,
+) -> bytes:
+    """State and randomness as JSON, in the order in which they are held.
+
+    Raises `TypeError` that names the attribute and the place in it that JSON cannot hold.
+    """
+
     for name, value in state.items():
         problem = _problem(value)
         if problem is not None:
             raise TypeError(f"{owner}.{name}{problem}; the state of an environment is {_TAKEN}")
+
     drawn = rng.getstate() if rng is not None else None
+
     return json.dumps([state, drawn], separators=(",", ":")).encode()
 
 
 def unpacked(blob: bytes) -> tuple[dict[str, Any], Random | None]:
     """What `packed` was given."""
+
     state, drawn = json.loads(blob)
     if drawn is None:
         return state, None
     rng = Random()
     rng.setstate((drawn[0], tuple(drawn[1]), drawn[2]))
+
     return state, rng
 
 
 def key_of(blob: bytes, *, done: bool) -> str:
-    """The same for equal states, in whatever order their dicts were filled."""
+    """The same for equal states, in whatever order their dicts were filled.
+
+    An episode that is over is in another state than one that goes on.
+    """
     held = [json.loads(blob), done]
     return digest(json.dumps(held, sort_keys=True, separators=(",", ":")).encode())
 
 
 def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
-    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot."""
+    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot.
+
+    Raises `TypeError` for what is no scalar, and for two values under one name.
+    """
+
     flat: dict[str, Scalar] = {}
     waiting: list[tuple[str, Any]] = list(found.items())
     while waiting:
@@ -55,11 +74,13 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
             raise TypeError(f"{owner}.facts: {key} is of type {kind}; a fact is {_TAKEN}")
         else:
             flat[f"state/now/{key}"] = value
+
     return flat
 
 
 def _problem(value: Any) -> str | None:
     """Where within a value something is that JSON would give back otherwise, and what it is."""
+
     kind = type(value)
     if value is None or kind in (str, int, bool):
         return None
@@ -74,5 +95,7 @@ def _problem(value: Any) -> str | None:
         inside = ((f"[{key!r}]", each) for key, each in value.items())
     else:
         return f" is of type {kind.__name__}"
+
     found = ((place, _problem(each)) for place, each in inside)
+
     return next((f"{place}{problem}" for place, problem in found if problem is not None), None)

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.audit.mutants import Mutant, mutants
-from synth.envs.audit.solutions import differences, variant
+from synth.envs.audit.mutants import mutants
+from synth.envs.audit.solutions import Variant, differences, variant
 from synth.envs.transcript import perform
 from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn, Env
@@ -149,7 +149,7 @@ async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
 
 async def _mutants_by_source(
     solved: SolvedTask,
-) -> dict[str, list[Mutant]]:
+) -> dict[str, list[Variant]]:
     """Wrong solutions: by the audit's rules, by the environment's own, from other steps of the
     walk, from other actions that the environment offers.
     """
@@ -160,13 +160,13 @@ async def _mutants_by_source(
 
     return {
         "solution": list(mutants(known)),
-        "world": [Mutant(kind, kind, tuple(actions)) for kind, actions in own],
+        "world": [Variant(kind, kind, tuple(actions)) for kind, actions in own],
         "walk": list(_otherwise(solved)),
         "offered": await _offered(solved),
     }
 
 
-def _otherwise(solved: SolvedTask) -> Iterator[Mutant]:
+def _otherwise(solved: SolvedTask) -> Iterator[Variant]:
     """Replaces an operation by another action that its tool offered in the walk, and adds the
     walk's other operations.
     """
@@ -193,14 +193,14 @@ def _otherwise(solved: SolvedTask) -> Iterator[Mutant]:
             )
 
 
-async def _offered(solved: SolvedTask) -> list[Mutant]:
+async def _offered(solved: SolvedTask) -> list[Variant]:
     """Replaces each effectful turn of the solution by another action that the environment offers
     there, or adds that, for tools that changed something in the walk.
     """
 
     changing = {tool_of(operation.turn) for operation in solved.walk.operations}
     asked = solved.bench.claims("affordances")
-    found = list[Mutant]()
+    found = list[Variant]()
     # offers depend on the state, so the solution is played beside
     env = solved.bench.open()
     await env.reset(solved.task)
@@ -222,7 +222,7 @@ def _mutant(
     kind: str,
     place: int,
     turn: AgentTurn,
-) -> Mutant:
+) -> Variant:
     """The solution with a turn in the place of its own (`other`), or before it (`extra`)."""
     actions = solved.known.transcript.actions
     instead = kind == "other"
@@ -234,7 +234,7 @@ def _mutant(
     put = msgspec.structs.replace(turn, tool_calls=calls)
     what = f"{shown or turn.content} {'instead' if instead else 'as well'}"
 
-    return Mutant(
+    return Variant(
         kind,
         what,
         (
@@ -245,11 +245,11 @@ def _mutant(
     )
 
 
-def _of_all_kinds(every: Sequence[Mutant], draw: Random) -> list[Mutant]:
+def _of_all_kinds(every: Sequence[Variant], draw: Random) -> list[Variant]:
     """Draws at most `MOST_OF_A_SOURCE` mutants, one of each kind before a second one of any."""
     before = Counter[str]()
 
-    def turn(mutant: Mutant) -> int:
+    def turn(mutant: Variant) -> int:
         before[mutant.kind] += 1
         return before[mutant.kind]
 

@@ -33,8 +33,6 @@ from synth.synthesizers.reverse.solution_tests import (
 )
 from synth.synthesizers.reverse.subtrajectories import Cutter, Segment, windows
 
-CALL_LIMIT_S = 10.0
-"""Seconds that a call of the environment may take in a test."""
 DEEDS_PER_QUESTION = 4
 """Subtrajectories of operations for one of look-ups: with all look-ups, half of the tasks are
 questions (measured on the storefront).
@@ -224,7 +222,7 @@ class Derivation:
         calls = tuple(call for turn in turns for call in turn.tool_calls)
         passes = (await perform(self.env, task, turns)).verdict.passed
         gold = calls if passes and calls and len(calls) == len(turns) else None
-        bench = ConformanceRig(entry, task.env_config, self.ground.seed, (task,), CALL_LIMIT_S)
+        bench = ConformanceRig(entry, task.env_config, self.ground.seed, (task,))
 
         planned = bench.claims("expert")
         # without an expert the operations themselves are the known solution

@@ -5,8 +5,8 @@ from importlib import import_module
 
 import pytest
 
-from synth.envs.audit.audit import conformance
 from synth.envs.registry import ENVS
+from tests.envs.conformance.checks import conformance
 
 
 @pytest.mark.slow

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.envs.echo_check import state_verdicts
-from synth.envs.mcp.folder import facts_of, packed, start_digest, unpacked
 from synth.envs.mcp.goals import write_goal
 from synth.envs.mcp.proposing import proposed
 from synth.envs.mcp.settings import McpConfig, McpSettings
-from synth.envs.mcp.walk import emptied
+from synth.envs.mcp.state.folder import facts_of, packed, start_digest, unpacked
+from synth.envs.mcp.state.walk import emptied
 from synth.envs.mcp.world import make_tasks
 from synth.schemas.check import Check, Facts, RowPredicate
 from synth.schemas.environment import Opening

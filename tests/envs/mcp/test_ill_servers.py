@@ -13,7 +13,8 @@ import pytest
 
 from synth.boundary import FaultError
 from synth.confinement import missing
-from synth.envs.mcp.env import LONGEST_ANSWER, McpEnv
+from synth.envs.mcp.answers import LONGEST_ANSWER
+from synth.envs.mcp.env import McpEnv
 from synth.envs.mcp.server import McpServer, McpServerError
 from synth.envs.mcp.settings import McpSettings
 from synth.schemas.environment import AgentTurn

@@ -232,7 +232,7 @@ def test_every_call_is_answered_and_a_snapshot_is_the_folder(start: Path) -> Non
 
 
 def test_the_start_folder_is_never_touched_and_a_changed_one_is_refused(start: Path) -> None:
-    from synth.envs.mcp.folder import start_digest
+    from synth.envs.mcp.state.folder import start_digest
 
     async def played() -> None:
         digest = start_digest(start)

@@ -10,8 +10,8 @@ from random import Random
 
 from synth.envs.echo_check import state_verdicts
 from synth.envs.mcp.env import SPEC
-from synth.envs.mcp.folder import PLACES, facts_of
 from synth.envs.mcp.goals import write_goal
+from synth.envs.mcp.state.folder import PLACES, facts_of
 from synth.envs.mcp.statements import Tables, statement
 from synth.schemas.check import Check, Facts
 from synth.schemas.environment import Opening

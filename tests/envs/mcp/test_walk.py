@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from synth.envs.mcp.folder import facts_of, packed, unpacked
-from synth.envs.mcp.walk import DEEPEST, MOST_FILES, TooLargeError, emptied, entries, weight
+from synth.envs.mcp.state.folder import facts_of, packed, unpacked
+from synth.envs.mcp.state.walk import DEEPEST, MOST_FILES, TooLargeError, emptied, entries, weight
 
 
 def test_links_are_told_and_never_followed(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_empty_files_weigh_a_block_each_and_too_many_are_refused(
     for name in "abc":
         (tmp_path / name).touch()
     assert weight(tmp_path) == 3 * 4096
-    monkeypatch.setattr("synth.envs.mcp.walk.MOST_FILES", 2)
+    monkeypatch.setattr("synth.envs.mcp.state.walk.MOST_FILES", 2)
     with pytest.raises(TooLargeError, match="more than 2 files"):
         weight(tmp_path)
     assert MOST_FILES == 5000

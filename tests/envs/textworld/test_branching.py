@@ -17,9 +17,7 @@ from tests.synth.recording import EXPERT, RANDOM, record, recorded
 
 
 @pytest.mark.slow
-def test_recorded_trajectories_replay_exactly_and_branch_at_every_turn_with_and_without_snapshots() -> (
-    None
-):
+def test_trajectories_replay_exactly_and_branch_at_every_turn_with_and_without_snapshots() -> None:
     async def all_of_it() -> None:
         for task, policy in zip(tasks(2), (EXPERT, RANDOM), strict=True):
             trajectory = await record(WORLD.open(task.env_config), task, policy, max_turns=12)

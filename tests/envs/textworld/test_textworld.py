@@ -17,10 +17,10 @@ pytest.importorskip(
     "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
 )
 
-from synth.envs.audit.audit import conformance
 from synth.envs.textworld import WORLD, games
 from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from synth.schemas.errors import ConfigError, SynthError
+from tests.envs.conformance.checks import conformance
 from tests.envs.textworld.installed import SMALL, calls, played, solve, tasks
 
 

@@ -5,12 +5,10 @@ import math
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 
-from synth.envs.tool_env import Call, Require, Task, ToolEnv, tool, world_of
+from synth.envs.tool_env import Require, Task, ToolEnv, tool, world_of
 from synth.envs.tool_env.state import key_of
-from synth.schemas.check import Check, ToldFact
 from synth.schemas.environment import AgentTurn, Response
 from synth.schemas.trajectory import Source, ToolCall
 from tests.envs.tool_env.shelf import COLOURS, Shelf, answers, call, opened, played, task_of
@@ -234,115 +232,3 @@ def test_a_tool_that_ends_ends_the_calls_beside_it_too():
     (response,) = asyncio.run(played(opened(Shelf), AgentTurn(tool_calls=calls)))
     assert response.done
     assert [(o.call_id, o.error) for o in response.observations] == [("a", False), ("b", True)]
-
-
-def test_the_check_asks_for_the_facts_named_and_for_no_other_change():
-    async def verdict(*turns: AgentTurn) -> tuple[bool, dict[str, bool]]:
-        env = opened(Shelf)
-        await played(env, *turns, task=task_of(Shelf))
-        result = await env.check()
-        return result.passed, {part.name: part.passed for part in result.parts}
-
-    right, wrong = (call("put", f'{{"box": "{box}", "numbers": [4]}}') for box in ("red", "blue"))
-    roll = call("roll")  # `_rolled` begins with an underscore: no fact
-    assert asyncio.run(verdict()) == (False, {"required": False, "protected": True})
-    assert asyncio.run(verdict(right, roll)) == (True, {"required": True, "protected": True})
-    assert asyncio.run(verdict(right, wrong)) == (False, {"required": True, "protected": False})
-    assert asyncio.run(verdict(right, call("paint", '{"colour": "grey"}'))) == (
-        True,
-        {"required": True, "protected": True},
-    )
-
-
-class Nosy(Shelf):
-    """A shelf that counts who asks about it."""
-
-    def start(self, task: Task | None) -> str:
-        self.asked = 0
-        return super().start(task)
-
-    def facts(self) -> dict[str, int]:
-        self.asked += self.size == 1
-        return {"asked": self.asked}
-
-    def affordances(self) -> list[Call]:
-        self.asked += 1
-        return []
-
-
-def test_questions_that_change_the_state_are_faults():
-    with pytest.raises(
-        RuntimeError, match=r"Nosy.facts is asked at any time, and it changed the state"
-    ):
-        asyncio.run(played(opened(Nosy, size=1)))
-    env = opened(Nosy)
-    asyncio.run(played(env))
-    with pytest.raises(
-        RuntimeError, match=r"Nosy.affordances is asked at any time, and it changed the state"
-    ):
-        asyncio.run(env.affordances())
-
-
-@pytest.mark.parametrize(
-    ("facts", "said"),
-    [
-        ({"a/b": 1}, "Odd.facts: 'a/b' names two facts, or has a slash in it"),
-        ({"a.b": 1, "a": {"b": 2}}, "Odd.facts: 'a.b' names two facts, or has a slash in it"),
-        (
-            {"a": {"b": {1}}},
-            "Odd.facts: a.b is of type set; a fact is text, numbers, true, false, None, and lists "
-            "and dicts",
-        ),
-    ],
-)
-def test_facts_that_no_predicate_can_name_are_faults(facts: dict[str, Any], said: str):
-    odd = type("Odd", (Shelf,), {"__doc__": "A shelf.", "facts": lambda self: facts})
-    with pytest.raises(TypeError) as raised:
-        asyncio.run(played(opened(odd)))
-    assert str(raised.value).startswith(said)
-
-
-def test_a_check_that_asks_for_more_than_facts_is_refused_before_the_first_turn():
-    check = Check(told=(ToldFact("number", 4),))
-    task = msgspec.structs.replace(task_of(Shelf), check=check)
-    with pytest.raises(
-        ValueError, match="a ToolEnv checks facts; this task's check asks for more than those"
-    ):
-        asyncio.run(played(opened(Shelf), task=task))
-
-
-def test_the_expert_makes_the_next_gold_call_whatever_was_called_between():
-    async def planned(*turns: AgentTurn) -> str:
-        env = opened(Shelf)
-        await played(env, *turns, task=task_of(Shelf))
-        turn = await env.expert()
-        return turn.tool_calls[0].name if turn.tool_calls else str(turn.content)
-
-    look, right, wrong = (
-        call("look"),
-        call("put", '{"numbers": [4], "box": "red"}'),
-        call("put", '{"box": "red", "numbers": [13]}'),
-    )
-    assert (
-        asyncio.run(planned())
-        == asyncio.run(planned(call("roll")))
-        == asyncio.run(planned(right))
-        == "look"
-    )
-    assert asyncio.run(planned(look)) == asyncio.run(planned(look, wrong, call("roll"))) == "put"
-    assert (
-        asyncio.run(planned(look, right))
-        == asyncio.run(planned(look, right, look))
-        == "That is done."
-    )
-
-
-def test_no_expert_knows_a_task_without_gold_calls_or_a_profile_of_another_name():
-    env = opened(Shelf)
-    asyncio.run(played(env, task=msgspec.structs.replace(task_of(Shelf), gold=None)))
-    with pytest.raises(ValueError, match="no expert knows this task: it has no gold calls"):
-        asyncio.run(env.expert())
-    with pytest.raises(
-        ValueError, match="has no expert profile 'careless'; it has correct and mixed"
-    ):
-        asyncio.run(env.expert("careless"))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from synth.envs.audit.audit import audit, conformance
+from synth.envs.audit.audit import audit
 from synth.envs.audit.questions import QUESTIONS
 from synth.envs.registry import ENVS
 from synth.envs.tool_env import Require, Task, ToolEnv, tool, world_of
@@ -16,6 +16,7 @@ from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in, world
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
+from tests.envs.conformance.checks import conformance
 from tests.envs.tool_env.shelf import Shelf, task_of
 from tests.flow_files import run_flow
 
@@ -177,7 +178,7 @@ class Lamp(ToolEnv):
         ]
 
 
-def test_an_environment_without_gold_fails_no_check_of_the_suite_and_lacks_only_an_expert_and_affordances():
+def test_an_environment_without_gold_fails_no_check_and_lacks_only_an_expert_and_affordances():
     found = world_of(Lamp)
     assert found.spec.name == "lamp"
     findings = asyncio.run(conformance(found, {}, seed=7, tasks=3))

@@ -58,6 +58,7 @@ class Entry:
         """A descriptor to read by, also of what its user, who is ours where we are not root, has
         closed to itself.
         """
+
         held = os.open(self.name, os.O_PATH | os.O_NOFOLLOW, dir_fd=self.place)
         try:
             mode = os.fstat(held).st_mode
@@ -88,6 +89,7 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 def _below(place: int, prefix: str, depth: int) -> Iterator[Entry]:
     """Closes `place` at its end."""
+
     try:
         if depth > DEEPEST:
             raise TooLargeError(f"folders lie more than {DEEPEST} deep in the world's folder")
@@ -101,6 +103,7 @@ def _below(place: int, prefix: str, depth: int) -> Iterator[Entry]:
                 )
             except FileNotFoundError:  # gone since the folder was listed
                 continue
+
             yield entry
             if entry.kind == "folder":
                 yield from _below(entry.opened(stat.S_IFDIR), f"{entry.path}/", depth + 1)
@@ -121,6 +124,7 @@ def emptied(folder: Path) -> None:
     """Leaves the folder itself, with nothing in it, however deep it was and whatever was denied in
     it.
     """
+
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         moved = 0
@@ -138,9 +142,11 @@ def _levelled(top: int, name: str, moved: int) -> int:
     """Takes one folder away: the folders in it come to the top, so that no depth needs as many
     descriptors.
     """
+
     with suppress(OSError):
         os.rmdir(name, dir_fd=top)
         return moved
+
     inner = Entry(name, os.stat(name, dir_fd=top, follow_symlinks=False), name, top).opened(
         stat.S_IFDIR
     )
@@ -159,5 +165,7 @@ def _levelled(top: int, name: str, moved: int) -> int:
                 )
     finally:
         os.close(inner)
+
     os.rmdir(name, dir_fd=top)
+
     return moved

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import msgspec
 
 from synth.confinement import hand_over
-from synth.envs.mcp.tables import TABLE, column, is_database, table_facts
-from synth.envs.mcp.walk import TooLargeError, emptied, entries
+from synth.envs.mcp.state.tables import TABLE, column, is_database, table_facts
+from synth.envs.mcp.state.walk import TooLargeError, emptied, entries
 from synth.keys.remover import KeyRemover
 from synth.schemas.canonical import canonical_json, content_hash, digest
 from synth.schemas.check import Facts, Scalar
@@ -38,7 +38,7 @@ LONGEST_TEXT = 16_384
 def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) -> Facts:
     """`file/<path>/content` (`digest` of binary and long ones, `link` and `is` of what is none),
     `folder/<path>/is`, of JSON lines
-    `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/tables.py` says.
+    `record/<path>:<hash>/<field>`, and of SQLite databases what `envs/mcp/state/tables.py` says.
 
     The `keys` are taken out first, so that no hash depends on them; rows of a database are hashed
     as they are.
@@ -49,6 +49,7 @@ def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) ->
     a row is its key.
     Raises `TooLargeError` as `entries` does.
     """
+
     found: dict[str, Scalar] = {}
     for entry in entries(folder):
         if any(fnmatch(entry.path, pattern) for pattern in ignore):
@@ -65,7 +66,9 @@ def facts_of(folder: Path, ignore: Sequence[str], keys: KeyRemover = NO_KEYS) ->
             )
         else:
             found |= _file(name, "is", entry.kind)
+
     cleaned: Facts = keys.cleaned(found)
+
     return cleaned
 
 
@@ -84,14 +87,18 @@ def _file_facts(name: str, blob: bytes) -> dict[str, Scalar]:
                 for field, value in row.items()
             }
             return facts | _file(name, "is", "records")
+
     if is_database(blob) and (tables := table_facts(name, blob)) is not None:
         return tables | _file(name, "is", "database")
+
     try:
         text = blob.decode() if len(blob) <= LONGEST_TEXT else None
     except UnicodeDecodeError:
         text = None
+
     if text is None or "\0" in text:
         return _file(name, "digest", digest(blob))
+
     return _file(name, "content", text)
 
 
@@ -99,6 +106,7 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
     """The objects of JSON lines by key; None where one is no object, or has a field that no fact's
     path can name.
     """
+
     rows: dict[str, dict[str, Scalar]] = {}
     for line in blob.splitlines():
         if not line.strip():
@@ -107,6 +115,7 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
             value = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError):
             return None
+
         row = {
             column(name): one
             if isinstance(one, str | int | float | bool | None)
@@ -118,6 +127,7 @@ def _records(blob: bytes) -> dict[str, dict[str, Scalar]] | None:
         key = content_hash(value)
         copies = sum(other.partition("#")[0] == key for other in rows)
         rows[f"{key}#{copies}" if copies else key] = row
+
     return rows
 
 
@@ -125,6 +135,7 @@ def packed(folder: Path) -> bytes:
     """Everything in a folder but sockets; the same content gives the same bytes. Raises
     `TooLargeError` as `entries` does.
     """
+
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for entry in entries(folder):
@@ -138,6 +149,7 @@ def packed(folder: Path) -> bytes:
                 info.type = _TYPES[entry.kind]
                 info.linkname = entry.target() if entry.kind == "link" else ""
                 tar.addfile(info)
+
     return buffer.getvalue()
 
 
@@ -150,6 +162,7 @@ def unpacked(blob: bytes, folder: Path, *, owned: bool = False) -> None:
 
     It is laid out beside the folder, where nobody works, and moved.
     """
+
     beside = Path(tempfile.mkdtemp(prefix="synth-start-", dir=folder.parent))
     try:
         with tarfile.open(fileobj=io.BytesIO(blob)) as tar:
@@ -168,6 +181,7 @@ def removed(folder: Path) -> None:
     """Takes a world's folder away; what cannot be is left to the system's own cleaning of temporary
     files.
     """
+
     try:
         emptied(folder)
     except OSError:
@@ -180,6 +194,7 @@ def start_content(start: Path | None) -> bytes | None:
     """What a start folder holds, packed. Raises `ConfigError` where it is more than a world may
     hold.
     """
+
     try:
         return None if start is None else packed(start)
     except TooLargeError as error:

@@ -1,0 +1,1 @@
+"""A folder as state: what lies in it, as facts and as bytes."""
