@@ -135,8 +135,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     def unsaid(self, row: Any) -> tuple[str, ...]:
         """What of a row is lost in the form, by name."""
-        lost = () if self.told is None else facts.lost(self.told(row), self.lacks)
-        return (*lost, *self.loses(row))
+        there = {} if self.told is None else facts.facts(self.told(row))
+        return (*(name for name in self.lacks if name in there), *self.loses(row))
 
     def schema(self) -> "pa.Schema | None":
         """The arrow schema of rows in parquet, with the features that `datasets` looks for in the

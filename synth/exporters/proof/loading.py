@@ -5,7 +5,7 @@ compared as a whole with what was to be written.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -30,31 +30,11 @@ class ProofIssues:
         (self.failed if wrong else self.proven).append(failed if wrong else proven)
 
 
-class LoadedFile:
-    """Remembers a digest of each record that goes by."""
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-        self.digests: list[str] = []
-
-    def watched(self, made: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The records, unchanged."""
-        for record in made:
-            self.digests.append(_digest(record))
-            yield record
-
-    def read_back(self, folder: Path, cache: Path) -> Iterator[str]:
-        """The same of the records as a loader gives them; JSON columns as their text again."""
-        # decoded by the loader, and written as exact text
-        in_json = [column.name for column in self.form.columns if column.kind == ["json"]]
-
-        for row in loaded(folder, cache, self.form):
-            if self.form.layout == "lines":
-                yield _digest({"line": plain_text(row)})
-                continue
-
-            texts = {name: [text(value) for value in row[name]] for name in in_json}
-            yield _digest({**row, **texts})
+def watched(records: Iterable[dict[str, Any]], digests: list[str]) -> Iterator[dict[str, Any]]:
+    """The records, unchanged, with a digest noted of each: they may be too many to be held."""
+    for record in records:
+        digests.append(_digest(record))
+        yield record
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -80,14 +60,23 @@ def loaded(folder: Path, cache: Path, form: Form) -> Iterator[dict[str, Any]]:
         yield from datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
 
 
-def loading_findings(folder: Path, cache: Path, written: LoadedFile, findings: ProofIssues) -> None:
-    """Compares row by row; files of one row each are compared with what they were to hold."""
-    # compared by digests: rows may be too many to be held
-    layout, expected = written.form.layout, written.digests
-    found, count = list(written.read_back(folder, cache)), len(expected)
+def loading_findings(
+    folder: Path, cache: Path, form: Form, expected: Sequence[str], findings: ProofIssues
+) -> None:
+    """Compares the rows that a loader gives with the digests of those that were written, one by
+    one; files of one row each, whatever their order.
+    """
+    in_json = [column.name for column in form.columns if column.kind == ["json"]]
+    found = list[str]()
 
-    if layout == "files":
-        # files have no order of their own
+    for row in loaded(folder, cache, form):
+        # what the loader decoded is written as exact text again
+        read = {"line": plain_text(row)} if form.layout == "lines" else row
+        texts = {name: [text(value) for value in row[name]] for name in in_json}
+        found.append(_digest({**read, **texts}))
+
+    count = len(expected)
+    if form.layout == "files":
         same = sum(map(set(expected).__contains__, found))
         findings.add(
             f"{count} files hold what was to be written",
@@ -98,9 +87,8 @@ def loading_findings(folder: Path, cache: Path, written: LoadedFile, findings: P
         return
 
     # rows are compared in their order, and one that is missing moves all behind it
-    loader = "json, line by line," if layout == "lines" else "datasets.load_dataset"
-    pairs = zip_longest(found, expected[: len(found)])
-    changed = sum(one != other for one, other in pairs)
+    loader = "json, line by line," if form.layout == "lines" else "datasets.load_dataset"
+    changed = sum(one != other for one, other in zip_longest(found, expected[: len(found)]))
     findings.add(
         f"{loader} gives back all {len(found)} rows as they were written",
         f"{loader} gives {len(found)} of {count} rows, {changed} of them not as they were written",

@@ -79,7 +79,7 @@ def test_text_without_tags_is_unchanged(text: str) -> None:
 def test_calls_that_we_rendered_are_recovered_to_the_byte(
     calls: list[ToolCall], before: str, after: str
 ) -> None:
-    text = before + "".join(rendered_call(call) for call in calls) + after
+    text = before + "".join(rendered_call(call.name, call.arguments) for call in calls) + after
     recovered = recover_tool_calls(text)
     assert recovered.calls == tuple(calls)
     assert recovered.repairs == ("tool_call_recovered",)
@@ -91,7 +91,7 @@ def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(
     name: str, arguments: str
 ) -> None:
     call = ToolCall.received("", name, arguments)
-    (recovered,) = recover_tool_calls(rendered_call(call)).calls or (None,)
+    (recovered,) = recover_tool_calls(rendered_call(call.name, call.arguments)).calls or (None,)
     if call.parse_error is not None and recovered is not None:
         assert recovered.name == name
         assert recovered.parse_error is not None
@@ -278,7 +278,7 @@ def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made
     ]
     left_in_text = data.draw(st.booleans())
     text = "".join(
-        rendered_call(call)
+        rendered_call(call.name, call.arguments)
         for call, found in zip(calls, part, strict=True)
         if left_in_text or not found
     )
@@ -296,7 +296,8 @@ def test_a_thinking_tag_in_an_argument_is_no_thinking(tag: str) -> None:
         ToolCall("", "write", json.dumps({"text": f"a {tag} b"})),
         ToolCall("", "find", '{"id": 2}'),
     ]
-    mended = with_recovered_calls(Completion(content="".join(map(rendered_call, calls))), [], ())
+    content = "".join(rendered_call(call.name, call.arguments) for call in calls)
+    mended = with_recovered_calls(Completion(content=content), [], ())
     assert [(call.name, call.arguments) for call in mended.tool_calls] == [
         (call.name, call.arguments) for call in calls
     ]
