@@ -29,10 +29,6 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
     # a lost shard is then an error of loading, not fewer rows
     shards = [name for name in files if name.endswith(".parquet")]
     loaded = [{"config_name": "default", "data_files": [{"split": "train", "path": shards}]}]
-    turns, loss = tally.counts["trained_turns"], ""
-    if turns:
-        loss = f", {turns:,} assistant turns with loss ({loss_size(*tally.loss())})"
-
     lines = [
         front_matter(
             {
@@ -45,7 +41,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         *[line for note in notes(tally) for line in (in_markdown(note), "")],
         f"# {tally.kind.title}",
         "",
-        f"{tally.rows} rows{loss}; form "
+        f"{tally.rows} rows{_loss(tally)}; form "
         f"{tally.form.name}{', one row per turn with loss' if tally.per_turn else ''}. "
         f"{tally.kind.one_row}",
         "",
@@ -69,6 +65,15 @@ def size_category(rows: int) -> str:
     """The Hub's name for a number of rows."""
     at = max(0, len(str(rows)) - 3)
     return _SIZES[at] if at < len(_SIZES) else "n>1T"
+
+
+def _loss(tally: ExportCounts) -> str:
+    counts = tally.counts
+    return (
+        f", {counts['trained_turns']:,} assistant turns with loss ({loss_size(*tally.loss())})"
+        if counts["trained_turns"]
+        else ""
+    )
 
 
 def loss_size(size: int, unit: str) -> str:

@@ -83,14 +83,24 @@ class ServerChat:
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
         def read(received: Received) -> tuple[Completion, ...]:
-            price = self._settings.price
-            replies = read_replies(received.body, messages, n=n, price=price, seen=self._seen)
+            """The replies as their reader gets them; texts are searched for the key whenever parts
+            were put together.
+            """
+            price, finished = self._settings.price, list[Completion]()
 
-            finished = tuple(self._finished(reply, received, messages, tools) for reply in replies)
-            for reply in finished if tools else ():
-                if reply.finish_reason in CALLS and not reply.tool_calls:
-                    raise unusable(received.body, "it ended by a call, and none is found in it")
-            return finished
+            for reply in read_replies(received.body, messages, n=n, price=price, seen=self._seen):
+                weights_id = received.weights_id or reply.weights_id
+                reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
+                reply = without_key(reply, self._remover, taken_out=received.key_removed)
+
+                if tools:
+                    recovered = with_recovered_calls(reply, messages, tools)
+                    reply = without_key(recovered, self._remover)
+                    if reply.finish_reason in CALLS and not reply.tool_calls:
+                        raise unusable(received.body, "it ended by a call, and none is found in it")
+                finished.append(reply)
+
+            return tuple(finished)
 
         return await self.request(Post("/chat/completions", body, messages), read)
 
@@ -130,16 +140,3 @@ class ServerChat:
         await self._transport.close()
         if self._process is not None:
             await self._process.close()
-
-    def _finished(
-        self, reply: Completion, received: Received, messages: Messages, tools: ToolSchemas
-    ) -> Completion:
-        """The reply as its reader gets it; texts are searched for the key whenever parts were put
-        together.
-        """
-        weights_id = received.weights_id or reply.weights_id
-        reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
-        reply = without_key(reply, self._remover, taken_out=received.key_removed)
-        if not tools:
-            return reply
-        return without_key(with_recovered_calls(reply, messages, tools), self._remover)
