@@ -165,7 +165,10 @@ def form(consumer: str, kind: str, values: Mapping[str, Value], **behaviour: Any
     told = {**table(consumer)[kind], **behaviour}
     told["columns"] = tuple(_columns(told["columns"], values))
     told["lacks"] = tuple(getattr(facts, name) for name in told.get("lacks", ()))
-    return Form(name=consumer, **told)
+    # where a message itself says whether it carries loss, rows of one turn need no other form
+    alike = told.pop("turns_alike", False)
+    found = Form(name=consumer, **told)
+    return msgspec.structs.replace(found, per_turn=found) if alike else found
 
 
 @cache

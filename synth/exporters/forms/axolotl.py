@@ -110,9 +110,7 @@ _CHAT = {
     "tools": lambda row: plain_text(row.trajectory.tools) if row.trajectory.tools else None,
     "masked_turns": trl.masked_turns,
 }
-# a mask is a flag of its message, so whole rows and rows of one turn have one form
-PER_TURN = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
-SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
+SFT = MEMORY = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
 DPO = form(
     "axolotl",
     "dpo",

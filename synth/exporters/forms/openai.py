@@ -8,8 +8,6 @@ form, since `weight` says of each assistant message whether it is trained on.
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from synth.exporters import facts
 from synth.exporters.exact_json import plain_text
 from synth.exporters.form import Chat, NotRepresentableError, form, said
@@ -70,5 +68,4 @@ def _told(row: SftRow) -> facts.RenderedChat:
     return facts.rendered(row.trajectory, messages, masked, behind)
 
 
-PER_TURN = form("openai", "sft", {"line": _line}, read=_chat, told=_told)
-SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
+SFT = MEMORY = form("openai", "sft", {"line": _line}, read=_chat, told=_told)

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-import msgspec
-
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import SPEAKERS
 from synth.exporters.form import Chat, NotRepresentableError, form, said
@@ -58,7 +56,7 @@ def _extra_info(row: RlRow) -> dict[str, Any]:
 
 
 # text in the place of structs: a key that is missing is not null
-PER_TURN = form(
+SFT = form(
     "verl",
     "sft",
     {
@@ -71,7 +69,7 @@ PER_TURN = form(
     },
     read=_chat,
 )
-SFT = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
+
 # the whole task, since the loop sets its environment up and checks it
 RL = form(
     "verl",

@@ -17,8 +17,14 @@ from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, Spelling, as_key
 from synth.exporters.kinds.control_tokens import guarded
 from synth.exporters.proof.consumers import consumer_findings
-from synth.exporters.proof.loading import ProofIssues, loaded, loading_findings, watched
-from synth.exporters.proof.reading import READERS, reading_findings
+from synth.exporters.proof.reading import (
+    READERS,
+    ProofIssues,
+    loaded,
+    loading_findings,
+    reading_findings,
+    watched,
+)
 from synth.exporters.proof.rendering import rendering_findings
 from synth.ledger.ledger import Ledger
 

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from synth.keys.remover import MARK, KeyRemover
+from synth.keys.remover import KEY_REMOVED, MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import ConcurrencyLimit
 from synth.models.backoff import Backoff, Pacing, RetryBudget, with_retries
 from synth.models.local.vllm_local_server import LocalServer
-from synth.models.replies.key_in_parts import without_key
 from synth.models.replies.replayed import SeenReplies
 from synth.models.replies.reply import read_replies
 from synth.models.replies.tool_call_recovery import with_recovered_calls
@@ -140,3 +139,24 @@ class ServerChat:
         await self._transport.close()
         if self._process is not None:
             await self._process.close()
+
+
+def without_key(reply: Completion, keys: KeyRemover, *, taken_out: bool = False) -> Completion:
+    """The reply with the mark where its parts make up a key; `raw` holds these parts, and goes.
+
+    Where that is so, or a key was `taken_out` of the body before, the repair is named, and the
+    tokens go too: they spell what was taken out of the text.
+    """
+    content, thought = (text and keys.clean_text(text) for text in (reply.content, reply.thought))
+    joined = (content, thought) != (reply.content, reply.thought)
+    if not (joined or taken_out):
+        return reply
+    return replace(
+        reply,
+        content=content,
+        thought=thought,
+        raw=None if joined else reply.raw,
+        repairs=tuple(dict.fromkeys((*reply.repairs, KEY_REMOVED))),
+        completion_token_ids=None,
+        logprobs=None,
+    )

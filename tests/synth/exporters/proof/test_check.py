@@ -16,7 +16,7 @@ from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.proof.check import prove
-from synth.exporters.proof.loading import ProofIssues, loading_findings, watched
+from synth.exporters.proof.reading import ProofIssues, loading_findings, watched
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Observation, Source

@@ -18,9 +18,8 @@ from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.attribution import AttributionRow, Cause
 from synth.exporters.kinds.sft_rows import sft_row
-from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import imported
-from synth.exporters.proof.reading import READERS, reading_findings
+from synth.exporters.proof.reading import READERS, ProofIssues, reading_findings
 from synth.exporters.registry import form_of
 from synth.schemas.check import CheckResult
 from synth.schemas.labels import AttributionLabel
