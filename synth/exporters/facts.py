@@ -101,12 +101,6 @@ def facts(told: RenderedChat) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def lost(told: RenderedChat, lacks: Iterable[str]) -> tuple[str, ...]:
-    """Of the facts that a form has no place for, those that there is anything of."""
-    there = facts(told)
-    return tuple(name for name in lacks if name in there)
-
-
 def differing(told: RenderedChat, read: RenderedChat) -> Iterator[str]:
     """Facts that a reader got otherwise than they were told. An answer that belongs to no call may
     have been given one.

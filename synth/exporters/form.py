@@ -135,8 +135,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     def unsaid(self, row: Any) -> tuple[str, ...]:
         """What of a row is lost in the form, by name."""
-        lost = () if self.told is None else facts.lost(self.told(row), self.lacks)
-        return (*lost, *self.loses(row))
+        there = {} if self.told is None else facts.facts(self.told(row))
+        return (*(name for name in self.lacks if name in there), *self.loses(row))
 
     def schema(self) -> "pa.Schema | None":
         """The arrow schema of rows in parquet, with the features that `datasets` looks for in the
@@ -165,7 +165,10 @@ def form(consumer: str, kind: str, values: Mapping[str, Value], **behaviour: Any
     told = {**table(consumer)[kind], **behaviour}
     told["columns"] = tuple(_columns(told["columns"], values))
     told["lacks"] = tuple(getattr(facts, name) for name in told.get("lacks", ()))
-    return Form(name=consumer, **told)
+    # where a message itself says whether it carries loss, rows of one turn need no other form
+    alike = told.pop("turns_alike", False)
+    found = Form(name=consumer, **told)
+    return msgspec.structs.replace(found, per_turn=found) if alike else found
 
 
 @cache

@@ -32,7 +32,9 @@ def notes(tally: ExportCounts) -> Iterator[str]:
         found = sorted(reason for reason in tally.left_out if remedy(reason) == remedied)
 
         if found:
-            said = ", ".join(f"{tally.left_out[one]} as {_quoted(one)}" for one in found)
+            # in Markdown, a token such as <s> would strike through what follows
+            quote = "`" if remedied == "control_tokens" else ""
+            said = ", ".join(f"{tally.left_out[one]} as {quote}{one}{quote}" for one in found)
             yield f"Left out: {said}; {told_remedy(tally, remedied)}{_then(tally, found)}."
 
     for left, count in sorted(tally.left_out.items()):
@@ -44,11 +46,6 @@ def notes(tally: ExportCounts) -> Iterator[str]:
     yield from tally.aside.lines()
     yield from tally.remarks
     yield from _counted(tally, "last")
-
-
-def _quoted(reason: str) -> str:
-    """In Markdown, a token such as <s> would strike through what follows."""
-    return f"`{reason}`" if reason.startswith("control_tokens:") else reason
 
 
 def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
@@ -67,12 +64,16 @@ def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
         "joins_nothing": settings.join_answers and not form.joins,
     }
 
+    # the most frequent tokens, and in how many rows
+    frequent = most_first(tally.control_tokens)
+    frequent, rare = frequent[:_MOST_TOKENS], frequent[_MOST_TOKENS:]
+    tokens = ", ".join(f"`{what}` ({count})" for what, count in frequent)
     share = counts["recovery_loss_characters"] / max(1, counts["loss_characters"])
     words = _Words(
         tally.say,
         rows=tally.rows,
         unfinished=tally.unfinished,
-        tokens=_tokens(tally),
+        tokens=tokens + (f" and {len(rare)} more" if rare else ""),
         share=f"{share:.1%}",
         form=form.name,
     )
@@ -81,13 +82,6 @@ def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
         if found.get(name):
             words["n"] = found[name]
             yield text.format_map(words)
-
-
-def _tokens(tally: ExportCounts) -> str:
-    """The most frequent ones, and in how many rows."""
-    found = most_first(tally.control_tokens)
-    named = ", ".join(f"`{what}` ({count})" for what, count in found[:_MOST_TOKENS])
-    return f"{named} and {len(found) - _MOST_TOKENS} more" if len(found) > _MOST_TOKENS else named
 
 
 def most_first(counter: Counter[str]) -> list[tuple[str, int]]:

@@ -25,10 +25,6 @@ MASKED = "masked:"
 """Before the reasons under which a kind counts turns without loss."""
 
 
-def _by_column() -> dict[str, Counter[str]]:
-    return {column: Counter() for column in COLUMNS}
-
-
 @dataclass(slots=True)
 class ExportCounts(LeftOut):
     """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
@@ -53,7 +49,9 @@ class ExportCounts(LeftOut):
     """Rows by control token and place, whatever became of them."""
     neutralised_rows: list[int] = field(default_factory=list)
     """Numbers of written rows, from 0."""
-    composition: dict[str, Counter[str]] = field(default_factory=_by_column)
+    composition: dict[str, Counter[str]] = field(
+        default_factory=lambda: {column: Counter() for column in COLUMNS}
+    )
     remarks: list[str] = field(default_factory=list)
     """What the kind has to say beside its counts."""
     beside: dict[str, Callable[[], bytes]] = field(default_factory=dict)

@@ -64,6 +64,11 @@ class MaskTemplate:
         text, _ = self._render(messages, tools, add_generation_prompt=generation_prompt)
         return text
 
+    def opened(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
+        """The same, with the header of a turn to come behind what is no turn."""
+        opens = messages[-1]["role"] != "assistant"
+        return self.text(messages, tools, generation_prompt=opens)
+
     def spans(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> tuple[str, list[tuple[int, int]]]:

@@ -38,8 +38,8 @@ shows a schema as it is.
 Tokenize = Callable[[Messages, ToolSchemas, bool], Awaitable[tuple[TokenId, ...]]]
 """A chat as the model would read it; True adds the header of a turn of its own."""
 Blocks = Sequence[tuple[int, int]]
-Marked = Callable[[Messages, ToolSchemas], Awaitable[Blocks]]
-"""The spans of a chat's tokens that its template marks as the assistant's."""
+Marked = Callable[[], Awaitable[Blocks]]
+"""The spans of the chat's tokens that its template marks as the assistant's."""
 
 
 class ChatTemplate(msgspec.Struct, frozen=True):
@@ -140,7 +140,7 @@ async def assistant_turns(
     for i in turns:
         header = await tokenize(messages[:i], tools, True)
         if whole[: len(header)] != header:
-            blocks = await marked(messages, tools) if marked is not None else ()
+            blocks = await marked() if marked is not None else ()
             if not blocks or len(blocks) != len(turns):
                 return replace(found, unknown=PREFIXES_CHANGE)
             spans = [(start, min(end, template.end_of_span(whole, start))) for start, end in blocks]

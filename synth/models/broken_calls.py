@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from synth.models.replies.tool_call_recovery import rendered_call
 from synth.models.server_error import ServerError
 from synth.schemas.model import ChatModel, Completion, Message, Messages, Sampling, ToolSchemas
-from synth.schemas.trajectory import ToolCall, argument_error
+from synth.schemas.trajectory import argument_error
 
 SENT_AS_TEXT = "broken_calls_sent_as_text"
 
@@ -78,26 +78,21 @@ def broken_calls_as_text(messages: Messages) -> list[Message]:
             rewritten += waiting
             waiting = []
         if message["role"] == "assistant" and message.get("tool_calls"):
-            broken_ids = {call["id"] for call in message["tool_calls"] if _broken(call)}
-            message = _with_text(message) if broken_ids else message
+            broken = [call for call in message["tool_calls"] if _broken(call)]
+            broken_ids = {call["id"] for call in broken}
+            if broken:
+                # they stand in the content, behind what was said
+                text = [message["content"]] if message.get("content") else []
+                for call in broken:
+                    function = call["function"]
+                    text.append(rendered_call(function["name"], function["arguments"]))
+
+                sound = [call for call in message["tool_calls"] if call not in broken]
+                message = {**message, "content": "\n".join(text), "tool_calls": sound}
+                if not sound:
+                    del message["tool_calls"]
         rewritten.append(message)
     return rewritten + waiting
-
-
-def _with_text(message: Message) -> Message:
-    """An assistant message whose broken calls stand in its content."""
-    text = [message["content"]] if message.get("content") else []
-    sound = []
-    for call in message["tool_calls"]:
-        if _broken(call):
-            function = call["function"]
-            text.append(
-                rendered_call(ToolCall(call["id"], function["name"], function["arguments"]))
-            )
-        else:
-            sound.append(call)
-    rest = {key: value for key, value in message.items() if key != "tool_calls"}
-    return {**rest, "content": "\n".join(text), **({"tool_calls": sound} if sound else {})}
 
 
 def _broken(call: Message) -> bool:

@@ -14,13 +14,13 @@ ENGINES: dict[str, str] = {
     "openai": "synth.models.servers.http_chat:open_openai",
     "transformers": "synth.models.local.transformers_chat:open_model",
     "vllm": "synth.models.servers.http_chat:open_vllm",
-    "vllm_local": "synth.models.local.vllm_local:open_model",
+    "vllm_local": "synth.models.servers.http_chat:open_vllm_local",
 }
 
 SCORING: dict[str, str] = {
     "transformers": "synth.models.local.transformers_scoring:open_scoring",
     "vllm": "synth.models.servers.vllm_scoring:open_scoring",
-    "vllm_local": "synth.models.local.vllm_local:open_scoring",
+    "vllm_local": "synth.models.servers.vllm_scoring:open_scoring",
 }
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -113,8 +113,8 @@ class ModelSettings(BaseModel):
                 "api_key: a key is not written into a flow; put it into an environment variable "
                 "and name that as api_key_env"
             )
-        urls = given.get("base_url")
-        listed = urls if isinstance(urls, list | tuple) else [] if urls is None else [urls]
+        urls = given.get("base_url", ())
+        listed = urls if isinstance(urls, list | tuple) else [urls or ""]
         if not all(isinstance(url, str) for url in listed):
             raise ConfigError(
                 "base_url: it is the address of a server, such as http://127.0.0.1:8000/v1, or a "
@@ -127,15 +127,14 @@ class ModelSettings(BaseModel):
     def _are_plain_urls(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
         if value is None or isinstance(value, str):
             return None if value is None else _plain_url(value)
-        urls = tuple(_plain_url(url) for url in value)
+        urls = tuple(map(_plain_url, value))
         if not urls or len(set(urls)) < len(urls):
             raise ConfigError("base_url: a list names at least one server, and each only once")
         return urls
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
-        problem = self._key_shown() or self._unheard()
-        if problem is not None:
+        for problem in self._problems():
             raise ConfigError(problem)
         try:
             canonical_json(self.extra_body)
@@ -143,34 +142,30 @@ class ModelSettings(BaseModel):
             raise ConfigError(f"extra_body: it cannot be sent as JSON: {error}") from error
         return self
 
-    def _key_shown(self) -> str | None:
-        """Where a key stands that others could read."""
+    def _problems(self) -> Iterator[str]:
+        """Where a key stands that others could read; then what would be set in vain, since synth or
+        the engine takes it from elsewhere.
+        """
         if self.api_key_env is not None and not names_a_variable(self.api_key_env):
-            return (
+            yield (
                 "api_key_env: this is the name of an environment variable (such as "
                 "OPENAI_API_KEY), not the key itself"
             )
-        keys = ", ".join(key_like(self.extra_body))
-        if keys:
-            return (
+        if keys := ", ".join(key_like(self.extra_body)):
+            yield (
                 f"extra_body: {keys} holds a key, and would be stored with the run; use api_key_env"
             )
-        shown = next(key_like({"server_args": self.server_args}), None)
-        return shown and (
-            f"{shown}: this looks like a key, and every user of the machine could read it; vLLM "
-            "takes it as VLLM_API_KEY"
-        )
+        for shown in key_like({"server_args": self.server_args}):
+            yield (
+                f"{shown}: this looks like a key, and every user of the machine could read it; "
+                "vLLM takes it as VLLM_API_KEY"
+            )
 
-    def _unheard(self) -> str | None:
-        """What would be set in vain, since synth or the engine takes it from elsewhere."""
-        taken = ", ".join(sorted(_OURS & self.extra_body.keys()))
-        if taken:
-            return f"extra_body: {taken} is set by synth itself; remove it"
+        if taken := ", ".join(sorted(_OURS & self.extra_body.keys())):
+            yield f"extra_body: {taken} is set by synth itself; remove it"
         for names, engines, why in _NOT_FOR:
-            for name in sorted(names & self.model_fields_set):
-                if self.engine in engines:
-                    return f"{name}: engine {self.engine} {why}"
-        return None
+            for name in sorted(names & self.model_fields_set if self.engine in engines else ()):
+                yield f"{name}: engine {self.engine} {why}"
 
     @property
     def base_urls(self) -> tuple[str, ...]:

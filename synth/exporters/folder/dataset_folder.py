@@ -81,6 +81,7 @@ class DatasetFolder:
     def __enter__(self) -> Self:
         with writing(self._url):
             self._aside = self._folder_aside()
+
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -20,7 +20,7 @@ from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
 from synth.exporters.form import Chat, NotRepresentableError, form, said, table
 from synth.exporters.forms import trl
 from synth.exporters.kinds.labelled import LabelledRow
-from synth.exporters.kinds.sft_rows import SftRow
+from synth.exporters.kinds.sft_rows import SftRow, trained_places
 from synth.schemas.model import Message
 from synth.schemas.trajectory import argument_error
 
@@ -30,16 +30,11 @@ _KEYS = ("role", "content", "name", "reasoning_content", "tool_call_id", "tool_c
 
 def _messages(row: SftRow) -> list[Message]:
     """Every message says whether it is trained on, so that no default decides."""
-    # turns are counted as assistant messages
-    written, turn = [], -1
-
-    for message in row.messages:
-        by_assistant = message["role"] == "assistant"
-        turn += by_assistant
-        loss = {"training": by_assistant and turn in row.trained}
-        written.append({name: said(message).get(name) for name in _KEYS} | loss)
-
-    return written
+    lit = trained_places(row)
+    return [
+        {name: said(message).get(name) for name in _KEYS} | {"training": at in lit}
+        for at, message in enumerate(row.messages)
+    ]
 
 
 def _chat(row: Mapping[str, Any]) -> Chat:
@@ -48,41 +43,39 @@ def _chat(row: Mapping[str, Any]) -> Chat:
     """
     # what arrow filled in is taken out, as its own loader does
     messages = [
-        with_objects({key: value for key, value in message.items() if value is not None})
+        {key: value for key, value in message.items() if value is not None}
         for message in row["messages"]
     ]
-
-    flags = [(message["role"], message.pop("training", None)) for message in messages]
-    # other messages carry a flag as well, which is never set
-    losses = [loss for role, loss in flags if role == "assistant"]
-    trained = tuple(at for at, loss in enumerate(losses) if loss)
-
-    return Chat(messages, json.loads(row["tools"] or "[]"), trained)
+    return flagged_chat(messages, json.loads(row["tools"] or "[]"), "training")
 
 
-def with_objects(message: Message) -> Message:
-    """The message with the arguments of its calls decoded, or as they are where they are no JSON
-    object.
+def flagged_chat(
+    messages: list[Message], tools: list[Any], flag: str, unless_said: int | None = None
+) -> Chat:
+    """A chat whose messages say by a flag whether they carry loss; the arguments of calls are
+    decoded, or stay as they are where they are no JSON object.
     """
-    calls = [
-        call
-        | {"function": call["function"] | {"arguments": _object(call["function"]["arguments"])}}
-        for call in message.get("tool_calls") or ()
-    ]
-    return message | {"tool_calls": calls} if calls else message
+    losses = []
 
+    for message in messages:
+        loss = message.pop(flag, unless_said)
+        # other messages may carry a flag as well, which is never set
+        if message["role"] == "assistant":
+            losses.append(loss)
 
-def _object(arguments: str) -> Any:
-    """Its loader decodes what it can, and leaves the rest as it is."""
-    return arguments if argument_error(arguments) is not None else json.loads(arguments)
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            if argument_error(function["arguments"]) is None:
+                function["arguments"] = json.loads(function["arguments"])
+
+    return Chat(messages, tools, tuple(at for at, loss in enumerate(losses) if loss))
 
 
 def _lost_of_chat(row: SftRow) -> tuple[str, ...]:
     """Broken arguments stay what was received, which templates print in quotes."""
     calls = (call for turn in row.trajectory.turns for call in turn.tool_calls)
-    if any(call.parse_error is not None for call in calls):
-        return ("arguments that are no JSON object are rendered as text",)
-    return ()
+    broken = any(call.parse_error is not None for call in calls)
+    return ("arguments that are no JSON object are rendered as text",) if broken else ()
 
 
 def _pair(row: LabelledRow) -> list[Message]:
@@ -103,16 +96,12 @@ def _pair(row: LabelledRow) -> list[Message]:
 def _lost_of_pair(row: LabelledRow) -> tuple[str, ...]:
     """All that is no role and no content, and what the pair stands on."""
     # its strategy renders role and content, and nothing of the rest
-    dropped = {"reasoning_content": "thoughts", "name": "names"}
-    return (
-        EVIDENCE,
-        *((KEPT_OUT,) if kept_out(row.trajectory) else ()),
-        *(
-            f"{name}: the strategy passes role and content alone"
-            for key, name in dropped.items()
-            if any(message.get(key) for message in (*row.prompt, *row.answers))
-        ),
-    )
+    lost = [EVIDENCE, *((KEPT_OUT,) if kept_out(row.trajectory) else ())]
+    for key, name in (("reasoning_content", "thoughts"), ("name", "names")):
+        if any(message.get(key) for message in (*row.prompt, *row.answers)):
+            lost.append(f"{name}: the strategy passes role and content alone")
+
+    return tuple(lost)
 
 
 # what the tables of `data/forms/axolotl.yaml` name and no row holds under that name
@@ -121,9 +110,7 @@ _CHAT = {
     "tools": lambda row: plain_text(row.trajectory.tools) if row.trajectory.tools else None,
     "masked_turns": trl.masked_turns,
 }
-# a mask is a flag of its message, so whole rows and rows of one turn have one form
-PER_TURN = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
-SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
+SFT = MEMORY = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
 DPO = form(
     "axolotl",
     "dpo",

@@ -8,13 +8,12 @@ form, since `weight` says of each assistant message whether it is trained on.
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from synth.exporters import facts
 from synth.exporters.exact_json import plain_text
 from synth.exporters.form import Chat, NotRepresentableError, form, said
-from synth.exporters.forms.axolotl import with_objects
-from synth.exporters.kinds.sft_rows import SftRow, said_after, up_to_last_loss
+from synth.exporters.forms.axolotl import flagged_chat
+from synth.exporters.kinds.sft_rows import SftRow, said_after, trained_places, up_to_last_loss
+from synth.schemas.model import Message
 
 # of each role, in the order in which they are written
 _KEYS = {
@@ -31,18 +30,17 @@ def _line(row: SftRow) -> str:
     `weight` 0 on an assistant message that carries no loss, further keys only in rows that exports
     leave out unasked. Raises `NotRepresentableError` for a result without an id.
     """
-    written, turn = [], -1
+    written, lit = list[Message](), trained_places(row)
 
     # nothing is learnt behind the last turn with loss
-    for message in up_to_last_loss(row):
+    for at, message in enumerate(up_to_last_loss(row)):
         role = message["role"]
-        turn += role == "assistant"
         if role == "tool" and not message.get("tool_call_id"):
             raise NotRepresentableError("tool_result_without_an_id")
 
         # other keys are refused by the service that the form is named after
         kept = {key: message[key] for key in _KEYS[role] if key in message}
-        if role == "assistant" and turn not in row.trained:
+        if role == "assistant" and at not in lit:
             kept["weight"] = 0
 
         written.append(kept)
@@ -56,26 +54,18 @@ def _line(row: SftRow) -> str:
 
 def _chat(row: Mapping[str, Any]) -> Chat:
     """A line as a trainer of chat templates reads it: arguments decoded."""
-    messages = [with_objects(said(message)) for message in row["messages"]]
-    weights = [one.pop("weight", 1) for one in messages if one["role"] == "assistant"]
-    trained = tuple(at for at, weight in enumerate(weights) if weight)
-    return Chat(messages, row.get("tools", []), trained)
+    return flagged_chat([*map(said, row["messages"])], row.get("tools", []), "weight", 1)
 
 
 def _told(row: SftRow) -> facts.RenderedChat:
     """Of a row of one turn, what stands behind it is in other rows."""
     # what stands behind the last loss is not written
     messages, whole = up_to_last_loss(row), row.turn is None
+    last = max(row.trained)
     # the weight says that there is no loss, and not why
-    masked = {
-        turn: reason if whole else ""
-        for turn, reason in row.masked.items()
-        if turn <= max(row.trained)
-    }
-
+    masked = {turn: why if whole else "" for turn, why in row.masked.items() if turn <= last}
     behind = len(row.messages) - len(messages) + said_after(row.trajectory) if whole else 0
     return facts.rendered(row.trajectory, messages, masked, behind)
 
 
-PER_TURN = form("openai", "sft", {"line": _line}, read=_chat, told=_told)
-SFT = MEMORY = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
+SFT = MEMORY = form("openai", "sft", {"line": _line}, read=_chat, told=_told)

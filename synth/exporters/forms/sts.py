@@ -12,7 +12,6 @@ from synth.exporters import facts
 from synth.exporters.exact_json import plain_text
 from synth.exporters.form import form, said
 from synth.exporters.kinds.sft_rows import SftRow, said_after
-from synth.schemas.model import Message
 from synth.schemas.printable import in_file_name
 
 
@@ -27,26 +26,20 @@ def _lines(row: SftRow) -> Iterator[dict[str, Any]]:
         "id": trajectory.trajectory_id,
         "name": f"{trajectory.env} {trajectory.task_id[:8]}",
     } | facts.of(trajectory, (*facts.LINEAGE[1:], "reward"))
-    # as the model saw them, one line each
+    # as the model saw them, one line each, in the viewer's own spelling of keys
     for message in row.messages:
-        yield {"type": "message", "message": _written(message, trajectory.model)}
+        calls = message.get("tool_calls") or ()
+        further = {
+            "reasoningContent": message.get("reasoning_content"),
+            "toolCalls": [{"id": call["id"], "function": call["function"]} for call in calls],
+            "toolCallId": message.get("tool_call_id"),
+        }
+        written = {"role": message["role"], "content": said(message)["content"]}
+        written |= {name: value for name, value in further.items() if value}
+        if message["role"] == "assistant" and trajectory.model is not None:
+            written["model"] = trajectory.model
 
-
-def _written(message: Message, model: str | None) -> dict[str, Any]:
-    """A message in the viewer's keys; only an assistant's tells its model."""
-    # the viewer's own spelling of keys
-    calls = message.get("tool_calls") or ()
-    further = {
-        "reasoningContent": message.get("reasoning_content"),
-        "toolCalls": [{"id": call["id"], "function": call["function"]} for call in calls],
-        "toolCallId": message.get("tool_call_id"),
-    }
-
-    written = {"role": message["role"], "content": said(message)["content"]}
-    written |= {name: value for name, value in further.items() if value}
-    by_model = message["role"] == "assistant" and model is not None
-
-    return written | {"model": model} if by_model else written
+        yield {"type": "message", "message": written}
 
 
 SFT = form(

@@ -8,11 +8,9 @@ Tasks go to an agent loop (`synth.rl.verl`) that plays them, which `synth_agent_
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
-
-import msgspec
 
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import SPEAKERS
@@ -24,11 +22,6 @@ from synth.schemas.canonical import digest
 LOOPS = "synth_agent_loop.yaml"
 READER = "synth_verl.py"
 _LOOP = b"- name: synth_world\n  _target_: synth.rl.verl.WorldAgentLoop\n"
-
-
-def _reader(shards: Sequence[str]) -> dict[str, bytes]:
-    """The data set class that verl is told to use, as it stands in this folder."""
-    return {READER: files("synth.exporters.forms").joinpath("verl_reader.py").read_bytes()}
 
 
 def _chat(row: Mapping[str, Any]) -> Chat:
@@ -63,17 +56,20 @@ def _extra_info(row: RlRow) -> dict[str, Any]:
 
 
 # text in the place of structs: a key that is missing is not null
-PER_TURN = form(
+SFT = form(
     "verl",
     "sft",
     {
         "messages": lambda row: plain_text([said(one) for one in row.messages]),
         "tools": lambda row: plain_text(row.trajectory.tools),
     },
-    beside=_reader,
+    # the data set class that verl is told to use, as it stands in this folder
+    beside=lambda shards: {
+        READER: files("synth.exporters.forms").joinpath("verl_reader.py").read_bytes()
+    },
     read=_chat,
 )
-SFT = msgspec.structs.replace(PER_TURN, per_turn=PER_TURN)
+
 # the whole task, since the loop sets its environment up and checks it
 RL = form(
     "verl",

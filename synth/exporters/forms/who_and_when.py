@@ -23,19 +23,19 @@ TERMINAL = "Computer_terminal"
 WORLD = "a fault of the world: nobody is the mistaken agent, for whom readers of Who&When ask"
 
 
-def _history(row: AttributionRow) -> list[dict[str, Any]]:
+def history(row: AttributionRow) -> list[dict[str, Any]]:
     """The messages, without the system prompt; calls are written out, since there is no tool
     role.
     """
     # positions are counted over these messages, so none may be left out
-    history = [_heard(observation) for observation in row.trajectory.opening]
+    said = [_heard(observation) for observation in row.trajectory.opening]
 
     for turn in row.trajectory.turns:
-        said = _said(turn.content, turn.tool_calls, "\n")
-        history.append({"content": said, "role": "assistant", "name": turn.agent or "agent"})
-        history += [_heard(observation) for observation in turn.observations]
+        words = _said(turn.content, turn.tool_calls, "\n")
+        said.append({"content": words, "role": "assistant", "name": turn.agent or "agent"})
+        said += [_heard(observation) for observation in turn.observations]
 
-    return history
+    return said
 
 
 def _heard(observation: Observation) -> dict[str, Any]:
@@ -115,7 +115,7 @@ ATTRIBUTION = form(
         "mistake_step": lambda row: str(_step(row)) if row.cause.by_agent else None,
         "mistake_reason": _reason,
         "is_correct": lambda row: False,
-        "history": _history,
+        "history": history,
         "label_status": _status,
         "fault_step": _fault_step,
     },

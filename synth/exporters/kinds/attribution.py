@@ -2,7 +2,7 @@
 cause.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 import msgspec
@@ -22,7 +22,6 @@ from synth.schemas.labels import AttributionLabel
 from synth.schemas.messages import to_messages
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory, Turn
-from synth.set_aside import SetAside
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.transcript.message_texts import Change, with_messages, with_trajectory
 
@@ -30,7 +29,6 @@ METRICS = ("injection", "observation_fault", "repair")
 """Scores that name a cause: a mistake put in, a fault of the world put in, a correction that makes
 a failed run pass.
 """
-_LABEL = msgspec.json.Decoder(AttributionLabel)
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -62,7 +60,13 @@ class AttributionRow(msgspec.Struct, frozen=True):
 
 def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[AttributionRow]:
     """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
-    causes = _causes(ledger, tally.aside)
+    causes: dict[str, list[Cause]] = {}
+    # labels without a value say only that the recorded rest works (`replay_flip`)
+    for row in read(ledger, AttributionLabel, METRICS, aside=tally.aside):
+        if row.value is not None and row.turn is not None:
+            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
+            causes.setdefault(row.subject_id, []).append(cause)
+
     # secrets that were found elsewhere in a run may stand in the words of its label too
     values, finder = found_values(ledger, set(causes)), FlowScan(ledger).finder
 
@@ -85,20 +89,6 @@ def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[Attributio
             yield made
 
 
-def _causes(ledger: Ledger, aside: SetAside) -> dict[str, list[Cause]]:
-    """Labels by trajectory; those that say only that the recorded rest works (`replay_flip`, no
-    value) are none.
-    """
-    found: dict[str, list[Cause]] = {}
-
-    for row in read(ledger, AttributionLabel, METRICS, aside=aside):
-        if row.value is not None and row.turn is not None:
-            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
-            found.setdefault(row.subject_id, []).append(cause)
-
-    return found
-
-
 def _row(
     trajectory: Trajectory, task: Task | None, cause: Cause, values: QuotedValues
 ) -> AttributionRow:
@@ -112,7 +102,8 @@ def _row(
             cause.metric,
         )
 
-    label = _LABEL.decode(values.out_of(msgspec.json.encode(cause.label).decode()))
+    written = values.out_of(msgspec.json.encode(cause.label).decode())
+    label = msgspec.json.decode(written, type=AttributionLabel)
     return AttributionRow(trajectory, task, replace(cause, label=label))
 
 
@@ -126,25 +117,23 @@ def _texts(row: AttributionRow, form: Form, change: Change) -> AttributionRow:
     trajectory = with_trajectory(row.trajectory, change) if changed else row.trajectory
     evidence = change("evidence", msgspec.to_builtins(row.cause.label))
     cause = replace(row.cause, label=msgspec.convert(evidence, AttributionLabel))
-    task = row.task
 
-    if task is not None:
+    if (task := row.task) is not None:
         change("task", msgspec.to_builtins([task.script.get("answer"), task.gold, task.check]))
         task = replace(task, goal=change("goal", task.goal))
 
     return AttributionRow(trajectory, task, cause)
 
 
-def _counts(row: AttributionRow, tally: ExportCounts) -> Mapping[str, int]:
-    """What the card warns of: labels without a test, rows that blame nobody."""
-    return {"weak": not row.cause.confirmed, "faults_of_the_world": not row.cause.by_agent}
-
-
 ATTRIBUTION = Kind(
     name="attribution",
     rows=attribution_rows,
     texts=_texts,
-    counts=_counts,
+    # what the card warns of: labels without a test, rows that blame nobody
+    counts=lambda row, tally: {
+        "weak": not row.cause.confirmed,
+        "faults_of_the_world": not row.cause.by_agent,
+    },
     content=lambda row: (row.trajectory.trajectory_id, row.cause.turn),
     rule=CAUSES,
 )

@@ -18,7 +18,6 @@ from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Source, Trajectory
 from synth.text.control_tokens import (
     ControlTokens,
-    Hit,
     KeyCollisionError,
     control_tokens,
     found,
@@ -120,22 +119,22 @@ def _guarded(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Guarded | 
         return broken
 
     # looked at before all policies, since each tells what it has found
-    hits = _found(row, tally, tokens)
+    hits, done = found(partial(tally.kind.texts, row, tally.form), tokens), tally.policy
     tally.control_tokens.update({f"{token} in {place}" for token, place in hits})
-    if not hits or tally.policy == "keep":
+    if not hits or done == "keep":
         return Guarded(row, "keep" if hits else None)
-    if tally.policy == "drop":
-        return _reason(hits)
 
-    try:
-        changed = tally.kind.texts(row, tally.form, neutralising(tokens))
-    except (KeyCollisionError, NotRepresentableError):
-        return f"{FILTER}:not_neutralised"
+    if done == "neutralise":
+        try:
+            row = tally.kind.texts(row, tally.form, neutralising(tokens))
+        except (KeyCollisionError, NotRepresentableError):
+            return f"{FILTER}:not_neutralised"
 
-    # a token over two texts, one in what a world works with
-    left = _found(changed, tally, tokens)
+        # a token over two texts, one in what a world works with
+        hits = found(partial(tally.kind.texts, row, tally.form), tokens)
 
-    return _reason(left) if left else Guarded(changed, "neutralise")
+    # left out by the first token that was found
+    return ":".join((FILTER, *hits[0])) if hits else Guarded(row, "neutralise")
 
 
 def tokens_of(tally: ExportCounts) -> ControlTokens:
@@ -149,17 +148,6 @@ def tokens_of(tally: ExportCounts) -> ControlTokens:
 
     # a student may have tokens that no table knows
     return control_tokens(own_tokens(served_template(tally.settings.student)))
-
-
-def _found(row: Any, tally: ExportCounts, tokens: ControlTokens) -> list[Hit]:
-    """(token, place) of all texts that the form would write, in the order in which it does."""
-    return found(lambda change: tally.kind.texts(row, tally.form, change), tokens)
-
-
-def _reason(hits: list[Hit]) -> str:
-    """Under which name a row is left out: by the first token that was found."""
-    token, place = hits[0]
-    return f"{FILTER}:{token}:{place}"
 
 
 def marking(form: Form, settings: RowSettings) -> Form:

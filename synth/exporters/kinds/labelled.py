@@ -101,15 +101,20 @@ def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
 
 def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Steps with a label, or with a soft value alone where nothing decided them."""
-    render, report = _renderer(tally.settings.student), StepReport()
+    render: Render = transcript
+    if (student := tally.settings.student) is not None:
+        from synth.exporters.template import served_template
 
+        render = served_template(student).opened
+
+    report = StepReport()
     for one in step_labels(ledger, _asked(tally), report):
         row = LabelledRow(one.label, one.trajectory, render=render)
         yield from _told(tally, row, one.label.turn, (one.step,))
 
     tally.take(report)
 
-    if tally.settings.student is None:
+    if student is None:
         tally.remarks.append(
             "Prompts and steps are plain transcripts; with a student (`student`, --student) its "
             "chat template renders them."
@@ -169,20 +174,6 @@ def _texts(row: LabelledRow, form: Form, change: Change) -> LabelledRow:
     return row if changed == row else changed.rendered()
 
 
-def _renderer(student: str | None) -> Render:
-    """How prompts and steps become texts: by the student's template, or as plain transcripts."""
-    if student is None:
-        return transcript
-
-    from synth.exporters.template import served_template
-
-    template = served_template(student)
-
-    return lambda messages, tools: template.text(
-        messages, tools, generation_prompt=messages[-1]["role"] != "assistant"
-    )
-
-
 def transcript(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
     """A plain rendering: role, text and calls of each message, after the tools."""
     written = [f"tools: {plain_text(tools)}\n\n"] if tools else []
@@ -205,12 +196,6 @@ def _counts(row: LabelledRow, tally: ExportCounts) -> Mapping[str, int]:
     return {"trained_turns": 1, "joined": row.joined}
 
 
-def _desirable(row: LabelledRow, tally: ExportCounts) -> Mapping[str, int]:
-    """The same, and which class the row belongs to."""
-    good = row.label.desirable
-    return {**_counts(row, tally), "desirable": good, "undesirable": not good}
-
-
 DPO = Kind(
     name="dpo",
     rows=dpo_rows,
@@ -223,7 +208,12 @@ KTO = Kind(
     name="kto",
     rows=kto_rows,
     texts=_texts,
-    counts=_desirable,
+    # the same, and which class the row belongs to
+    counts=lambda row, tally: {
+        **_counts(row, tally),
+        "desirable": row.label.desirable,
+        "undesirable": not row.label.desirable,
+    },
     content=lambda row: (row.trajectory.trajectory_id, row.label.turn),
     rule=LABELLED_TURNS,
 )

@@ -16,6 +16,7 @@ from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
 from synth.loss_turns import mask_reason
+from synth.schemas.messages import turn_messages
 from synth.schemas.model import Message
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, Trajectory
@@ -35,10 +36,9 @@ def memory_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[SftRow]:
     )
 
     for trajectory, task in with_redacted_tasks(ledger, verified, tally.aside):
-        made = partial(compiled, trajectory, task, thoughts=tally.settings.thoughts)
-        found = tally.made(trajectory.trajectory_id, made)
-        if found is not None:
-            yield found
+        make = partial(compiled, trajectory, task, thoughts=tally.settings.thoughts)
+        if (row := tally.made(trajectory.trajectory_id, make)) is not None:
+            yield row
 
 
 def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True) -> SftRow | str:
@@ -51,13 +51,17 @@ def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True
     if not turns or not turns[-1].content or turns[-1].tool_calls:
         return "no_answer"
 
-    said, thought = turns[-1].content, turns[-1].thought
-    if mask_reason(turns[-1], len(turns) - 1, trajectory.pivot_turn) is not None:
+    last, said = turns[-1], turns[-1].content
+    if mask_reason(last, len(turns) - 1, trajectory.pivot_turn) is not None:
         return "masked_answer"
 
-    heard = (one for turn in turns[:-1] for one in turn.observations)
-    given = (one.content for one in heard if one.source is not Source.USER and not one.error)
-    outputs = list(dict.fromkeys(filter(None, given)))
+    # an output that came several times is told once
+    outputs = dict.fromkeys(
+        one.content
+        for turn in turns[:-1]
+        for one in turn.observations
+        if one.source is not Source.USER and not one.error and one.content
+    )
     if not outputs:
         return "no_outputs"
     if not supported(said, question, outputs):
@@ -65,15 +69,12 @@ def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True
 
     context = "\n\n".join(f"[{number}] {output}" for number, output in enumerate(outputs, start=1))
     asked: Message = {"role": "user", "content": f"{context}\n\n{question}"}
-    answer: Message = {"role": "assistant", "content": said}
-    if thoughts and thought is not None:
-        answer["reasoning_content"] = thought
-
-    extra = {"context": context, "question": question, "answer": said}
     # the actions are left out, and with them the tools that nobody is to call
+    answer = turn_messages(replace(last, agent=None, observations=()), thoughts=thoughts)
+    extra = {"context": context, "question": question, "answer": said}
     shell = replace(trajectory, tools=(), turns=())
 
-    return SftRow([asked, answer], shell, trained=(0,), masked={}, extra=extra)
+    return SftRow([asked, *answer], shell, trained=(0,), masked={}, extra=extra)
 
 
 def supported(answer: str, question: str, outputs: Iterable[str]) -> bool:
@@ -87,16 +88,15 @@ def supported(answer: str, question: str, outputs: Iterable[str]) -> bool:
     named = {name.casefold() for name in literals(answer)} or {
         answer.strip().rstrip(".").casefold()
     }
+    # numbers are compared as numbers
+    numbers = {name for name in named if name.replace(".", "").replace(",", "").isdigit()}
+    in_outputs, in_question = (
+        {name for name in named if stands(text, name, number=name in numbers)}
+        for text in (seen, asked)
+    )
+
     # an answer that only repeats the question shows nothing of the context
-    in_outputs = {name for name in named if _stands(seen, name)}
-    in_question = {name for name in named if _stands(asked, name)}
-
     return named == in_outputs | in_question and bool(in_outputs - in_question)
-
-
-def _stands(folded: str, name: str) -> bool:
-    """Whether a name stands in a folded text; numbers are compared as numbers."""
-    return stands(folded, name, number=name.replace(".", "").replace(",", "").isdigit())
 
 
 def question_of(trajectory: Trajectory, task: Task | None) -> str:

@@ -82,15 +82,19 @@ def rl_tasks(ledger: Ledger, release: Release) -> list[tuple[RlTask, Mapping[str
         for identity, trials, successes, solved, branching in chunk:
             task = tasks[identity]
             refusal = may_leave(Lineage(task), {}, TASKS, release)
+            # test T8 of reverse synthesis: an expert that is told what an agent is told solves it
+            t8: Any = task.difficulty
+            for key in ("tests", "T8", "passed"):
+                t8 = t8.get(key) if isinstance(t8, Mapping) else None
+
             one = RlTask(
                 task_id=identity,
                 trials=trials,
                 successes=successes,
-                solvable=solved or _solved_from_its_goal(task),
+                solvable=solved or t8 is True,
                 branching=branching,
                 refused=refusal.counted if refusal else _unchecked(task),
             )
-
             refuses = None if task.check is None else bool(task.check.refusals)
             traits = {"env": task.env, "origin": task.origin.value, "refusal": refuses}
             found.append((one, traits))
@@ -101,17 +105,6 @@ def rl_tasks(ledger: Ledger, release: Release) -> list[tuple[RlTask, Mapping[str
 def _unchecked(task: Task) -> str | None:
     """Without a check nothing would say whether the task was solved."""
     return None if task.check else "no_check"
-
-
-def _solved_from_its_goal(task: Task) -> bool:
-    """Whether test T8 of reverse synthesis passed: an expert that is told what an agent is told
-    solves it.
-    """
-    found: Any = task.difficulty
-    for key in ("tests", "T8", "passed"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-
-    return found is True
 
 
 def rl_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[RlRow]:
@@ -174,27 +167,22 @@ def _texts(row: RlRow, form: Form, change: Change) -> RlRow:
     """What an agent is shown changed; all else of the task is what its world works with, and only
     looked at.
     """
-    goal = change("goal", row.task.goal)
+    task = replace(row.task, goal=change("goal", row.task.goal))
     change("task", msgspec.to_builtins(row.task) | {"goal": ""})
     prompt = with_messages(row.prompt, change)
-    tools = change(TOOLS, row.tools)
 
-    return replace(row, task=replace(row.task, goal=goal), prompt=prompt, tools=tools)
-
-
-def _counts(row: RlRow, tally: ExportCounts) -> Mapping[str, int]:
-    """What the card warns of."""
-    return {
-        "never_tried": not row.tools and not row.standing.trials,
-        "unsolvable": not row.standing.solvable,
-    }
+    return replace(row, task=task, prompt=prompt, tools=change(TOOLS, row.tools))
 
 
 RL = Kind(
     name="rl",
     rows=rl_rows,
     texts=_texts,
-    counts=_counts,
+    # what the card warns of
+    counts=lambda row, tally: {
+        "never_tried": not row.tools and not row.standing.trials,
+        "unsolvable": not row.standing.solvable,
+    },
     content=lambda row: row.task.task_id,
     rule=TASKS,
 )

@@ -103,8 +103,7 @@ def inexact(
 def said_after(trajectory: Trajectory) -> int:
     """How many observations at the very end are a user's."""
     last = trajectory.turns[-1].observations if trajectory.turns else ()
-    by_user = takewhile(lambda one: one.source is Source.USER, reversed(last))
-    return len([*by_user])
+    return sum(1 for _ in takewhile(lambda one: one.source is Source.USER, reversed(last)))
 
 
 def unrolled(row: SftRow, *, past_thoughts: bool = False) -> Iterator[SftRow]:
@@ -136,20 +135,25 @@ def assistant_places(messages: list[Message]) -> list[int]:
     return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
+def trained_places(row: SftRow) -> list[int]:
+    """Where the messages stand that carry loss, in order."""
+    places = assistant_places(row.messages)
+    return [places[turn] for turn in row.trained]
+
+
 def up_to_last_loss(row: SftRow) -> list[Message]:
     """The messages up to the last one that carries loss."""
-    return row.messages[: assistant_places(row.messages)[max(row.trained)] + 1]
+    return row.messages[: trained_places(row)[-1] + 1]
 
 
 def loss_characters(row: SftRow) -> int:
     """Characters of what carries loss, the same in every form: arguments count as they were
     received, not as an object is printed.
     """
-    places, turns = assistant_places(row.messages), row.trajectory.turns
-    size = 0
+    turns, size = row.trajectory.turns, 0
 
-    for turn in row.trained:
-        message = row.messages[places[turn]]
+    for turn, at in zip(row.trained, trained_places(row), strict=True):
+        message = row.messages[at]
         thought = message.get("reasoning_content")
         # a compiled row (`memory`) has no recorded turns: its answer is a text
         said = turns[turn] if turns else Turn(0, content=message["content"], thought=thought)

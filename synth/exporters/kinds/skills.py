@@ -41,8 +41,7 @@ def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: ExportCounts) -> 
 
     if known:
         tally.beside[SKILLS] = lambda: b"".join(
-            msgspec.json.encode(one) + b"\n"
-            for one in without_control_tokens(skills(ledger, taken), tally)
+            msgspec.json.encode(one) + b"\n" for one in skills(ledger, taken, tally)
         )
 
     # a row that was drawn may still be left out by what writes it
@@ -54,30 +53,21 @@ def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: ExportCounts) -> 
             taken[one.trajectory_id] = one.task_id
 
 
-def without_control_tokens(found: Iterable[Skill], tally: ExportCounts) -> Iterator[Skill]:
-    """The skill texts as rows are taken: left out, with other brackets or as they are."""
-    tokens = tokens_of(tally)
-
-    for one in found:
-        hits = tokens.in_text(one.skill)
-        tally.control_tokens.update({f"{tokens.name(token)} in skill" for token in hits})
-
-        if not hits or tally.policy == "keep":
-            yield one
-        elif tally.policy == "neutralise":
-            yield msgspec.structs.replace(one, skill=tokens.neutralised(one.skill))
-
-
-def skills(ledger: Ledger, taken: Mapping[str, str]) -> Iterator[Skill]:
-    """Of these trajectories with their tasks, in the order of their ids."""
-    subjects = sorted(taken)
+def skills(ledger: Ledger, taken: Mapping[str, str], tally: ExportCounts) -> Iterator[Skill]:
+    """Of these trajectories with their tasks, in the order of their ids; those with control tokens
+    as rows are taken: left out, with other brackets or as they are.
+    """
+    subjects, tokens = sorted(taken), tokens_of(tally)
     index = {row.subject_id: row.value for row in read(ledger, Text, (INDEX,), subjects=subjects)}
     # a skill may quote what was found in the trajectory that it was distilled from
     values, finder = found_values(ledger, set(taken)), Finder()
 
     for row in read(ledger, Text, (SKILL,), subjects=subjects):
         identity = row.subject_id
+        text = QuotedValues(values.get(identity, {}), finder).out_of(row.about.text or "")
+        hits = tokens.in_text(text)
+        tally.control_tokens.update({f"{tokens.name(token)} in skill" for token in hits})
 
-        if row.about.text:
-            text = QuotedValues(values.get(identity, {}), finder).out_of(row.about.text)
+        if text and not (hits and tally.policy == "drop"):
+            text = tokens.neutralised(text) if tally.policy == "neutralise" else text
             yield Skill(identity, taken[identity], text, index.get(identity))

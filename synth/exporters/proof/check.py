@@ -17,8 +17,14 @@ from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, Spelling, as_key
 from synth.exporters.kinds.control_tokens import guarded
 from synth.exporters.proof.consumers import consumer_findings
-from synth.exporters.proof.loading import LoadedFile, ProofIssues, loaded, loading_findings
-from synth.exporters.proof.reading import READERS, reading_findings
+from synth.exporters.proof.reading import (
+    READERS,
+    ProofIssues,
+    loaded,
+    loading_findings,
+    reading_findings,
+    watched,
+)
 from synth.exporters.proof.rendering import rendering_findings
 from synth.ledger.ledger import Ledger
 
@@ -57,13 +63,14 @@ def prove(
     # beside the dataset, `datasets` is given a cache that nobody has used
     with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
         folder, cache = Path(place) / kind, Path(place) / "cache"
-        written = LoadedFile(form)
-        report = write(tally, rows, DatasetFolder(folder), watched=written.watched)
+        digests = list[str]()
+        noted = partial(watched, digests=digests)
+        report = write(tally, rows, DatasetFolder(folder), watched=noted)
 
         if report.rows:
             # first what any loader gives, then what this consumer makes of it
             read = partial(loaded, folder, cache, form)
-            loading_findings(folder, cache, written, findings)
+            loading_findings(folder, cache, form, digests, findings)
             consumer_findings(tally, read, findings)
 
             # compiled rows are no trajectories, and no importer reads them as such

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from synth.exporters.form import Form
-from synth.exporters.proof.loading import ProofIssues
+from synth.exporters.proof.reading import ProofIssues
 from synth.exporters.tally import ExportCounts
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]

@@ -6,8 +6,8 @@ it; loss is on all tokens from where the two renderings part (TRL 1.16, `common_
 They need no generation tags.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
 from synth.exporters.form import Chat, Comparison, Steps
 from synth.exporters.kinds.sft_rows import assistant_places
@@ -49,15 +49,10 @@ def mask_problems(chat: Chat, template: MaskTemplate, *, by_turn: bool) -> Itera
     yield from unheard(chat.messages, chat.tools, dark, "carries loss, or is not rendered")
     # loss is given by token, so no token may reach over an edge
     edges = sorted({edge for span in lit for edge in span})
-    if any(_inside(span, edges) for span in template.offsets(text)):
-        yield "a token is half the assistant's"
-
-
-def _inside(span: Span, edges: Sequence[int]) -> bool:
-    """Whether one of the edges lies between the beginning and the end of a token."""
-    start, end = span
-    at = bisect_right(edges, start)
-    return at < len(edges) and edges[at] < end
+    for start, end in template.offsets(text):
+        if bisect_right(edges, start) < bisect_left(edges, end):
+            yield "a token is half the assistant's"
+            break
 
 
 def _marked(chat: Chat, template: MaskTemplate) -> tuple[str, dict[int, Span]] | str:
@@ -148,9 +143,7 @@ def step_problems(row: Steps, template: MaskTemplate) -> Iterator[str]:
     token with its tokenizer.
     """
     yield from text_problems(row)
-    asked = template.text(
-        row.messages, row.tools, generation_prompt=row.messages[-1]["role"] != "assistant"
-    )
+    asked = template.opened(row.messages, row.tools)
     # texts were rendered when they were exported; the template may have changed
     whole = row.prompt + "".join(row.steps)
     (messages,) = row.conversations

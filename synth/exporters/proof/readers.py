@@ -2,22 +2,22 @@
 that we wrote.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from synth.exporters import facts
 from synth.exporters.facts import RenderedChat
-from synth.exporters.forms.who_and_when import TERMINAL
+from synth.exporters.forms.who_and_when import history
 from synth.exporters.kinds.attribution import AttributionRow
 from synth.importers.interchange.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
 from synth.importers.registry import format_of, importer
 from synth.schemas.canonical import canonical_json, content_hash, digest
-from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
+from synth.schemas.messages import SYSTEM_NAME, to_messages
 from synth.schemas.model import Message
-from synth.schemas.trajectory import Trajectory
+from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 
 _SESSION_KEYS = {
     "role": "role",
@@ -52,22 +52,26 @@ def imported(value: Any) -> Imported:
 
 
 def read_atif(document: Mapping[str, Any]) -> RenderedChat:
-    """Messages and masks by the importer; names and lineage from `extra`, of which it makes no
-    use.
+    """What the importer reads, and what it makes no use of: names, errors and what turns say of
+    themselves in `extra`, the lineage in that of the document.
     """
-    found = imported(document).trajectory
-    messages = to_messages(found)
+    found, turns = imported(document).trajectory, list[Turn]()
     agents = [step for step in document["steps"] if step["source"] == "agent"]
-    heard = [_own(step) for step in document["steps"] if step["source"] != "agent"]
-    own = [_own(step) for step in agents]
-    # names are the importer's to give, and it gives none to agents
-    answers = [message for message in messages if message["role"] == "assistant"]
-    for message, said in zip(answers, own, strict=True):
-        message.update({"name": said["agent"]} if "agent" in said else {})
+    others = [step for step in document["steps"] if step["source"] != "agent"]
+    heard = iter(others[found.system_prompt is not None :])
+    opening = tuple(_named(found.opening, iter(()), heard))
 
-    others = [message for message in messages if message["role"] in ("user", "system")]
-    for message, said in zip(others, heard, strict=True):
-        message.update({"role": "user", "name": said["name"]} if "name" in said else {})
+    for turn, step in zip(found.turns, agents, strict=True):
+        own, metrics = _own(step), step.get("metrics", {})
+        results = iter(step.get("observation", {}).get("results", ()))
+        known = {
+            **facts.of(own, ("agent", "reward", "state_key", "injected")),
+            "sampled_by": SampledBy(own.get("sampled_by", SampledBy.POLICY)),
+            "mask": turn.mask if "mask" in own else None,
+            "usage": turn.usage if "prompt_tokens" in metrics else None,
+        }
+        observed = tuple(_named(turn.observations, results, heard))
+        turns.append(replace(turn, observations=observed, **known))
 
     # trajectory and model have keys of their own in the format
     whole = {
@@ -75,36 +79,25 @@ def read_atif(document: Mapping[str, Any]) -> RenderedChat:
         "trajectory_id": document["trajectory_id"],
         "model": document["agent"].get("model_name"),
     }
+    read = replace(found, opening=opening, turns=tuple(turns))
+    chat = facts.rendered(read, to_messages(read), _masks(read))
+    lineage = {name: facts.of(whole, fields) for name, fields in facts.OF_TRAJECTORY.items()}
 
-    known = facts.known_of(found) | _of_agents(agents)
-    known |= {name: facts.of(whole, fields) for name, fields in facts.OF_TRAJECTORY.items()}
-    masked = {at: mask for at, mask in _masks(found).items() if "mask" in own[at]}
-
-    return RenderedChat(messages, list(found.tools), masked, known)
+    return replace(chat, known={**chat.known, **lineage})
 
 
-def _of_agents(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the steps of the agent say beside their messages."""
-    known: dict[str, Any] = {}
-
-    for name in (facts.TURN_VALUES, facts.AUTHORS):
-        by_turn = enumerate(facts.of(_own(step), facts.OF_TURNS[name]) for step in steps)
-        known[name] = {at: values for at, values in by_turn if values}
-
-    known[facts.USAGE] = {
-        at: [step["metrics"].get(name) for name in facts.COUNTED]
-        for at, step in enumerate(steps)
-        if "prompt_tokens" in step.get("metrics", {})
-    }
-
-    known[facts.ERRORS] = [
-        (at, i)
-        for at, step in enumerate(steps)
-        for i, one in enumerate(step.get("observation", {}).get("results", ()))
-        if _own(one).get("error")
-    ]
-
-    return known
+def _named(
+    observations: Iterable[Observation], results: Iterator[Any], heard: Iterator[Any]
+) -> Iterator[Observation]:
+    """Observations with the names and errors of the results and steps that they were read from, in
+    their order: the importer gives neither.
+    """
+    for one in observations:
+        if one.source is Source.TOOL:
+            yield replace(one, error=_own(next(results)).get("error", False))
+        else:
+            name = _own(next(heard)).get("name")
+            yield one if name is None else replace(one, source=Source.USER, name=name)
 
 
 def _own(part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -153,22 +146,7 @@ def told_of_failure(row: AttributionRow) -> RenderedChat:
     """What Who&When has a place for: what was said and by which agent, calls as text, and the
     mistake.
     """
-    messages: list[Message] = []
-
-    for message in to_messages(replace(row.trajectory, system_prompt=None), thoughts=False):
-        said = {"role": "user", "content": message["content"]}
-
-        if message["role"] == "assistant":
-            calls = (call["function"] for call in message.get("tool_calls", ()))
-            lines = [f"{call['name']} {call['arguments']}" for call in calls]
-            content = "\n".join(filter(None, (message["content"], *lines)))
-            said = {"role": "assistant", "content": content, "name": message.get("name", "agent")}
-        elif message["role"] != "user" or message.get("name") == ENVIRONMENT_NAME:
-            said["name"] = TERMINAL
-
-        messages.append(said)
-
-    return _failure(messages, row.cause.turn, row.blamed.agent or "agent")
+    return _failure(history(row), row.cause.turn, row.blamed.agent or "agent")
 
 
 def read_failure(row: Mapping[str, Any]) -> RenderedChat:

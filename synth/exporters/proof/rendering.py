@@ -8,8 +8,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.masks import mask_problems, side_problems, step_problems, text_problems
+from synth.exporters.proof.reading import ProofIssues
 from synth.exporters.proof.turns import turn_problems
 from synth.exporters.tally import ExportCounts
 from synth.exporters.template import FAMILIES, MaskTemplate, served_template, student_template

@@ -1,5 +1,6 @@
 """The probability of a given chat under a small model in this process, token by token."""
 
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -35,7 +36,8 @@ class TransformersScoring:
     async def score(self, messages: Messages, tools: ToolSchemas) -> Scored:
         """The assistant turns' tokens in order. Raises `ModelError`."""
         model, template = await self._thread.model(), await self._template()
-        turns = await assistant_turns(self._tokenized, template, messages, tools, self._marked)
+        marked = partial(self._thread.run, model.marked, messages, tools)
+        turns = await assistant_turns(self._tokenized, template, messages, tools, marked)
 
         if turns.unknown is None and len(turns.tokens) > model.context:
             turns = replace(turns, spans=(), unknown=TOO_LONG)
@@ -48,12 +50,8 @@ class TransformersScoring:
     async def _tokenized(
         self, messages: Messages, tools: ToolSchemas, answer: bool
     ) -> tuple[TokenId, ...]:
-        model = await self._thread.model()
-        rendered = model.rendered
+        rendered = (await self._thread.model()).rendered
         return await self._thread.run(rendered, messages, tools, add_generation_prompt=answer)
-
-    async def _marked(self, messages: Messages, tools: ToolSchemas) -> list[tuple[int, int]]:
-        return await self._thread.run((await self._thread.model()).marked, messages, tools)
 
 
 def token_scores(model: LocalModel, turns: AssistantTurns) -> tuple[TokenScore, ...]:

@@ -145,7 +145,10 @@ class LocalServer:
                 self._settled.set()
                 code = await worker.wait()
             finally:
-                await _ended(worker)
+                # the server and the processes that it has started, whoever died first
+                with suppress(ProcessLookupError):
+                    os.killpg(worker.pid, signal.SIGKILL)
+                await worker.wait()
 
             self._settled.clear()
             _LOG.warning(
@@ -160,7 +163,11 @@ class LocalServer:
         began = said = time.monotonic()
         _LOG.warning(f"vLLM starts, which takes one to some minutes (log: {self._log})")
 
-        while not await self._healthy():
+        while True:
+            with suppress(ServerError):
+                await self._health.get("/health", 5.0, beside=True)
+                break
+
             now = time.monotonic()
             if worker.returncode is not None:
                 raise ConfigError(
@@ -179,14 +186,8 @@ class LocalServer:
                 _LOG.warning(f"vLLM is still starting after {now - began:.0f} s")
 
             await asyncio.sleep(0.25)
-        _LOG.warning(f"vLLM answers after {time.monotonic() - began:.0f} s")
 
-    async def _healthy(self) -> bool:
-        try:
-            await self._health.get("/health", 5.0, beside=True)
-        except ServerError:
-            return False
-        return True
+        _LOG.warning(f"vLLM answers after {time.monotonic() - began:.0f} s")
 
 
 _SHARED: dict[tuple[str, ...], LocalServer] = {}
@@ -200,15 +201,6 @@ def shared_server(settings: ModelSettings, flags: Sequence[str]) -> LocalServer:
     if key not in _SHARED:
         _SHARED[key] = LocalServer(settings, flags)
     return _SHARED[key]
-
-
-async def _ended(worker: asyncio.subprocess.Process) -> None:
-    """Kills what is left of the worker's group: the server and the processes that it has started,
-    whoever died first.
-    """
-    with suppress(ProcessLookupError):
-        os.killpg(worker.pid, signal.SIGKILL)
-    await worker.wait()
 
 
 def _last_line(log: Path) -> str:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.models.replies.key_in_parts import without_key
 from synth.models.replies.reply import read_replies
 from synth.models.server_error import ServerError, decoded
 from synth.models.servers.chat_request import request_body
 from synth.models.servers.http_server import HTTPServer
 from synth.models.servers.model_card import ModelCard, model_cards
+from synth.models.servers.server_chat import without_key
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
 from synth.schemas.printable import printable

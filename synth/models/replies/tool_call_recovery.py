@@ -57,12 +57,10 @@ class _Written(msgspec.Struct):
 _WRITTEN = msgspec.json.Decoder(_Written)
 
 
-def rendered_call(call: ToolCall) -> str:
-    """The call as Hermes and Qwen write it, arguments to the byte, broken ones too."""
-    return (
-        f'{OPEN}\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": '
-        f"{call.arguments}}}\n{CLOSE}"
-    )
+def rendered_call(name: str, arguments: str) -> str:
+    """A call as Hermes and Qwen write it, arguments to the byte, broken ones too."""
+    named = json.dumps(name, ensure_ascii=False)
+    return f'{OPEN}\n{{"name": {named}, "arguments": {arguments}}}\n{CLOSE}'
 
 
 def recover_tool_calls(text: str, tools: ToolSchemas = ()) -> FoundCalls:

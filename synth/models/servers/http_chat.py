@@ -2,17 +2,20 @@
 of vLLM.
 
 vLLM is asked for what a trainer needs to see what the model saw (token ids, weights, queues); a
-provider is asked for a reply and nothing else.
+provider is asked for a reply and nothing else. Engine `vllm_local` starts vLLM as a worker process
+in its own virtual environment: it cannot share one with Prefect (they need other versions of
+FastAPI), so the settings name its interpreter.
 """
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from synth.models.backoff import Pacing
-from synth.models.local.vllm_local_server import LocalServer
+from synth.models.local.vllm_local_server import LocalServer, shared_server
 from synth.models.servers.fleet import Fleet
 from synth.models.servers.http_server import HTTPServer
 from synth.models.servers.server_chat import ServerChat
@@ -22,6 +25,12 @@ from synth.schemas.model import Messages
 
 ORGANISATION = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Request headers by the environment variable that holds their value."""
+OURS = ("--host", "--port", "--model", "--served-model-name", "--api-key", "--uds")
+DEFAULTS = ("--enable-prompt-tokens-details",)
+CALLS = ("--enable-auto-tool-choice", "--tool-call-parser=hermes")
+"""Where the settings name no parser: without one vLLM refuses requests with tools. Calls that it
+misses are recovered.
+"""
 
 
 def open_openai(settings: ModelSettings, **pacing: Callable[..., Any]) -> ServerChat:
@@ -73,6 +82,46 @@ def open_vllm(
         spelled=_thoughts_under_both_names,
         process=process,
     )
+
+
+def open_vllm_local(settings: ModelSettings) -> ServerChat:
+    """A client whose server is started by the first call; calls wait while it starts, and while it
+    is started again. Raises `ConfigError`; a call `SynthError` where the server cannot be had.
+    """
+    server = shared_server(settings, flags(settings))
+
+    client = open_vllm(server.reached_by(settings), server)
+    server.users += 1
+    return client
+
+
+def flags(settings: ModelSettings) -> list[str]:
+    """What the server is started with beside its model and address. Raises `ConfigError` for
+    settings that cannot start one.
+    """
+    if settings.base_url is not None or settings.api_key_env is not None:
+        raise ConfigError(
+            "base_url, api_key_env: engine vllm_local starts its own server; remove them, or "
+            "choose `engine: vllm`"
+        )
+
+    if settings.python is None:
+        raise ConfigError(
+            "python: engine vllm_local needs the interpreter of vLLM's environment, such as "
+            "/opt/vllm/bin/python"
+        )
+
+    python = Path(settings.python).expanduser()
+    if python.is_dir() or not os.access(python, os.X_OK):
+        raise ConfigError(
+            f"python: {settings.python} is no interpreter; name that of vLLM's environment, such "
+            "as /opt/vllm/bin/python"
+        )
+
+    named = {flag.partition("=")[0] for flag in settings.server_args}
+    for taken in sorted(named & set(OURS)):
+        raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
+    return [*DEFAULTS, *(() if "--tool-call-parser" in named else CALLS), *settings.server_args]
 
 
 def _thoughts_under_both_names(messages: Messages) -> Messages:

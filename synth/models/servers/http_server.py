@@ -98,15 +98,13 @@ class HTTPServer:
                     proxy=self._proxy,
                 ) as answer,
             ):
-                content = await _read(answer)
+                content = await self._read(answer)
                 if answer.status == 200:
                     return content
             cleaned = self.remover.clean(content)
             failure = refused(
                 self._settings, self.where(), answer.status, answer.headers, cleaned, self._now()
             )
-        except _TooLongError as error:
-            failure = self.failed(str(error), retryable=False)
         except aiohttp.ClientConnectorError as error:
             failure = self.failed(f"connection lost: {error.os_error}", turned_away=True)
         except aiohttp.ConnectionTimeoutError:
@@ -117,6 +115,18 @@ class HTTPServer:
         except (aiohttp.ClientError, OSError) as error:
             failure = self.failed(f"connection lost: {error or type(error).__name__}")
         raise failure.saying(self.remover.clean_text(str(failure)))
+
+    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+        """The body. Raises `ServerError` where it is longer than the limit, and reads no more."""
+        body, announced = bytearray(), answer.content_length or 0
+        async for part in answer.content.iter_any():
+            body += part
+            if max(len(body), announced) > LONGEST_REPLY:
+                most = LONGEST_REPLY // 2**20
+                too_long = f"the reply is longer than {most} MiB; bound it with max_tokens"
+                raise self.failed(too_long, retryable=False)
+
+        return bytes(body)
 
     def _session(self, method: str) -> aiohttp.ClientSession:
         if method not in self._sessions:
@@ -144,27 +154,3 @@ class HTTPServer:
     def where(self) -> str:
         """Which model at which server, for messages."""
         return f"model {self._settings.model} at {self.url}"
-
-
-class _TooLongError(Exception):
-    """A reply that is not read to its end."""
-
-    def __init__(self) -> None:
-        most = LONGEST_REPLY // 2**20
-        super().__init__(f"the reply is longer than {most} MiB; bound it with max_tokens")
-
-
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    """The body, up to the limit. Raises `_TooLongError`."""
-    announced = answer.content_length
-    if announced is not None and announced > LONGEST_REPLY:
-        raise _TooLongError
-    if announced is not None and "Content-Encoding" not in answer.headers:
-        return await answer.read()
-    parts, length = list[bytes](), 0
-    async for part in answer.content.iter_any():
-        length += len(part)
-        if length > LONGEST_REPLY:
-            raise _TooLongError
-        parts.append(part)
-    return b"".join(parts)

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from synth.keys.remover import MARK, KeyRemover
+from synth.keys.remover import KEY_REMOVED, MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import ConcurrencyLimit
 from synth.models.backoff import Backoff, Pacing, RetryBudget, with_retries
 from synth.models.local.vllm_local_server import LocalServer
-from synth.models.replies.key_in_parts import without_key
 from synth.models.replies.replayed import SeenReplies
 from synth.models.replies.reply import read_replies
 from synth.models.replies.tool_call_recovery import with_recovered_calls
@@ -83,14 +82,24 @@ class ServerChat:
         body = request_body(self.name, self.spelled(messages), tools, sampling, also)
 
         def read(received: Received) -> tuple[Completion, ...]:
-            price = self._settings.price
-            replies = read_replies(received.body, messages, n=n, price=price, seen=self._seen)
+            """The replies as their reader gets them; texts are searched for the key whenever parts
+            were put together.
+            """
+            price, finished = self._settings.price, list[Completion]()
 
-            finished = tuple(self._finished(reply, received, messages, tools) for reply in replies)
-            for reply in finished if tools else ():
-                if reply.finish_reason in CALLS and not reply.tool_calls:
-                    raise unusable(received.body, "it ended by a call, and none is found in it")
-            return finished
+            for reply in read_replies(received.body, messages, n=n, price=price, seen=self._seen):
+                weights_id = received.weights_id or reply.weights_id
+                reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
+                reply = without_key(reply, self._remover, taken_out=received.key_removed)
+
+                if tools:
+                    recovered = with_recovered_calls(reply, messages, tools)
+                    reply = without_key(recovered, self._remover)
+                    if reply.finish_reason in CALLS and not reply.tool_calls:
+                        raise unusable(received.body, "it ended by a call, and none is found in it")
+                finished.append(reply)
+
+            return tuple(finished)
 
         return await self.request(Post("/chat/completions", body, messages), read)
 
@@ -131,15 +140,23 @@ class ServerChat:
         if self._process is not None:
             await self._process.close()
 
-    def _finished(
-        self, reply: Completion, received: Received, messages: Messages, tools: ToolSchemas
-    ) -> Completion:
-        """The reply as its reader gets it; texts are searched for the key whenever parts were put
-        together.
-        """
-        weights_id = received.weights_id or reply.weights_id
-        reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
-        reply = without_key(reply, self._remover, taken_out=received.key_removed)
-        if not tools:
-            return reply
-        return without_key(with_recovered_calls(reply, messages, tools), self._remover)
+
+def without_key(reply: Completion, keys: KeyRemover, *, taken_out: bool = False) -> Completion:
+    """The reply with the mark where its parts make up a key; `raw` holds these parts, and goes.
+
+    Where that is so, or a key was `taken_out` of the body before, the repair is named, and the
+    tokens go too: they spell what was taken out of the text.
+    """
+    content, thought = (text and keys.clean_text(text) for text in (reply.content, reply.thought))
+    joined = (content, thought) != (reply.content, reply.thought)
+    if not (joined or taken_out):
+        return reply
+    return replace(
+        reply,
+        content=content,
+        thought=thought,
+        raw=None if joined else reply.raw,
+        repairs=tuple(dict.fromkeys((*reply.repairs, KEY_REMOVED))),
+        completion_token_ids=None,
+        logprobs=None,
+    )

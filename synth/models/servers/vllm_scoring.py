@@ -13,7 +13,7 @@ from synth.models.replies.reply import ROUNDING
 from synth.models.reply_health import unfinished
 from synth.models.server_error import ServerError, decoded
 from synth.models.servers.chat_request import Post, Received, encoded
-from synth.models.servers.http_chat import open_vllm
+from synth.models.servers.http_chat import open_vllm, open_vllm_local
 from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
 from synth.schemas.model import Messages, Scored, TokenScore, ToolSchemas
@@ -138,7 +138,8 @@ class VLLMScoring:
 
 
 def open_scoring(settings: ModelSettings) -> VLLMScoring:
-    """A scoring client of the servers that `base_url` names. Raises `ConfigError` as `open_model`
-    does.
+    """A scoring client of the servers that `base_url` names, or of one that is started by the first
+    chat. Raises `ConfigError` as `open_model` does.
     """
-    return VLLMScoring(open_vllm(settings))
+    opened = open_vllm_local if settings.engine == "vllm_local" else open_vllm
+    return VLLMScoring(opened(settings))

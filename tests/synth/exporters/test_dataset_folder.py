@@ -118,7 +118,8 @@ def test_a_card_that_was_edited_by_hand_is_replaced_only_when_that_is_asked_for(
     )
     with pytest.raises(
         ConfigError,
-        match=r"README.md: edited by hand; rename it first, or have it written anew with --overwrite",
+        match=r"README.md: edited by hand; rename it first, or have it written anew with "
+        "--overwrite",
     ):
         write(tmp_path / "out", 2, replace="written")
     assert card.read_text().startswith("licence: ours\n")

@@ -59,9 +59,7 @@ def test_llamafactory_gets_an_alternating_conversation_with_calls_as_json_and_th
     assert json.loads(record["tools"])[0] == FIND["function"]
 
 
-def test_llamafactory_joins_the_answers_of_parallel_calls_as_it_does_itself_and_the_text_beside_them_is_named() -> (
-    None
-):
+def test_llamafactory_joins_answers_of_parallel_calls_and_text_beside_them_is_named() -> None:
     found = row(llamafactory.SFT, PARALLEL, Turn(index=1, content="Done."))
     said = llamafactory.SFT.record(found)["conversations"]
     calls = '[{"name":"find","arguments":{"q":1}},{"name":"find","arguments":{"q":2}}]'
@@ -232,9 +230,7 @@ def test_a_session_trace_is_a_header_and_a_line_per_message_with_arguments_as_re
     assert (said[2]["reasoningContent"], said[3]["toolCallId"]) == ("look first", "c1")
 
 
-def test_one_row_per_turn_shows_what_was_before_without_its_thoughts_and_trains_that_turn_alone() -> (
-    None
-):
+def test_one_row_per_turn_shows_the_past_without_thoughts_and_trains_that_turn() -> None:
     source: Trajectory = trajectory(
         turns=(*trajectory().turns, Turn(index=2, content="Else?", mask="failed_excursion"))
     )

@@ -11,25 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.export import export as command
-from synth.exporters.export import ExportReport, export
-from synth.exporters.folder.dataset_folder import DatasetFolder
-from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS, KINDS, form_of, kind_of
-from synth.ledger.ledger import Decision, Ledger, Score
+from synth.ledger.ledger import Decision, Score
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Planted, Source, ToolCall, Trajectory, Turn
-from tests.synth.exporters.solved import load
-from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
+from tests.synth.exporters.kind_rows import rows_of
+from tests.synth.pairs.planted import planted
 from tests.trajectories import make_trajectory
-
-
-def rows_of(
-    tmp_path: Path, kind: str, ledger: Ledger, **settings: Any
-) -> tuple[list[dict[str, Any]], ExportReport]:
-    report = export(kind, ledger, DatasetFolder(tmp_path / "out"), RowSettings(**settings))
-    return (load(tmp_path / "out", tmp_path / "cache") if report.rows else []), report
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -81,7 +71,7 @@ def test_an_rl_row_gives_the_whole_task_back_with_its_pass_counts(tmp_path: Path
     assert report.trained_turns == 0
 
 
-def test_rl_tasks_of_benchmarks_held_out_splits_or_without_a_check_and_those_not_selected_are_left_out(
+def test_rl_tasks_held_out_unchecked_or_not_selected_are_left_out(
     tmp_path: Path,
 ) -> None:
     tasks = [
@@ -186,7 +176,7 @@ def test_of_a_fault_of_the_world_nobody_is_the_mistaken_agent(tmp_path: Path) ->
     assert row["history"][2]["content"] == "done"
 
 
-def test_labels_that_no_test_confirmed_are_left_out_unless_asked_for_and_the_earliest_confirmed_turn_counts(
+def test_unconfirmed_labels_are_left_out_and_the_earliest_confirmed_turn_counts(
     tmp_path: Path,
 ) -> None:
     weak, two = failed("weak"), failed("two")
@@ -252,64 +242,6 @@ def test_a_question_is_compiled_only_where_tools_gave_all_that_its_answer_names(
     assert row["context"] == '[1] {"total": 1417.5, "id": "O-42460"}'
     assert [m["role"] for m in row["messages"]] == ["user", "assistant"]
     assert "look_up" not in json.dumps(row["messages"])
-
-
-def test_a_preference_row_is_one_turn_against_another_after_one_prompt_with_its_counts(
-    tmp_path: Path,
-) -> None:
-    base, good = fork("a")
-    ledger = planted(tmp_path, [base, good], [accepted(base, 1, good)])
-    (row,), report = rows_of(tmp_path, "dpo", ledger)
-    assert [m["role"] for m in row["prompt"]][-2:] == ["assistant", "tool"]
-    assert [m["tool_calls"][0]["function"]["name"] for m in (*row["chosen"], *row["rejected"])] == [
-        "take",
-        "drop",
-    ]
-    assert row["chosen"][0]["tool_calls"][0]["function"]["arguments"] == {"what": "lamp"}
-    assert (row["q_pos"], row["n_pos"], row["q_neg"], row["n_neg"], row["turn"]) == (
-        1.0,
-        4,
-        0.0,
-        4,
-        1,
-    )
-    assert any(note.startswith("Sampled by: prefix student") for note in report.notes)
-    assert rows_of(tmp_path / "off", "dpo", ledger, off_policy=True)[1].left_out["on_policy"] == 1
-
-
-def test_axolotl_is_given_no_pair_whose_calls_its_strategy_would_drop(tmp_path: Path) -> None:
-    base, good = fork("a")
-    report = rows_of(
-        tmp_path, "dpo", planted(tmp_path, [base, good], [accepted(base, 1, good)]), form="axolotl"
-    )[1]
-    assert (report.rows, report.left_out["axolotl:tool_calls"]) == (0, 1)
-
-
-def test_a_step_row_is_two_texts_and_a_label_and_an_undecided_step_is_no_bad_one(
-    tmp_path: Path,
-) -> None:
-    base, good = fork("a")
-    decided, open_ = [accepted(base, 1, good)], [valued(good, 0, 2, 4)]
-    rows, report = rows_of(tmp_path, "prm", planted(tmp_path, [base, good], decided + open_))
-    assert all(label in (True, False) for row in rows for label in row["labels"])
-    assert all(len(row["completions"]) == len(row["labels"]) == 1 for row in rows)
-    assert all(row["completions"][0].startswith("assistant: ") for row in rows)
-    assert (report.rows, dict(report.left_out)) == (2, {"trl:undecided_step": 1})
-
-
-def test_a_desirable_turn_and_an_undesirable_one_are_rows_of_their_own(tmp_path: Path) -> None:
-    base, good = fork("a")
-    passed = run("passed", act(0), solved=True)
-    rows, _ = rows_of(
-        tmp_path, "kto", planted(tmp_path, [base, good, passed], [accepted(base, 1, good)])
-    )
-    assert {
-        row["label"]: [m["tool_calls"][0]["function"]["name"] for m in row["completion"]]
-        for row in rows
-    } == {
-        True: ["take"],
-        False: ["drop"],
-    }
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.random_model import build
+from tests.synth.models.engines import ask as ask
+from tests.synth.models.engines import engine as engine
 
 
 @pytest.fixture(scope="session")

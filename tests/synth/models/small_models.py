@@ -12,6 +12,10 @@ from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Message, Sampling
 
 T = TypeVar("T")
+CHATS: list[list[Message]] = [
+    [{"role": "user", "content": "Where is my order? " * times}]
+    for times in (1, 9, 2, 30, 5, 1, 17)
+]
 ASK: list[Message] = [{"role": "user", "content": "Where is my order?"}]
 
 

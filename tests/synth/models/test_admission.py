@@ -131,9 +131,7 @@ def test_a_gate_that_lets_nobody_through_is_refused() -> None:
         ConcurrencyLimit(0)
 
 
-def test_an_episode_that_may_no_longer_begin_when_its_turn_comes_asks_nothing_and_one_under_way_goes_on() -> (
-    None
-):
+def test_an_episode_that_may_not_begin_asks_nothing_and_one_under_way_goes_on() -> None:
     async def scene() -> list[str]:
         script = ScriptedChat([says("one"), says("two"), says("three")])
         model, open_to_new = AdmittedChat(script, ConcurrencyLimit(1)), [True]

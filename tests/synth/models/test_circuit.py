@@ -29,9 +29,7 @@ def test_an_open_one_is_probed_after_waits_that_double_up_to_thirty_seconds() ->
     assert (circuit.open, circuit.due()) == (False, False)
 
 
-def test_a_server_whose_probes_are_well_but_whose_calls_fail_is_left_alone_for_longer_each_time() -> (
-    None
-):
+def test_a_server_that_probes_well_but_fails_calls_is_left_alone_longer_each_time() -> None:
     now = [0.0]
     circuit = Circuit(lambda: now[0])
     circuit.failed(at_once=True)

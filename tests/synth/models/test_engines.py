@@ -1,66 +1,13 @@
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 
-from synth.models.servers.http_chat import open_openai, open_vllm
 from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion, ModelError, Sampling
-from tests.synth.models.chat_brains import called, messages_hash
+from tests.synth.models.chat_brains import messages_hash
 from tests.synth.models.chat_server import ChatServer, Mishap
-
-Ask = Callable[..., Completion]
-QUESTION = [{"role": "user", "content": "hello"}]
-TOOLS = (
-    {
-        "type": "function",
-        "function": {
-            "name": "echo",
-            "description": "",
-            "parameters": {"type": "object", "properties": {}},
-        },
-    },
-)
-
-
-OPENERS = {"openai": open_openai, "vllm": open_vllm}
-
-
-@pytest.fixture(params=OPENERS)
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def ask(engine: str) -> Ask:
-    """One call with waits that take no time."""
-
-    def asked(
-        server: ChatServer,
-        *,
-        sampling: Sampling | None = None,
-        tools: Sequence[Any] = (),
-        slept: list[float] | None = None,
-        **more: Any,
-    ) -> Completion:
-        async def sleep(seconds: float) -> None:
-            if slept is not None:
-                slept.append(seconds)
-
-        async def scene() -> Completion:
-            settings = ModelSettings(engine=engine, base_url=server.url, model="test-model", **more)
-            model = OPENERS[engine](settings, draw=lambda: 0.0, sleep=sleep)
-            try:
-                return await model.complete(QUESTION, tools, sampling or Sampling())
-            finally:
-                await model.close()
-
-        return asyncio.run(scene())
-
-    return asked
+from tests.synth.models.engines import OPENERS, QUESTION, TOOLS, Ask
 
 
 def test_a_reply_comes_with_its_usage_model_latency_and_raw_text(ask: Ask) -> None:
@@ -210,48 +157,6 @@ def test_a_prompt_that_is_too_long_is_told_apart_from_other_bad_requests(ask: As
     assert (bad.value.context_overflow, bad.value.retryable) == (False, False)
 
 
-def test_a_call_with_broken_arguments_is_the_agents_error_and_no_fault(ask: Ask) -> None:
-    with ChatServer(mishaps=[Mishap("broken_arguments")]) as server:
-        (call,) = ask(server, tools=TOOLS).tool_calls
-    assert call.arguments == '{"text": "never closed'
-    assert call.parse_error is not None
-
-
-@pytest.mark.parametrize(
-    ("kind", "repair"), [("duplicate_ids", "call_id_duplicate"), ("missing_ids", "call_id_missing")]
-)
-def test_ids_are_mended_and_the_mending_is_named(ask: Ask, kind: str, repair: str) -> None:
-    with ChatServer(mishaps=[Mishap(kind)]) as server:
-        reply = ask(server, tools=TOOLS)
-    assert len({call.call_id for call in reply.tool_calls}) == 2
-    assert reply.repairs == (repair,)
-
-
-def test_a_wrong_finish_reason_is_kept_as_received(ask: Ask) -> None:
-    with ChatServer(mishaps=[Mishap("wrong_finish_reason")]) as server:
-        reply = ask(server)
-    assert (reply.finish_reason, reply.tool_calls) == ("tool_calls", ())
-
-
-def test_calls_that_the_server_missed_are_recovered_only_where_tools_were_shown(ask: Ask) -> None:
-    text = '<tool_call>{"name": "echo", "arguments": {"text": "hi"}}</tool_call>'
-    with ChatServer(lambda body: {"role": "assistant", "content": text}) as server:
-        with_tools, without = ask(server, tools=TOOLS), ask(server)
-    assert [(call.name, call.arguments) for call in with_tools.tool_calls] == [
-        ("echo", '{"text": "hi"}')
-    ]
-    assert "tool_call_recovered" in with_tools.repairs
-    assert with_tools.raw is not None
-    assert "<tool_call>" in with_tools.raw
-    assert (without.tool_calls, without.content) == ((), text)
-
-
-def test_a_call_cut_off_by_length_stays_text(ask: Ask) -> None:
-    text = '<tool_call>{"name": "echo", "arguments": {"te'
-    with ChatServer(lambda body: {"role": "assistant", "content": text}) as server:
-        assert ask(server, tools=TOOLS).content == text
-
-
 def test_a_cancelled_call_frees_its_connection(engine: str) -> None:
     async def scene(server: ChatServer) -> None:
         model = OPENERS[engine](
@@ -324,48 +229,6 @@ def test_text_that_no_server_can_be_sent_is_an_error_of_that_call(engine: str) -
         asyncio.run(scene(server))
 
 
-def test_a_structured_call_comes_through_as_sent(ask: Ask) -> None:
-    with ChatServer(lambda body: called("echo", '{"text":  "a"}', "call_x")) as server:
-        (call,) = ask(server, tools=TOOLS).tool_calls
-    assert (call.call_id, call.name, call.arguments, call.parse_error) == (
-        "call_x",
-        "echo",
-        '{"text":  "a"}',
-        None,
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "why"),
-    [
-        ("huge_usage", "Expected `int` <= 2147483647 - at `$.usage.completion_tokens`"),
-        ("negative_usage", "Expected `int` >= 0 - at `$.usage.completion_tokens`"),
-        ("fractional_usage", "Expected `int | null`, got `float` - at `$.usage.completion_tokens`"),
-        ("odd_token_ids", "Expected `int` >= 0 - at `$.choices[0].token_ids[1]`"),
-    ],
-)
-def test_numbers_that_no_reply_can_have_make_it_unusable(ask: Ask, kind: str, why: str) -> None:
-    with ChatServer(mishaps=[Mishap(kind)]) as server:
-        with pytest.raises(ModelError) as caught:
-            ask(server, max_retries=0)
-        assert ask(server).content is not None
-    assert why in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", ["endless", "announced_endless"])
-def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(
-    ask: Ask, kind: str
-) -> None:
-    with ChatServer(mishaps=[Mishap(kind)]) as server:
-        with pytest.raises(
-            ModelError, match="the reply is longer than 64 MiB; bound it with max_tokens"
-        ) as caught:
-            ask(server)
-        assert server.counts()["total"] == 1
-        assert ask(server).content is not None
-    assert (caught.value.retryable, caught.value.timeout) == (False, False)
-
-
 def test_an_answer_of_404_says_what_to_look_at(ask: Ask) -> None:
     said = "look whether base_url ends in /v1, and whether the server has a model named test-model"
     with (
@@ -373,59 +236,3 @@ def test_an_answer_of_404_says_what_to_look_at(ask: Ask) -> None:
         pytest.raises(ModelError, match=said),
     ):
         ask(server)
-
-
-@pytest.fixture
-def no_proxies(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in ("http", "https", "all", "no"):
-        monkeypatch.delenv(f"{name}_proxy", raising=False)
-        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
-    return monkeypatch
-
-
-def completed(**settings: Any) -> Completion:
-    async def scene() -> Completion:
-        model = open_openai(ModelSettings(model="test-model", **settings), draw=lambda: 0.0)
-        try:
-            return await model.complete(QUESTION, (), Sampling())
-        finally:
-            await model.close()
-
-    return asyncio.run(scene())
-
-
-def test_a_provider_is_asked_through_the_proxy_that_the_environment_names(
-    no_proxies: pytest.MonkeyPatch,
-) -> None:
-    with ChatServer() as proxy:
-        no_proxies.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        reply = completed(base_url="http://provider.invalid/v1")
-    assert reply.content == f"reply {messages_hash({'messages': QUESTION})}"
-    assert proxy.headers[0]["Host"] == "provider.invalid"
-
-
-def test_a_server_that_the_environment_excepts_is_asked_without_the_proxy(
-    no_proxies: pytest.MonkeyPatch,
-) -> None:
-    no_proxies.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    no_proxies.setenv("NO_PROXY", "127.0.0.1")
-    with ChatServer() as server:
-        assert completed(base_url=server.url).finish_reason == "stop"
-
-
-def test_a_proxy_of_another_kind_is_named_with_what_to_do(
-    no_proxies: pytest.MonkeyPatch,
-) -> None:
-    no_proxies.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
-    with pytest.raises(ConfigError, match="goes through http proxies only; name such a one, or"):
-        completed(base_url="http://provider.invalid/v1")
-
-
-def test_only_a_provider_is_told_the_organization(
-    engine: str, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
-    with ChatServer() as server:
-        ask(server)
-    told = server.headers[0].get("OpenAI-Organization")
-    assert told == ("org-1" if engine == "openai" else None)

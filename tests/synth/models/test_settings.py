@@ -218,7 +218,8 @@ def test_several_servers_are_a_list_each_named_once() -> None:
     for wrong in (5, [5], {"a": 1}):
         with pytest.raises(
             ConfigError,
-            match=r"base_url: it is the address of a server, such as .*, or a list of such addresses",
+            match=r"base_url: it is the address of a server, such as .*, or a list of such "
+            "addresses",
         ):
             ModelSettings.model_validate({"engine": "vllm", "base_url": wrong, "model": "m"})
     with pytest.raises(ConfigError, match="'nonsense' is no URL"):

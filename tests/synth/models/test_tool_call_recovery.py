@@ -1,5 +1,3 @@
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,56 +9,7 @@ from synth.models.replies.tool_call_recovery import (
 )
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-OBJECTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), JSON, max_size=4)
-ARGUMENTS = st.builds(
-    lambda value, ascii_only, indent: json.dumps(value, ensure_ascii=ascii_only, indent=indent),
-    OBJECTS,
-    st.booleans(),
-    st.sampled_from([None, 2]),
-)
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-CALLS = st.lists(
-    st.builds(lambda name, arguments: ToolCall.received("", name, arguments), NAMES, ARGUMENTS),
-    min_size=1,
-    max_size=4,
-)
-PLAIN = st.text(st.characters(exclude_characters="<"))
-PIECES = st.lists(
-    st.sampled_from(
-        [
-            "<tool_call>",
-            "</tool_call>",
-            "<think>",
-            "</think>",
-            '{"name": "f", "arguments": {',
-            "}",
-            '{"name": "f"}',
-            '"',
-            "\\",
-            "x",
-            "\n",
-        ]
-    )
-    | st.text(max_size=5),
-    max_size=20,
-).map("".join)
-CALL = '<tool_call>\n{"name": "find", "arguments": {"id": 1}}\n</tool_call>'
-
-
-def names(text: str) -> list[tuple[str, str]]:
-    return [(call.name, call.arguments) for call in recover_tool_calls(text).calls]
+from tests.synth.models.written_calls import CALL, CALLS, NAMES, PIECES, PLAIN, names
 
 
 @given(st.text() | PIECES)
@@ -79,7 +28,7 @@ def test_text_without_tags_is_unchanged(text: str) -> None:
 def test_calls_that_we_rendered_are_recovered_to_the_byte(
     calls: list[ToolCall], before: str, after: str
 ) -> None:
-    text = before + "".join(rendered_call(call) for call in calls) + after
+    text = before + "".join(rendered_call(call.name, call.arguments) for call in calls) + after
     recovered = recover_tool_calls(text)
     assert recovered.calls == tuple(calls)
     assert recovered.repairs == ("tool_call_recovered",)
@@ -91,7 +40,7 @@ def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(
     name: str, arguments: str
 ) -> None:
     call = ToolCall.received("", name, arguments)
-    (recovered,) = recover_tool_calls(rendered_call(call)).calls or (None,)
+    (recovered,) = recover_tool_calls(rendered_call(call.name, call.arguments)).calls or (None,)
     if call.parse_error is not None and recovered is not None:
         assert recovered.name == name
         assert recovered.parse_error is not None
@@ -201,118 +150,6 @@ def test_a_call_without_arguments_gets_none_and_says_so() -> None:
     recovered = recover_tool_calls('<tool_call>{"name": "list_all"}</tool_call>')
     assert recovered.calls == (ToolCall("", "list_all", "{}"),)
     assert "tool_call_without_arguments" in recovered.repairs
-
-
-def test_calls_inside_the_thought_are_taken_where_there_are_none_outside() -> None:
-    mended = with_recovered_calls(Completion(content="", thought=f"I should look.\n{CALL}"), [], ())
-    assert [(call.call_id, call.name) for call in mended.tool_calls] == [("call_0_0", "find")]
-    assert mended.thought == "I should look."
-    assert "tool_call_in_thinking" in mended.repairs
-
-
-def test_calls_weighed_in_thinking_do_not_count_beside_one_that_was_made() -> None:
-    other = CALL.replace("find", "delete_everything")
-    mended = with_recovered_calls(
-        Completion(content=f"<think>maybe {other}?</think>\n{CALL}"), [], ()
-    )
-    assert [call.name for call in mended.tool_calls] == ["find"]
-    assert mended.content == f"<think>maybe {other}?</think>"
-
-
-@pytest.mark.parametrize(
-    "content", [f"<think>look\n{CALL}</think>", f"<think>look\n{CALL}", f"look\n{CALL}</think>"]
-)
-def test_calls_inside_think_tags_are_taken_whole_or_half(content: str) -> None:
-    mended = with_recovered_calls(Completion(content=content), [], ())
-    assert [call.name for call in mended.tool_calls] == ["find"]
-    assert CALL not in (mended.content or "")
-    assert "tool_call_in_thinking" in mended.repairs
-
-
-def test_content_that_was_only_a_call_becomes_null_and_raw_keeps_what_was_received() -> None:
-    mended = with_recovered_calls(Completion(content=CALL, raw="as received"), [], ())
-    assert (mended.content, mended.raw) == (None, "as received")
-
-
-def test_a_call_that_the_server_found_and_left_in_the_text_too_is_one_call() -> None:
-    completion = Completion(content=CALL, tool_calls=(ToolCall("x", "find", '{"id":1}'),))
-    assert with_recovered_calls(completion, [], ()) is completion
-
-
-def test_a_call_that_the_server_left_in_the_text_beside_those_it_found_is_recovered_after_them() -> (
-    None
-):
-    completion = Completion(
-        content=f"so\n{CALL}\n{CALL}",
-        tool_calls=(ToolCall("x", "find", '{"id":1}'), ToolCall("y", "pay", "{}")),
-    )
-    mended = with_recovered_calls(completion, [], ())
-    assert [(call.call_id, call.name, call.arguments) for call in mended.tool_calls] == [
-        ("x", "find", '{"id":1}'),
-        ("y", "pay", "{}"),
-        ("call_0_2", "find", '{"id": 1}'),
-    ]
-    assert mended.content == "so"
-    assert mended.repairs == ("tool_call_recovered", "tool_call_beside_others", "call_id_missing")
-
-
-def test_calls_weighed_in_thinking_are_no_calls_where_the_server_found_others() -> None:
-    completion = Completion(
-        content=f"<think>{CALL}</think>", thought=CALL, tool_calls=(ToolCall("x", "pay", "{}"),)
-    )
-    assert with_recovered_calls(completion, [], ()) is completion
-
-
-@given(CALLS, st.data())
-def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made_up(
-    calls: list[ToolCall], data: st.DataObject
-) -> None:
-    calls = list(
-        {json.dumps(json.loads(call.arguments), sort_keys=True): call for call in calls}.values()
-    )  # of two that are the same, one in the text may be the one that was found
-    part = data.draw(st.lists(st.booleans(), min_size=len(calls), max_size=len(calls)))
-    known = [
-        ToolCall(f"k{i}", call.name, call.arguments)
-        for i, (call, found) in enumerate(zip(calls, part, strict=True))
-        if found
-    ]
-    left_in_text = data.draw(st.booleans())
-    text = "".join(
-        rendered_call(call)
-        for call, found in zip(calls, part, strict=True)
-        if left_in_text or not found
-    )
-    mended = with_recovered_calls(Completion(content=text, tool_calls=tuple(known)), [], ())
-    assert sorted((call.name, call.arguments) for call in mended.tool_calls) == sorted(
-        (call.name, call.arguments) for call in calls
-    )
-    assert len({call.call_id for call in mended.tool_calls}) == len(calls)
-
-
-@pytest.mark.parametrize("tag", ["<think>", "</think>"])
-def test_a_thinking_tag_in_an_argument_is_no_thinking(tag: str) -> None:
-    calls = [
-        ToolCall("", "find", "{}"),
-        ToolCall("", "write", json.dumps({"text": f"a {tag} b"})),
-        ToolCall("", "find", '{"id": 2}'),
-    ]
-    mended = with_recovered_calls(Completion(content="".join(map(rendered_call, calls))), [], ())
-    assert [(call.name, call.arguments) for call in mended.tool_calls] == [
-        (call.name, call.arguments) for call in calls
-    ]
-    assert "tool_call_in_thinking" not in mended.repairs
-
-
-def test_recovered_calls_get_ids_that_the_history_does_not_have() -> None:
-    history = [
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": "call_1_0", "function": {"name": "f", "arguments": "{}"}}],
-        }
-    ]
-    (call,) = with_recovered_calls(Completion(content=CALL), history, ()).tool_calls
-    assert call.call_id == "call_1_0_"
 
 
 def test_a_model_that_loops_on_the_tag_is_read_in_linear_time() -> None:

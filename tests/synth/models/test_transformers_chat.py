@@ -3,37 +3,27 @@ forwards over the whole text.
 """
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synth.models.local.transformers_chat import TransformersChat, split_thought
-from synth.models.local.transformers_chat import open_model as open_engine
-from synth.models.registry import open_model
-from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion, Message, ModelError, Sampling
+from synth.schemas.model import Completion, Message, Sampling
 from tests.synth.models.small_models import (
     ASK,
+    CHATS,
     asked,
     first_choices,
     hybrid_model,
-    never_ending,
     plain,
     rendered,
     sliding_window_model,
     using,
 )
 
-CHATS: list[list[Message]] = [
-    [{"role": "user", "content": "Where is my order? " * times}]
-    for times in (1, 9, 2, 30, 5, 1, 17)
-]
 TOOL = {
     "type": "function",
     "function": {
@@ -92,31 +82,6 @@ def test_a_seeded_call_draws_the_same_tokens_alone_and_in_any_company(
     ]
     for reply, single in zip(found, expected, strict=True):
         assert reply.logprobs == pytest.approx(single.logprobs, abs=1e-4)
-
-
-def test_calls_that_wait_share_a_batch_of_at_most_max_in_flight(random_model: Path) -> None:
-    import torch
-
-    sizes: list[int] = []
-    count = torch.nn.modules.module.register_module_forward_pre_hook(
-        lambda module, inputs: (
-            sizes.append(inputs[0].shape[0]) if isinstance(module, torch.nn.Embedding) else None
-        )
-    )
-
-    async def scene(model: TransformersChat) -> None:
-        await asyncio.gather(
-            *(
-                model.complete(chat, (), Sampling(temperature=1.0, max_tokens=20, seed=0))
-                for chat in CHATS
-            )
-        )
-
-    try:
-        using(random_model, scene, max_in_flight=3)
-    finally:
-        count.remove()
-    assert max(sizes) == 3
 
 
 def test_draws_follow_temperature_and_top_p_and_log_probabilities_are_those_before_both(
@@ -261,127 +226,3 @@ def test_a_thought_ends_where_its_tag_closes(
     text: str, opened: bool, parts: tuple[str | None, str | None]
 ) -> None:
     assert split_thought(text, opened=opened) == parts
-
-
-def test_the_event_loop_goes_on_while_a_model_decodes(
-    random_model: Path, altered: Callable[..., Path]
-) -> None:
-    async def scene(model: TransformersChat) -> int:
-        await model.complete(ASK, (), Sampling(temperature=0, max_tokens=1))
-        long = asyncio.ensure_future(
-            model.complete(ASK, (), Sampling(temperature=0, max_tokens=300))
-        )
-        ticks = 0
-        while not long.done():
-            await asyncio.sleep(0.005)
-            ticks += 1
-        return ticks
-
-    assert using(altered(weights=never_ending(random_model)), scene) >= 10
-
-
-def test_a_cancelled_call_leaves_its_batch_and_the_others_stay(
-    random_model: Path, altered: Callable[..., Path]
-) -> None:
-    async def scene(model: TransformersChat) -> tuple[Completion, float]:
-        await model.complete(ASK, (), Sampling(temperature=0, max_tokens=1))
-        endless = asyncio.ensure_future(
-            model.complete(ASK, (), Sampling(temperature=0, max_tokens=30_000))
-        )
-        other = asyncio.ensure_future(
-            model.complete(CHATS[1], (), Sampling(temperature=0, max_tokens=30))
-        )
-        await asyncio.sleep(0.05)
-        endless.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await endless
-        reply, began = await other, time.monotonic()
-        await model.close()
-        return reply, time.monotonic() - began
-
-    folder = altered(weights=never_ending(random_model))
-    reply, closing_s = using(folder, scene)
-    assert reply.completion_token_ids == tuple(first_choices(folder, CHATS[1], 30)[0])
-    assert closing_s < 5
-
-
-def test_a_late_reply_is_a_timeout_and_the_engine_goes_on(
-    random_model: Path, altered: Callable[..., Path]
-) -> None:
-    async def scene(model: TransformersChat) -> Completion:
-        with pytest.raises(ModelError, match="no reply within") as late:
-            await model.complete(ASK, (), Sampling(temperature=0, max_tokens=30_000))
-        assert late.value.timeout
-        return await model.complete(ASK, (), Sampling(temperature=0, max_tokens=1))
-
-    assert (
-        using(altered(weights=never_ending(random_model)), scene, timeout_s=0.3).finish_reason
-        == "length"
-    )
-
-
-def test_a_prompt_that_leaves_no_room_for_the_reply_is_a_full_context(random_model: Path) -> None:
-    with pytest.raises(ModelError, match="exceed its context of 32768") as full:
-        asked(random_model, sampling=Sampling(max_tokens=32_768))
-    assert full.value.context_overflow
-
-
-def test_weights_are_told_apart_by_their_content(
-    random_model: Path, altered: Callable[..., Path]
-) -> None:
-    same = altered(generation={"top_k": 1})
-    assert asked(same).weights_id == asked(random_model).weights_id
-    (same / "model.safetensors").unlink()
-    sliding_window_model().save_pretrained(same)
-    assert asked(same).weights_id != asked(random_model).weights_id
-
-
-def test_weights_that_are_broken_are_told_in_one_line(altered: Callable[..., Path]) -> None:
-    folder = altered()
-    (folder / "model.safetensors").write_bytes(b"broken")
-    with pytest.raises(ConfigError, match="transformers cannot load it") as broken:
-        asked(folder)
-    assert "\n" not in str(broken.value)
-
-
-def test_a_chat_that_the_template_refuses_is_a_models_error(altered: Callable[..., Path]) -> None:
-    folder = altered(template="{{ raise_exception('roles must alternate') }}")
-    with pytest.raises(ModelError, match="roles must alternate"):
-        asked(folder)
-
-
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        (
-            {"base_url": "http://127.0.0.1:1/v1"},
-            "base_url: engine transformers runs the model in this process",
-        ),
-        (
-            {"extra_body": {"logit_bias": {}}},
-            "knows no logit_bias; allowed: chat_template_kwargs, min_p",
-        ),
-        ({"model": "./nowhere"}, "nowhere is no folder with a config.json"),
-    ],
-)
-def test_what_the_engine_cannot_use_is_the_users_to_mend(
-    random_model: Path, more: dict[str, Any], why: str
-) -> None:
-    with pytest.raises(ConfigError, match=why):
-        open_engine(
-            ModelSettings(**({"engine": "transformers", "model": str(random_model)} | more))
-        )
-
-
-def test_a_model_without_a_key_value_cache_is_refused(altered: Callable[..., Path]) -> None:
-    from transformers import MambaConfig, MambaForCausalLM
-
-    sizes = {"vocab_size": 1024, "hidden_size": 16, "num_hidden_layers": 1, "state_size": 4}
-    with pytest.raises(ModelError, match="serve it with vLLM"):
-        asked(altered(weights=MambaForCausalLM(MambaConfig(**sizes))))
-
-
-@pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
-def test_a_missing_extra_is_named_with_the_command_that_installs_it() -> None:
-    with pytest.raises(ConfigError, match=r"pip install -c constraints.txt -e '\.\[score\]'"):
-        open_model(ModelSettings(engine="transformers", model="Qwen/Qwen3-0.6B"))

@@ -109,7 +109,7 @@ def in_full(folder: Path, trajectory: Trajectory) -> tuple[float, float, int]:
     )
 
 
-def test_storefront_trajectories_get_the_ratio_of_plain_logits_over_every_assistant_turn_with_the_tools_rendered(
+def test_storefront_trajectories_get_the_ratio_of_plain_logits_with_tools_rendered(
     random_model: Path, tmp_path: Path
 ) -> None:
     def masked(one: Trajectory, at: int) -> Trajectory:
@@ -210,7 +210,7 @@ def test_a_template_that_hides_the_tools_scores_nothing(
     assert verdicts(run) == {(None, "tools_not_rendered")}
 
 
-def test_a_student_of_broken_weights_ends_the_run_in_one_line_or_leaves_its_fault_and_keeps_no_number(
+def test_a_student_of_broken_weights_ends_the_run_in_one_line_or_leaves_a_fault(
     altered: Callable[..., Path], tmp_path: Path
 ) -> None:
     import torch

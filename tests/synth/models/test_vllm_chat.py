@@ -78,9 +78,7 @@ def test_cached_tokens_come_from_the_servers_usage() -> None:
     assert usage.cached_tokens == usage.prompt_tokens // 2 > 0
 
 
-def test_weights_are_what_the_model_card_names_else_the_fingerprint_and_the_card_is_asked_for_once() -> (
-    None
-):
+def test_weights_are_what_the_card_names_else_the_fingerprint_and_it_is_asked_once() -> None:
     with ChatServer(root="org/weights") as server:
         assert ask(server, calls=3).weights_id == "org/weights"
         assert server.listed == 2, "at first contact, and beside the call that opened a connection"

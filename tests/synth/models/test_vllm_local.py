@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from synth.models.local.vllm_local import open_model, open_scoring
+from synth.models.servers.http_chat import open_vllm_local as open_model
 from synth.models.servers.server_chat import ServerChat
+from synth.models.servers.vllm_scoring import open_scoring
 from synth.models.settings import ModelSettings
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.model import Sampling
@@ -190,7 +191,7 @@ def test_the_server_dies_with_a_run_that_is_killed(python: Path) -> None:
 import asyncio
 from synth.schemas.model import Sampling
 from synth.models.settings import ModelSettings
-from synth.models.local.vllm_local import open_model
+from synth.models.servers.http_chat import open_vllm_local as open_model
 
 async def run():
     model = open_model(ModelSettings(engine="vllm_local", model="test-model", python={str(python)!r}))

@@ -240,7 +240,7 @@ def test_a_function_outside_a_tag_is_a_call_where_it_names_a_tool_and_is_closed(
 
 
 def test_both_forms_in_one_reply_are_recovered_in_order() -> None:
-    text = rendered_call(ToolCall.received("", "find", '{"id": 1}')) + written("pay", {"sum": 2})
+    text = rendered_call("find", '{"id": 1}') + written("pay", {"sum": 2})
     assert found(text, PAY) == [("find", {"id": 1}), ("pay", {"sum": 2})]
 
 

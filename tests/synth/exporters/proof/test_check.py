@@ -4,6 +4,7 @@ said.
 
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.proof.check import prove
-from synth.exporters.proof.loading import LoadedFile, ProofIssues, loading_findings
+from synth.exporters.proof.reading import ProofIssues, loading_findings, watched
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Observation, Source
@@ -49,23 +50,24 @@ def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
 
 
 def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path) -> None:
-    found, form = written(tmp_path)
-    found.digests[0] = "another row"
+    digests, form = written(tmp_path)
+    digests[0] = "another row"
     findings = ProofIssues()
-    loading_findings(tmp_path / "out", tmp_path / "cache", found, findings)
+    loading_findings(tmp_path / "out", tmp_path / "cache", form, digests, findings)
     assert findings.failed == [
         "datasets.load_dataset gives 2 of 2 rows, 1 of them not as they were written"
     ]
     assert form.name == "trl"
 
 
-def written(tmp_path: Path) -> tuple[LoadedFile, Form]:
+def written(tmp_path: Path) -> tuple[list[str], Form]:
     pairs: Any = [(trajectory("a"), {}), (trajectory("b"), {})]
 
     def rows(tally: ExportCounts) -> Iterable[Any]:
         return sft_rows(pairs, tally)
 
     tally = tally_for(SFT, rows, RowSettings())
-    found = LoadedFile(tally.form)
-    write(tally, rows, DatasetFolder(tmp_path / "out"), watched=found.watched)
-    return found, tally.form
+    digests: list[str] = []
+    noted = partial(watched, digests=digests)
+    write(tally, rows, DatasetFolder(tmp_path / "out"), watched=noted)
+    return digests, tally.form

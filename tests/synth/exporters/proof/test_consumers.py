@@ -13,7 +13,7 @@ from synth.exporters.folder.shards import FOLDER, write_row_files
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.proof.consumers import consumer_findings
-from synth.exporters.proof.loading import ProofIssues, loaded
+from synth.exporters.proof.reading import ProofIssues, loaded
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.tally import ExportCounts
 from synth.schemas.trajectory import Observation, Source, Turn, Usage

@@ -18,9 +18,8 @@ from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.attribution import AttributionRow, Cause
 from synth.exporters.kinds.sft_rows import sft_row
-from synth.exporters.proof.loading import ProofIssues
 from synth.exporters.proof.readers import imported
-from synth.exporters.proof.reading import READERS, reading_findings
+from synth.exporters.proof.reading import READERS, ProofIssues, reading_findings
 from synth.exporters.registry import form_of
 from synth.schemas.check import CheckResult
 from synth.schemas.labels import AttributionLabel
@@ -108,7 +107,7 @@ def turns(draw: some.DrawFn) -> tuple[Turn, ...]:
 @pytest.mark.parametrize("name", FILED)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(played=turns(), system=some.sampled_from([None, "Help."]), world_opens=some.booleans())
-def test_what_comes_back_is_what_was_written_but_for_what_is_named_and_what_is_named_does_not_come_back(
+def test_all_comes_back_but_for_what_is_named_and_what_is_named_does_not(
     name: str, played: tuple[Turn, ...], system: str | None, world_opens: bool, tmp_path: Path
 ) -> None:
     opening = (
@@ -193,9 +192,7 @@ def test_a_document_that_no_importer_takes_fails_the_proof_with_the_reason(tmp_p
     assert "not read: atif: bad_record: step 2 has step_id 5" in failed
 
 
-def test_atif_keeps_token_ids_of_turns_without_usage_and_who_wrote_a_turn_and_drops_thoughts_that_were_not_asked_for() -> (
-    None
-):
+def test_atif_keeps_token_ids_and_authors_and_drops_thoughts_not_asked_for() -> None:
     first = Turn(
         index=0, content="a", thought="hm", completion_token_ids=(5, 6), injected="mistake"
     )
@@ -274,7 +271,7 @@ def test_check_results_come_back_from_atif(tmp_path: Path) -> None:
     ]
 
 
-def test_arguments_that_are_no_object_have_no_place_in_atif_and_the_next_row_is_compared_with_its_own_file(
+def test_broken_arguments_have_no_place_in_atif_and_the_next_row_has_its_own_file(
     tmp_path: Path,
 ) -> None:
     form = form_of("sft", "atif")

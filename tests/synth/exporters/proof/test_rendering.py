@@ -80,9 +80,7 @@ def test_what_a_template_does_wrong_is_named(source: str, problem: str) -> None:
     )
 
 
-def test_a_turn_that_must_carry_no_loss_is_found_where_the_consumer_trains_on_all_and_not_where_it_is_told() -> (
-    None
-):
+def test_a_turn_without_loss_is_found_where_the_consumer_trains_on_all() -> None:
     masked = chat(
         turns=(Turn(index=0, content="wrong", injected="mistake"), Turn(index=1, content="right"))
     )
@@ -92,9 +90,7 @@ def test_a_turn_that_must_carry_no_loss_is_found_where_the_consumer_trains_on_al
     assert "no token carries loss" in problems(empty, MARKED, by_turn=True)
 
 
-def test_prefixes_stay_under_a_template_that_renders_them_alike_and_not_under_one_that_shortens_the_past() -> (
-    None
-):
+def test_prefixes_stay_unless_a_template_shortens_the_past() -> None:
     from synth.exporters.proof.turns import prefixes_stay
     from synth.exporters.template import MaskTemplate
 
