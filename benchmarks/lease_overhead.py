@@ -37,10 +37,10 @@ def granted() -> Iterator[None]:
     claim, look = PeerClaims.claim, PeerClaims.look
 
     async def at_once(self: PeerClaims, slot_id: str) -> Lease:
-        return Lease(slot_id, 0, self._leases.holder())
+        return Lease(slot_id, 0, self.leases.holder())
 
     async def unlooked(self: PeerClaims) -> LedgerState:
-        return self._leases.ledger.state
+        return self.leases.ledger.state
 
     PeerClaims.claim, PeerClaims.look = at_once, unlooked  # type: ignore[method-assign]
     try:

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -79,16 +79,9 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def of_this_process(
-    flow: str,
-    storage: Storage,
-    *,
-    identity: str | None = None,
-    flow_run: str | None = None,
-    api: str | None = None,
-    place: str = "",
-    term_s: float = 60.0,
+    flow: str, storage: Storage, term_s: float = 60.0, *, identity: str = "", **more: Any
 ) -> Heartbeat:
-    """The first one, under a new id if none is given."""
+    """The first one, under a new id if none is given; `more` are further fields."""
     now = time.time()
     return Heartbeat(
         id=identity or uuid.uuid4().hex,
@@ -102,10 +95,8 @@ def of_this_process(
         beat=now,
         moved=now,
         every_s=min(term_s / RENEWALS, LOCAL_EVERY_S if storage.local else REMOTE_EVERY_S),
-        flow_run=flow_run,
-        api=api,
-        place=place,
         term_s=term_s,
+        **more,
     )
 
 

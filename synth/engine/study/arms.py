@@ -113,10 +113,7 @@ class Episodes(msgspec.Struct, frozen=True):
         for name, effect in self.effects.items():
             if effect.accepted is not None:
                 yield act_digest(self.forced.get(name, own)), effect.good
-                yield (
-                    act_digest(self.forced.get(CONTROL, own)),
-                    effect.bad,
-                )
+                yield act_digest(self.forced.get(CONTROL, own)), effect.bad
 
 
 async def play_arms(
@@ -138,9 +135,8 @@ async def play_arms(
             attempts += made
             still_open |= unsettled(sides[arm.name], arm.enough)
         elif arm.name != CONTROL:
-            good = arm.put
-            bad = named[CONTROL].put
-            effect = await step_effect(shard.episodes, shard.player, state, good, bad)
+            puts = arm.put, named[CONTROL].put
+            effect = await step_effect(shard.episodes, shard.player, state, *puts)
             if proposal is not None and arm.force == proposal.act:
                 effect = msgspec.structs.replace(effect, proposed=proposal.described())
 
@@ -179,18 +175,15 @@ async def _so_often(
 ) -> tuple[Side, list[Trajectory]]:
     """Plays an arm with a number of continuations."""
     puts = () if arm.force is None else (arm.put,)
-    specs = [
-        continued(shard.run, shard.player, state, puts, draw, arm.guidance)
-        for draw in range(1, n + 1)
-    ]
-    side = Side()
-    attempts = list[Trajectory]()
+    given = shard.run, shard.player, state, puts
+    specs = [continued(*given, draw, arm.guidance) for draw in range(1, n + 1)]
+    side, attempts = Side(), list[Trajectory]()
 
     # in rounds, so that no continuation is played once enough have passed
     while len(side.played) < n and (arm.enough is None or side.successes < arm.enough):
         at = len(side.played)
         found, made = await shard.episodes.filled(specs[at : at + ROUND], shard.player)
-        side = Side((*side.played, *found))
-        attempts = [*attempts, *made]
+        side = side.and_then(found)
+        attempts += made
 
     return side, attempts

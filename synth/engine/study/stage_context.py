@@ -142,23 +142,14 @@ class Trials:
 
     def sample(self, count: int, *, by: Literal["task"] | None = None) -> "Trials":
         """Draws at most so many trials, or so many of each task, by the flow's seed."""
-        groups: dict[str, list[Trial]] = defaultdict(list)
-        for row in self.rows:
-            groups[row.task_id if by == "task" else ""].append(row)
-
         seed = self._stage.run.flow.seed
-        drawn = {
-            row.trajectory_id
-            for rows in groups.values()
-            for row in sorted(
-                rows,
-                key=lambda one: content_hash([seed, one.trajectory_id]),
-            )[:count]
-        }
-        return Trials(
-            self._stage,
-            [row for row in self.rows if row.trajectory_id in drawn],
-        )
+        order = sorted(self.rows, key=lambda one: content_hash([seed, one.trajectory_id]))
+        groups: dict[str, list[str]] = defaultdict(list)
+        for row in order:
+            groups[row.task_id if by == "task" else ""].append(row.trajectory_id)
+
+        drawn = {one for group in groups.values() for one in group[:count]}
+        return Trials(self._stage, [row for row in self.rows if row.trajectory_id in drawn])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -180,15 +171,5 @@ def base_trials(stage: StageContext, env: str, role_name: str, role: Role) -> Tr
         ))
         ORDER BY task_id, trial, trajectory_id
     """
-    policy = role.policy
-    values = (
-        IMPORT,
-        IMPORT,
-        BASE,
-        env,
-        role_name,
-        policy.name,
-        policy.model,
-    )
-
+    values = (IMPORT, IMPORT, BASE, env, role_name, role.policy.name, role.policy.model)
     return Trials(stage, [Trial(*row) for row in stage.select(sql, *values)])

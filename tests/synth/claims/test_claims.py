@@ -6,16 +6,18 @@ import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from synth.claims import Lease, Leases
 from synth.claims.claims import Claim, WorkerRecord, clear_leases
+from synth.claims.slots import ClaimedSlots, PeerClaims
 from synth.claims.workers import heartbeats
 from synth.ledger import Ledger, StageRef
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
-from synth.schemas.stage import Plan
+from synth.schemas.stage import Plan, PlannedSlot
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")
@@ -29,11 +31,23 @@ class Worker:
         os.environ["SYNTH_STATE_DIR"] = str(machine)
         self.ledger = Ledger(url, create=True)
         self.clock_s = clock_s
+        self.said: list[str] = []
         self.leases = Leases(self.ledger, term_s=TERM_S, clock=lambda: self.clock_s)
+
+    def hand(self, work: str = "w") -> ClaimedSlots:
+        """What it is to hold of a shard that is claimed as a whole."""
+        slot, others = PlannedSlot(work, "", 0, 0), PeerClaims(self.leases, term_s=0.0)
+        return ClaimedSlots(self.leases, others, [slot], Random(0), self.said.append, whole=True)
+
+    def lease(self, work: str = "w") -> Lease | None:
+        """A claim on a piece of work, if it can be had."""
+        hand = self.hand(work)
+        asyncio.run(hand.begin(shared=False))
+        return hand.held.get(work)
 
     def take(self, work: str = "w") -> int | None:
         """The number of the claim."""
-        lease = self.leases.take(work)
+        lease = self.lease(work)
         return None if lease is None else lease.number
 
     def commit(self, lease: Lease, name: str) -> None:
@@ -78,7 +92,7 @@ def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(
 
 def test_a_lease_that_is_given_back_is_free_at_once(two: tuple[Worker, Worker]) -> None:
     first, second = two
-    lease = first.leases.take("w")
+    lease = first.lease("w")
     assert lease is not None
     first.leases.give_back(lease)
     assert second.take() == 1
@@ -136,10 +150,10 @@ def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(
     two: tuple[Worker, Worker], url: str
 ) -> None:
     paused, other = two
-    held = paused.leases.take("w")
+    held = paused.lease("w")
     assert other.take() is None
     other.clock_s += TERM_S + 1
-    taken = other.leases.take("w")
+    taken = other.lease("w")
     assert held is not None
     assert taken is not None
     with pytest.raises(FencedError, match="was declared dead; others have what it had claimed"):
@@ -158,7 +172,7 @@ def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(
     by the fence.
     """
     paused, other = two
-    held = paused.leases.take("w")
+    held = paused.lease("w")
     assert held is not None
     write = paused.ledger.write_shard
 
@@ -191,13 +205,12 @@ def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(
     two: tuple[Worker, Worker], url: str
 ) -> None:
     paused, other = two
-    held = paused.leases.take("w")
+    held = paused.lease("w")
     assert held is not None
     assert other.take() is None
     other.clock_s += TERM_S + 1
     assert other.take() == 1
-    assert paused.take("v") is None, "the fence is found by the look that follows"
-    again = paused.leases.take("v")
+    again = paused.lease("v")
     assert again is not None
     assert again.holder != held.holder
     paused.commit(again, "y")
@@ -208,7 +221,7 @@ def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(
     two: tuple[Worker, Worker],
 ) -> None:
     first, second = two
-    lease = first.leases.take("w")
+    lease = first.lease("w")
     assert lease is not None
     first.ledger.fence(lease.holder, 1, "died")
     second.ledger.refresh()
@@ -230,11 +243,7 @@ def test_a_worker_that_sees_itself_declared_dead_is_stopped_before_it_pays_for_m
     two: tuple[Worker, Worker],
 ) -> None:
     paused, other = two
-    lease = paused.leases.take("w")
-    assert lease is not None
-    assert other.take() is None
-    other.clock_s += TERM_S + 1
-    assert other.take() == 1
+    hand = paused.hand("w")
     paid = []
 
     async def work() -> None:
@@ -243,17 +252,46 @@ def test_a_worker_that_sees_itself_declared_dead_is_stopped_before_it_pays_for_m
         await asyncio.sleep(30)
         paid.append("after")
 
-    with pytest.raises(FencedError):
-        asyncio.run(paused.leases.under(lease, work))
+    async def worked() -> None:
+        assert await hand.begin(shared=False)
+        await asyncio.to_thread(other.take)
+        other.clock_s += TERM_S + 1
+        assert await asyncio.to_thread(other.take) == 1
+        with hand.watched():
+            assert await hand.under_claim("w", work) is None
+
+    asyncio.run(worked())
     assert paid == ["before"]
+    assert hand.held == {}
+    assert paused.said == [
+        "this process was silent for so long that others took 1 of its shards over; its own tries "
+        "are dropped"
+    ]
+
+
+def test_a_whole_shard_whose_commit_is_refused_is_dropped(two: tuple[Worker, Worker]) -> None:
+    paused, other = two
+    hand = paused.hand("w")
+
+    async def work() -> None:
+        await asyncio.to_thread(other.ledger.fence, hand.held["w"].holder, 1, "other")
+        paused.ledger.commit(REF, trajectories=[make_trajectory("x")])
+
+    async def worked() -> None:
+        assert await hand.begin(shared=False)
+        assert await hand.under_claim("w", work) is None
+
+    asyncio.run(worked())
+    assert hand.held == {}
+    assert Ledger(paused.ledger.storage.url).state.shards == []
 
 
 def test_a_cancelled_run_is_no_lost_lease(two: tuple[Worker, Worker]) -> None:
-    lease = two[0].leases.take("w")
-    assert lease is not None
+    hand = two[0].hand("w")
 
     async def cancelled() -> None:
-        task = asyncio.ensure_future(two[0].leases.under(lease, lambda: asyncio.sleep(30)))
+        assert await hand.begin(shared=False)
+        task = asyncio.ensure_future(hand.under_claim("w", lambda: asyncio.sleep(30)))
         await asyncio.sleep(0)
         task.cancel()
         await task
