@@ -27,7 +27,7 @@ import msgspec
 from synth.boundary import guard
 from synth.claims import workers
 from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, lives_here
-from synth.ledger.ledger import Ledger
+from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
 from synth.schemas.errors import SynthError

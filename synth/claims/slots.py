@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from synth.claims.claims import Claim, Lease, Leases, soon
-from synth.ledger.ledger import StageRef
+from synth.ledger import StageRef
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.log.state import LedgerState
 from synth.schemas.stage import PlannedSlot

@@ -16,8 +16,8 @@ from synth.engine.context import Run
 from synth.engine.runs.event_loop import event_loop_watchdog, gc_paused
 from synth.engine.runs.slot_scheduler import do_shards
 from synth.engine.runs.stage_reports import env_versions, episodes_report
+from synth.ledger import Ledger, StageRef
 from synth.ledger.atomic_write import write_named
-from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.log import manifest, manifest_checkpoints
 from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.log.state import IMPORT
@@ -46,8 +46,10 @@ async def run_stages(
         # `flow` has its keys in one order, whoever begins it: the file of all workers is one
         text = yaml.safe_dump({name: flow[name] for name in Flow.model_fields}, sort_keys=False)
         write_named(ledger, "flow.yaml", text.encode)
+
         for line in [*ledger.state.lost, *_half_written(ledger)]:
             run.progress.say(line)
+
         reports: dict[str, Json] = {}
         if any(shard.stage == IMPORT for shard in ledger.state.shards):
             reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
@@ -56,11 +58,13 @@ async def run_stages(
             report = done or episodes_report(ledger, begun.stage)
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report
+
         for stage in stages:
             if not run.units.left():
                 run.stopped = run.stopped or run.units.spent()
                 break
             reports[stage.name] = await _run_stage(run, stage)
+
         return reports
 
 
@@ -138,14 +142,15 @@ def _say_why(run: Run, name: str, settings: Json, inputs: str, plan: Plan) -> No
     if before is None:
         return
 
-    changed = [
-        (one, before.settings.get(one), settings.get(one))
-        for one in sorted({*settings, *before.settings})
-    ]
-    reasons = [f"{one}: {_short(old)} -> {_short(new)}" for one, old, new in changed if old != new]
+    reasons = []
+    for one in sorted({*settings, *before.settings}):
+        old, new = before.settings.get(one), settings.get(one)
+        if old != new:
+            reasons.append(f"{one}: {_short(old)} -> {_short(new)}")
 
     if before.inputs != inputs:
         reasons.append("its input changed")
+
     reused = f", {len(plan.adopted)} reused" if plan.adopted else ""
     why = "; ".join(reasons) or "unfinished, or its faults are tried again"
     run.progress.say(f"{name}: {plan.units} {plan.unit} to do{reused} ({why})")

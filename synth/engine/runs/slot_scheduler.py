@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
 from synth.engine.context import Run
 from synth.engine.cost import spent
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger import Ledger, StageRef
 from synth.ledger.storage.journal import free_journal
 from synth.schemas.stage import Plan, PlannedSlot, Shard, Stage
 from synth.side_by_side import run_workers
@@ -76,6 +76,7 @@ class _Todo:
                 shard = self.fresh.popleft() if first else self.shared.pop(at)
                 if not self.has_open(shard):
                     continue
+
                 hand = self._hand(shard)
                 if await hand.begin(shared=not first):
                     visits.add(group.create_task(self._visit(shard, hand)))
@@ -88,6 +89,7 @@ class _Todo:
                 if first:
                     self.fresh.rotate(self._rng.randrange(1 + len(self.fresh)))
                     continue
+
                 self._say(
                     f"others work on this run; waiting for their {hand.pieces}, or for a silence "
                     f"of {run.flow.lease_s:g} s"
@@ -122,6 +124,7 @@ class _Todo:
         run, name = self.run, self._name(shard)
         if run.budget.max_tokens is not None or run.budget.max_cost_usd is not None:
             run.budget.recount(spent(run.ledger))
+
         journal = run.journals[shard.name] = free_journal(run.ledger.journal_folder, name)
         over = False
 
@@ -137,6 +140,7 @@ class _Todo:
                     run.hands[shard.name] = hand
                     await work()
                     over = not self.has_open(shard)
+
             hand.give_back()
             if not over:
                 self.shared.append(shard)

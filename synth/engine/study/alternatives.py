@@ -71,7 +71,9 @@ def merged(
                 seen.add(digest)
                 yield candidate
 
+    # lazily, so that a source looks for its next act once those before it have had their turn
     rounds = zip_longest(*map(unseen, sources))
+
     return tuple(one for found in rounds for one in found if one is not None)[:most]
 
 
@@ -99,7 +101,7 @@ class Ask:
         source in turn; `samples` are drawn of each at most.
         """
         shard, task, own = self.shard, self.state.task, self.state.own
-        found: list[list[Proposal]] = []
+        found = list[list[Proposal]]()
 
         def enough(acts: Sequence[AgentTurn]) -> bool:
             return len({act_digest(act) for act in acts} - {act_digest(own)}) >= most
@@ -111,8 +113,8 @@ class Ask:
                 continue  # it would do nothing else than was done there, or nothing at all
 
             drawn = await self.drawn(source, samples, enough, temperature=temperature)
-            name, authorship = str(source.name), policy.authorship
-            found.append([Proposal(act, name, authorship) for act in drawn.acts])
+            name = str(source.name)
+            found.append([Proposal(act, name, policy.authorship) for act in drawn.acts])
 
         return merged(own, found, most)
 
@@ -145,6 +147,7 @@ class Ask:
             )
             drawn = await self._sampled(source, samples, enough, question)
 
+        # one source that lost something is enough
         self.lost = self.lost or drawn.lost
         self.open |= drawn.open
         return drawn
@@ -165,6 +168,7 @@ class Ask:
             one = msgspec.structs.replace(question, sampling=sampling, draw=draw)
             answer = await client.ask(one, _as_turn)
             self.result.replies += answer.replies
+
             if answer.value is None and answer.unreadable is None:
                 lost = "not_started" if answer.fault is None else "faults"
                 return Drawn(acts, draw - 1, lost, open=True)
@@ -172,6 +176,7 @@ class Ask:
             # a model that was asked again was told what its act is to be like
             if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
                 acts.append(answer.value)
+
             if enough(acts):
                 return Drawn(acts, draw)
 
@@ -180,9 +185,12 @@ class Ask:
     async def _played(self, source: Player, samples: int) -> Drawn:
         """Plays once if the policy is deterministic, else `samples` times."""
         shard, state = self.shard, self.state
+
+        # one turn, without the user that would answer it
         role = replace(source.role, user=None)
         one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
         player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
+
         draws = range(1, 2 if role.policy.deterministic else samples + 1)
         specs = [continued(shard.run, player, state, (), draw) for draw in draws]
         played = await shard.episodes.played(specs, player)
@@ -194,6 +202,7 @@ class Ask:
         faults = {one.fault for one in last.values()} - {None}
         done = [one for one in last.values() if one.fault is None]
         acts = [DecisionState(one, state.task, state.turn).own for one in done]
+
         may_pass = bool(faults & RETRIED_BY_A_RERUN)
 
         return Drawn(list(filter(_acts, acts)), samples, "faults" if faults else None, may_pass)

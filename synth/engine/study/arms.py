@@ -113,7 +113,10 @@ class Episodes(msgspec.Struct, frozen=True):
         for name, effect in self.effects.items():
             if effect.accepted is not None:
                 yield act_digest(self.forced.get(name, own)), effect.good
-                yield act_digest(self.forced.get(CONTROL, own)), effect.bad
+                yield (
+                    act_digest(self.forced.get(CONTROL, own)),
+                    effect.bad,
+                )
 
 
 async def play_arms(
@@ -135,8 +138,9 @@ async def play_arms(
             attempts += made
             still_open |= unsettled(sides[arm.name], arm.enough)
         elif arm.name != CONTROL:
-            puts = arm.put, named[CONTROL].put
-            effect = await step_effect(shard.episodes, shard.player, state, *puts)
+            good = arm.put
+            bad = named[CONTROL].put
+            effect = await step_effect(shard.episodes, shard.player, state, good, bad)
             if proposal is not None and arm.force == proposal.act:
                 effect = msgspec.structs.replace(effect, proposed=proposal.described())
 
@@ -175,15 +179,18 @@ async def _so_often(
 ) -> tuple[Side, list[Trajectory]]:
     """Plays an arm with a number of continuations."""
     puts = () if arm.force is None else (arm.put,)
-    given = shard.run, shard.player, state, puts
-    specs = [continued(*given, draw, arm.guidance) for draw in range(1, n + 1)]
-    side, attempts = Side(), list[Trajectory]()
+    specs = [
+        continued(shard.run, shard.player, state, puts, draw, arm.guidance)
+        for draw in range(1, n + 1)
+    ]
+    side = Side()
+    attempts = list[Trajectory]()
 
     # in rounds, so that no continuation is played once enough have passed
     while len(side.played) < n and (arm.enough is None or side.successes < arm.enough):
         at = len(side.played)
         found, made = await shard.episodes.filled(specs[at : at + ROUND], shard.player)
-        side = side.and_then(found)
-        attempts += made
+        side = Side((*side.played, *found))
+        attempts = [*attempts, *made]
 
     return side, attempts

@@ -13,7 +13,7 @@ import msgspec
 
 from synth.engine.context import Run
 from synth.engine.study.player import Player
-from synth.ledger.ledger import StageRef
+from synth.ledger import StageRef
 from synth.ledger.storage.journal import Event, JournaledReply, recorded
 from synth.ledger.tables.row_validation import ended_line
 from synth.rollout.episode import EpisodeSpec
@@ -78,6 +78,7 @@ class ShardEpisodes:
     ) -> tuple[list[Continuation], list[Trajectory]]:
         """(continuations in the order of `specs`, the new attempts to be committed)."""
         todo = []
+
         for spec in {spec.slot_id: spec for spec in specs}.values():
             known = self._known.get(spec.slot_id) or self._in_ledger(spec.slot_id)
             if known is None:
@@ -86,6 +87,7 @@ class ShardEpisodes:
                 self._known[spec.slot_id] = known
 
         attempts = await self.played(todo, player) if todo else []
+
         for one in attempts:  # in order: the last attempt at a slot stands
             valid = Continuation(one.trajectory_id, one.outcome, one.weights_id)
             self._known[one.slot_id] = valid if one.fault is None else Continuation(fault=one.fault)
@@ -135,6 +137,7 @@ class ShardEpisodes:
         run = self.run
         journal = run.journals[self.shard]
         slots = {spec.slot_id for spec in specs}
+
         if shown:
             self._take_up(*recorded(run.ledger.journal_folder, slots))
         elif not self._has_own_events:
@@ -164,6 +167,7 @@ class ShardEpisodes:
         hand = self.run.hands.get(self.shard)
         if hand is None:
             return no_claim
+
         gone = set(hand.leases.gone_here)
 
         async def after_others(fill: Fill) -> list[Trajectory]:
@@ -191,6 +195,7 @@ class ShardEpisodes:
         async def commit() -> None:
             attempts = sorted(group, key=lambda attempt: (at[attempt.slot_id], attempt.attempt))
             group.clear()
+
             for attempt in await hand.commit(ref, attempts):
                 self.run.progress.say(ended_line(attempt))
 
@@ -225,6 +230,7 @@ class ShardEpisodes:
             for event in journaled[at]:
                 if isinstance(event, JournaledReply):
                     progress.replayed(event.completion.usage)
+
         self._events.update(journaled)
 
     def _numbered(self, spec: EpisodeSpec) -> EpisodeSpec:
@@ -242,6 +248,7 @@ class ShardEpisodes:
         slot = ledger.state.slots.get(slot_id)
         if slot is None:
             return None
+
         if slot.valid is None:
             lost = Continuation(fault=slot.last_fault)
             return None if lost.open else lost
@@ -250,6 +257,7 @@ class ShardEpisodes:
             # the others of the shard are needed too, so it is read once
             shard = next(one for one in ledger.state.shards if slot.valid in one.slots)
             columns = list(Continuation.__struct_fields__)
+
             for row in ledger.files.table(shard.files["trajectories"], columns).to_pylist():
                 self._committed[row["trajectory_id"]] = msgspec.convert(row, Continuation)
 

@@ -12,7 +12,7 @@ from synth.engine.study.player import Player, agent_in, places_for, trial_settin
 from synth.engine.study.rebuilding import why_not_replayable
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
-from synth.ledger.ledger import Decision, Score
+from synth.ledger import Decision, Score
 from synth.ledger.log.state import IMPORT
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
@@ -117,6 +117,8 @@ class Method:
     def key_settings(self) -> Mapping[str, Any]:
         """All settings that determine the rows; how they are cut into shards does not."""
         given = self.settings.model_dump(mode="json", exclude=SCHEDULING, by_alias=True)
+
+        # the same act of another policy is other data
         played = self.player.identity() if hasattr(self, "player") else {}
         return {**given, **played, **self.identity()}
 
@@ -156,8 +158,11 @@ class Method:
         units = self.units(stage)
         left = {id(unit) for unit in self.left(stage, units)}
         found = []
+
         for shard in self.cut(units):
             items = [unit for unit in shard.items if id(unit) in left]
+
+            # what is committed whole is done, whatever its units say
             if items and not stage.has(shard.name):
                 found.append(Shard(shard.name, items))
 

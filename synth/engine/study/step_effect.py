@@ -42,21 +42,22 @@ class DecisionState(msgspec.Struct, frozen=True):
 
     def shown_to(self, role: Role) -> list[Message]:
         """The chat that a role's model reads there."""
-        one = self.parent
-        opening = Opening(one.system_prompt, one.tools, one.opening, one.opening_state_key)
+        parent = self.parent
+        opening = Opening(
+            parent.system_prompt,
+            parent.tools,
+            parent.opening,
+            parent.opening_state_key,
+        )
         thoughts = bool(role.policy.identity.get("send_thoughts"))
 
-        return view_messages(opening, one.turns[: self.turn], thoughts=thoughts)
+        return view_messages(opening, parent.turns[: self.turn], thoughts=thoughts)
 
 
 class Side(msgspec.Struct, frozen=True):
     """The continuations of one arm, in the order of their draws; those with a verdict count."""
 
     played: tuple[Continuation, ...] = ()
-
-    def and_then(self, found: Sequence[Continuation]) -> "Side":
-        """The side with further continuations."""
-        return Side((*self.played, *found))
 
     @property
     def valid(self) -> list[Continuation]:
@@ -102,11 +103,11 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     among them). `proposed`: the columns of a label about the act that `good` puts there.
     """
 
+    accepted: bool | None
     method: TestMethod
-    accepted: bool | None = None
-    good: Side = Side()
-    bad: Side = Side()
-    continuations: Sequence[Trajectory] = ()
+    good: Side
+    bad: Side
+    continuations: Sequence[Trajectory]
     reason: str | None = None
     proposed: Mapping[str, Any] = {}
 
@@ -183,23 +184,34 @@ async def step_effect(
 
     good_specs = specs(good, draws_from + MOST)
     bad_specs = specs(bad, draws_from)
-    effect = Effect(method="flip_deterministic" if flip else "sequential")
+    method: TestMethod = "flip_deterministic" if flip else "sequential"
+    effect = Effect(accepted=None, method=method, good=Side(), bad=Side(), continuations=())
 
     async with episodes.at(state.parent.trajectory_id, state.turn):
         while effect.accepted is None and effect.reason is None:
-            here = slice(effect.stopped_at, effect.stopped_at + ROUND)
+            here = slice(effect.stopped_at, min(most, effect.stopped_at + ROUND))
             found, made = await episodes.filled([*good_specs[here], *bad_specs[here]], player)
-            half = len(found) // 2
-            effect = replace(
-                effect,
-                good=effect.good.and_then(found[:half]),
-                bad=effect.bad.and_then(found[half:]),
-                continuations=[*effect.continuations, *made],
-            )
-            reason = _undefined(effect)
-            effect = replace(effect, reason=reason, accepted=None if reason else _verdict(effect))
+            effect = _with_round(effect, found, made)
 
     return effect
+
+
+def _with_round(
+    effect: Effect,
+    found: Sequence[Continuation],
+    made: Sequence[Trajectory],
+) -> Effect:
+    """Adds a round, its good side first, and the verdict where there is one now."""
+    half = len(found) // 2
+    effect = replace(
+        effect,
+        good=Side((*effect.good.played, *found[:half])),
+        bad=Side((*effect.bad.played, *found[half:])),
+        continuations=[*effect.continuations, *made],
+    )
+    reason = _undefined(effect)
+
+    return replace(effect, reason=reason, accepted=None if reason else _verdict(effect))
 
 
 def _undefined(effect: Effect) -> str | None:
@@ -220,7 +232,8 @@ def _undefined(effect: Effect) -> str | None:
 
 def _verdict(effect: Effect) -> bool | None:
     """Whether `good` is accepted; None where more continuations are needed."""
-    good, bad = effect.good, effect.bad
+    good = effect.good
+    bad = effect.bad
     if effect.method == "flip_deterministic":
         return bool(good.successes) and not bad.successes
     verdict = decide_despite(good.successes, bad.successes, bad.lost, effect.stopped_at)
@@ -251,9 +264,15 @@ def continued(
         also["guidance"] = content_hash(guidance)
 
     start = BranchPoint(parent, state.turn, puts)
-    more = {"draw": draw, "guidance": guidance}
-    spec = player.episode(run, state.task, parent.trial, also, start, **more)
-
+    spec = player.episode(
+        run,
+        state.task,
+        parent.trial,
+        also,
+        start,
+        draw=draw,
+        guidance=guidance,
+    )
     # the slot of a single act is named without the list of acts
     if len(puts) > 1:
         slot = content_hash([spec.slot_id, [put.act.turn for put in puts]])

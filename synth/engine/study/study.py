@@ -12,7 +12,7 @@ from synth.engine.study.rebuilding import world_versions
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext, Trials, base_trials
 from synth.engine.study.step_tests import TEST, VALUE, TestSummary
-from synth.ledger.ledger import Score
+from synth.ledger import Score
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.labels import StepLabel, StepValue
@@ -58,23 +58,41 @@ class Study(Method):
 
     def base(self, stage: StageContext) -> Trials:
         """The trials that the units are planned from."""
-        player = self.player
-        return base_trials(stage, self.bound.env.name, str(player.name), player.role)
+        return base_trials(
+            stage,
+            self.bound.env.name,
+            str(self.player.name),
+            self.player.role,
+        )
 
     def inputs(self, stage: StageContext) -> Any:
         """The base trials, and the versions of their environments."""
-        rows, env = self.base(stage).rows, self.bound.env
+        rows = self.base(stage).rows
+        env = self.bound.env
         version = stage.run.spec_of(env.name, env.settings()).version
-        return [version, world_versions(stage.run, {row.task_id for row in rows}), rows]
+
+        return [
+            version,
+            world_versions(stage.run, {row.task_id for row in rows}),
+            rows,
+        ]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
         """The planned units; the engine draws a share of them for the control."""
-        plan = self.plan(self.base(stage))
-        found = [(one.start.trajectory.trajectory_id, one.start.turn, one.rule) for one in plan]
+        found = [
+            (
+                unit.start.trajectory.trajectory_id,
+                unit.start.turn,
+                unit.rule,
+            )
+            for unit in self.plan(self.base(stage))
+        ]
         share = control_count(len(found), getattr(self, "control_share", 0.05))
         seed = self.player.seed
         order = sorted(found, key=lambda one: content_hash(["control", seed, *one[:2]]))
-        return [PlannedUnit(*one, one in order[:share]) for one in found]
+
+        controls = set(order[:share])
+        return [PlannedUnit(*one, one in controls) for one in found]
 
     def key_of(self, unit: PlannedUnit) -> Any:
         """The trial and its turn, or the trial alone."""
@@ -87,7 +105,12 @@ class Study(Method):
         return [
             unit
             for unit in units
-            if done.isdisjoint({(unit.trajectory_id, turn) for turn in (unit.turn, None)})
+            if done.isdisjoint(
+                {
+                    (unit.trajectory_id, unit.turn),
+                    (unit.trajectory_id, None),
+                }
+            )
         ]
 
     def tested_turns(self, stage: StageContext) -> set[tuple[str, int | None]]:
@@ -102,7 +125,6 @@ class Study(Method):
             trial = trials[unit.trajectory_id]
             start = BranchPoint(trial, unit.turn or 0)
             found.append(Unit(start, unit.rule, unit.control, tasks[trial.task_id]))
-
         return found
 
     async def play(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> None:
@@ -128,7 +150,13 @@ class Study(Method):
 
     def untestable(self, trial: Trajectory, reason: str) -> Score:
         """The row of a trial that cannot be tested."""
-        return Score(trial.trajectory_id, TEST, None, None, StepLabel(untested=reason))
+        return Score(
+            trial.trajectory_id,
+            TEST,
+            None,
+            None,
+            StepLabel(untested=reason),
+        )
 
     async def test(self, shard: ShardContext, unit: Unit, result: UnitResult) -> None:
         """Runs all tests of a unit, one after the other, since they share the continuations of the
@@ -145,8 +173,12 @@ class Study(Method):
         played = [await play_arms(shard, state, self.arms(unit, one), one) for one in proposals]
         made = [label for one in played for label in self.judge(unit, one)]
         if not proposals:
-            why = ask.lost or "no_alternative"
-            made.append(StepLabel(proposed_by=unit.rule, untested=why))
+            made.append(
+                StepLabel(
+                    proposed_by=unit.rule,
+                    untested=ask.lost or "no_alternative",
+                )
+            )
 
         if unit.control and not shard.player.certain(shard.run, state.task):
             arms = self.arms(unit, Proposal(state.own))
@@ -157,18 +189,27 @@ class Study(Method):
         result.apart += [attempt for one in played for attempt in one.attempts]
         result.open = any(one.open for one in played)
         if not result.open:
-            result.scores += [*self._rows(unit, made), *self._values(unit, played)]
+            result.scores += [
+                *self._rows(unit, made),
+                *self._values(unit, played),
+            ]
 
     def _rows(self, unit: Unit, made: Sequence[StepLabel | Score]) -> Iterator[Score]:
         """Yields labels as rows of the unit's turn."""
-        state, whom = unit.state, self.player.on_policy_for
+        state = unit.state
+        whom = self.player.on_policy_for
         for one in made:
             if isinstance(one, Score):
                 yield one
             else:
                 label = msgspec.structs.replace(one, own=act_digest(state.own), on_policy_for=whom)
-                subject = state.parent.trajectory_id
-                yield Score(subject, TEST, label.difference, state.turn, label)
+                yield Score(
+                    state.parent.trajectory_id,
+                    TEST,
+                    label.difference,
+                    state.turn,
+                    label,
+                )
 
     def _values(self, unit: Unit, played: Sequence[Episodes]) -> Iterator[Score]:
         """Yields a row per act that was continued; each continuation counts once, the recorded
@@ -181,18 +222,24 @@ class Study(Method):
             counted.setdefault(act, {}).update(zip(side.ids, side.solved, strict=True))
 
         for act, solved in counted.items():
-            if not solved:
-                continue
-            about = StepValue(
-                proposed_by=unit.rule,
-                own=act_digest(state.own),
-                on_policy_for=self.player.on_policy_for,
-                act=act,
-                successes=sum(solved.values()),
-                n=len(solved),
-            )
-            rate = about.successes / about.n
-            yield Score(state.parent.trajectory_id, VALUE, rate, state.turn, about)
+            if solved:
+                wins = sum(solved.values())
+                n = len(solved)
+                about = StepValue(
+                    proposed_by=unit.rule,
+                    own=act_digest(state.own),
+                    on_policy_for=self.player.on_policy_for,
+                    act=act,
+                    successes=wins,
+                    n=n,
+                )
+                yield Score(
+                    state.parent.trajectory_id,
+                    VALUE,
+                    wins / n,
+                    state.turn,
+                    about,
+                )
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """The labels that the tests of the whole stage give."""
