@@ -19,8 +19,6 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 
@@ -109,7 +107,7 @@ class Leases:
         """Called, from any thread, when this process was declared dead."""
         self._told, self._term_s, self._clock = told, term_s, clock
         self._storage, self._journals = ledger.storage, ledger.journal_folder
-        self._host_id = host_id(self._journals)
+        self._host_id = workers.host_id(self._journals)
         self._beat = workers.of_this_process(
             flow, ledger.storage, term_s, place=self._host_id, **started_by
         )
@@ -304,13 +302,3 @@ def _close_dead(storage: Storage, worker: str) -> None:
     beat = workers.read(storage, worker)
     if beat is not None and beat.state == "running":
         workers.close(storage, beat, "crashed", workers.gone(beat))
-
-
-@lru_cache(maxsize=64)
-def host_id(journals: Path) -> str:
-    """An id of a run's journals on this machine, drawn by the first process that asks. Raises
-    `SynthError`.
-    """
-    storage = Storage(str(journals))
-    storage.create("place", uuid.uuid4().hex.encode(), durable=False)
-    return storage.read("place").decode()

@@ -10,6 +10,7 @@ import platform
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -98,6 +99,16 @@ def of_this_process(
         term_s=term_s,
         **more,
     )
+
+
+@lru_cache(maxsize=64)
+def host_id(journals: Path) -> str:
+    """An id of a run's journals on this machine, drawn by the first process that asks. Raises
+    `SynthError`.
+    """
+    storage = Storage(str(journals))
+    storage.create("place", uuid.uuid4().hex.encode(), durable=False)
+    return storage.read("place").decode()
 
 
 def name_of(identity: str) -> str:

@@ -1,10 +1,12 @@
-"""Two workers of one run, on machines of their own."""
+"""Two workers of one run, on machines of their own; a bucket on an S3 server."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.s3_server import make_bucket, serving
 from tests.synth.claims.machines import Worker
 
 
@@ -22,3 +24,28 @@ def two(url: str, tmp_path: Path) -> Iterator[tuple[Worker, Worker]]:
     yield workers
     for worker in workers:
         worker.leases.close()
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[str, dict[str, str]]]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def server(served: tuple[str, dict[str, str]]) -> str:
+    return served[0]
+
+
+@pytest.fixture
+def bucket(
+    served: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> str:
+    url, variables = served
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    name = re.sub("[^a-z]", "-", request.node.name)[5:60].strip("-")
+    make_bucket(url, name)
+    return f"s3://{name}/run"

@@ -55,3 +55,12 @@ class Worker:
         if self.leases._worker is not None:
             os.close(self.leases._worker._lock)
             self.leases._worker = None
+
+
+def settled(url: str) -> list[tuple[str, int]]:
+    """Slots and attempts that were committed."""
+    return sorted(
+        (record.slot_id, record.attempt)
+        for shard in Ledger(url).state.shards
+        for record in shard.slots
+    )
