@@ -36,7 +36,7 @@ def granted() -> Iterator[None]:
     """Meanwhile every episode is granted without a request to the storage."""
     claim, look = PeerClaims.claim, PeerClaims.look
 
-    async def at_once(self: PeerClaims, slot_id: str) -> Lease:
+    async def at_once(self: PeerClaims, slot_id: str, *, anew: bool = False) -> Lease:
         return Lease(slot_id, 0, self.leases.holder())
 
     async def unlooked(self: PeerClaims) -> LedgerState:

@@ -56,12 +56,13 @@ class PeerClaims:
             self._next = asyncio.ensure_future(self._soon())
         return await asyncio.shield(self._next)
 
-    async def claim(self, slot_id: str) -> Lease | None:
+    async def claim(self, slot_id: str, *, anew: bool = False) -> Lease | None:
         """A claim on a slot; None where one of another worker, that is not void, stands before
-        it.
+        it. One that was seen before is looked at `anew` where it may have been given back.
         """
         claim, holder = self.leases.claim, self.leases.holder()
-        found: Lease | Claim | None = self._claims.pop(slot_id, None)
+        seen = self._claims.pop(slot_id, None)
+        found: Lease | Claim | None = None if anew else seen
         found = found or await self.asked(partial(claim, slot_id, holder))
 
         while isinstance(found, Claim):
@@ -81,7 +82,8 @@ class PeerClaims:
 
     def _void(self, claim: Claim) -> bool:
         holder = "" if claim.record is None else claim.record.holder
-        believed = time.monotonic() < self._alive.get(holder, 0)
+        released = claim.record is not None and claim.record.released
+        believed = not released and time.monotonic() < self._alive.get(holder, 0)
         if believed and holder not in self.leases.ledger.state.fences:
             return False
         if self.leases.void(claim):
@@ -247,7 +249,8 @@ class ClaimedSlots:
         open_here = still_open(slot, self.leases.ledger.state)
         if slot_id not in self.held and units.left() and open_here:
             units.claimed += 1
-            found = await self.others.claim(slot_id)
+            # no commit settles a whole shard: that it is free again is said by its claim alone
+            found = await self.others.claim(slot_id, anew=self.whole)
             if found is not None and still_open(slot, await self.others.look()):
                 self.held[slot_id] = found
                 await self.reclaim()

@@ -2,6 +2,7 @@
 declared dead loses.
 """
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,22 @@ def test_a_lease_that_is_given_back_is_free_at_once(two: tuple[Worker, Worker]) 
     first.leases.give_back(lease)
     assert second.take() == 1
     assert first.take() is None
+
+
+def test_a_whole_shard_that_others_were_seen_to_have_is_free_once_they_give_it_back(
+    two: tuple[Worker, Worker],
+) -> None:
+    first, second = two
+    hand, waiting = first.hand("w"), second.hand("w")
+    waiting.others.term_s = TERM_S
+
+    async def both() -> list[bool]:
+        assert await hand.begin(shared=False)
+        before = await waiting.begin(shared=True)
+        hand.give_back()
+        return [before, await waiting.begin(shared=True)]
+
+    assert asyncio.run(both()) == [False, True]
 
 
 def test_what_a_worker_held_that_is_through_is_free_at_once(two: tuple[Worker, Worker]) -> None:
