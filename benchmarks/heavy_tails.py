@@ -112,7 +112,7 @@ class Worker:
         leases._over.set()  # no signs of life: nobody dies here
         stage: Any = _Rollout(self)
         try:
-            await slot_scheduler.do_by_slot(self.run, stage, REF, plan)
+            await slot_scheduler.do_shards(self.run, stage, REF, plan)
         finally:
             leases.close()
 

@@ -36,11 +36,11 @@ def granted() -> Iterator[None]:
     """Meanwhile every episode is granted without a request to the storage."""
     claim, look = PeerClaims.claim, PeerClaims.look
 
-    async def at_once(self: PeerClaims, slot_id: str) -> Lease:
-        return Lease(slot_id, 0, self._leases.holder())
+    async def at_once(self: PeerClaims, slot_id: str, *, anew: bool = False) -> Lease:
+        return Lease(slot_id, 0, self.leases.holder())
 
     async def unlooked(self: PeerClaims) -> LedgerState:
-        return self._leases.ledger.state
+        return self.leases.ledger.state
 
     PeerClaims.claim, PeerClaims.look = at_once, unlooked  # type: ignore[method-assign]
     try:

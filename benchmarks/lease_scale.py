@@ -8,6 +8,7 @@ machine of its own; one in fifty dies with a shard in its hands. In simulated ti
 Run: `python -m benchmarks.lease_scale [WORKERS ...]`
 """
 
+import asyncio
 import math
 import random
 import sys
@@ -25,6 +26,7 @@ from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import recorded_episodes
 from synth.claims import Leases
 from synth.claims.claims import FOLDER
+from synth.claims.slots import PeerClaims
 from synth.claims.workers import FOLDER as WORKERS
 from synth.ledger import Ledger, StageRef
 from synth.ledger.log.fencing import FENCE, FencedError
@@ -152,7 +154,8 @@ def _one(
     """
     if leases._over.is_set() or shard.items[0].slot_id in ledger.state.slots:
         return 0
-    lease = leases.take(f"benchmark-{shard.name}")
+    others = PeerClaims(leases, term_s=TERM_S)
+    lease = asyncio.run(others.claim(f"benchmark-{shard.name}"))
     if lease is None:
         return 0
     took_s = rng.lognormvariate(0, 0.6) * mean_s

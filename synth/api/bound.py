@@ -6,7 +6,7 @@ from pathlib import Path
 from synth.flows.bindings import Bindings
 from synth.flows.environments import bindings_of, said_by_files
 from synth.flows.run_record import said_of_run
-from synth.ledger.ledger import Ledger
+from synth.ledger import Ledger
 
 Files = Mapping[str, Path | str] | Sequence[str]
 """A file of the user's own by name of an environment, or `NAME=FILE` as on the command line."""

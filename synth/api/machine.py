@@ -12,22 +12,7 @@ from synth.ledger.storage.journal import state_folder
 from synth.models.probing.endpoint import Finding
 from synth.models.probing.examined import Examined, examine
 
-CORE = tuple(
-    [
-        "aiohttp",
-        "click",
-        "datasets",
-        "duckdb",
-        "fastapi",
-        "fsspec",
-        "msgspec",
-        "openai",
-        "prefect",
-        "pyarrow",
-        "pydantic",
-        "rich",
-    ]
-)
+CORE = "aiohttp click datasets duckdb fastapi fsspec msgspec openai prefect pyarrow pydantic rich"
 NAMED = ("prefect", "fastapi", "duckdb", "pyarrow", "datasets", "openai")
 """Those whose versions people ask for."""
 EXTRAS = {
@@ -87,7 +72,7 @@ def _installed(name: str) -> bool:
 
 
 def _missing() -> Problem:
-    absent = [name for name in CORE if not _installed(name)]
+    absent = [name for name in CORE.split() if not _installed(name)]
     return f"{', '.join(absent)} missing: pip install -c constraints.txt -e ." if absent else None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from synth.ledger.ledger import Ledger as StoredLedger
+from synth.ledger import Ledger as StoredLedger
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task

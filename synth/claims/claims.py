@@ -17,18 +17,15 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 
 from synth.boundary import guard
 from synth.claims import workers
 from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, lives_here
-from synth.ledger.ledger import Ledger
-from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
 from synth.schemas.errors import SynthError
@@ -85,7 +82,8 @@ class Units:
 
 class Leases:
     """The leases that this process takes on the work of one run. A thread gives its signs of life:
-    a busy event loop is no dead worker. `told`: what they say of how far it is.
+    a busy event loop is no dead worker. `told`: what they say of how far it is; `started_by`:
+    fields of the record that name Prefect's flow run.
     """
 
     def __init__(
@@ -96,9 +94,8 @@ class Leases:
         units: Units | None = None,
         told: Callable[[], Mapping[str, object]] = dict,
         flow: str = "",
-        flow_run: str | None = None,
-        api: str | None = None,
         clock: Callable[[], float] = time.monotonic,
+        **started_by: str,
     ) -> None:
         self.ledger = ledger
         self.units = units or Units()
@@ -110,13 +107,12 @@ class Leases:
         """Called, from any thread, when this process was declared dead."""
         self._told, self._term_s, self._clock = told, term_s, clock
         self._storage, self._journals = ledger.storage, ledger.journal_folder
-        self._host_id = host_id(self._journals)
+        self._host_id = workers.host_id(self._journals)
         self._beat = workers.of_this_process(
-            flow, ledger.storage, flow_run=flow_run, api=api, place=self._host_id, term_s=term_s
+            flow, ledger.storage, term_s, place=self._host_id, **started_by
         )
-        self._telling = threading.Lock()
         self._worker: Worker | None = None
-        self._losing = threading.Lock()
+        self._changing = threading.Lock()
         self._seen: dict[str, tuple[bytes, float]] = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -142,30 +138,10 @@ class Leases:
 
     def tell(self, **changes: object) -> Heartbeat:
         """This worker's record as of now, which the next sign of life writes."""
-        with self._telling:
+        with self._changing:
             said = {**self._told(), "beat": time.time(), **changes}
             self._beat = msgspec.structs.replace(self._beat, **said)
             return self._beat
-
-    def take(self, work: str) -> Lease | None:
-        """A lease on a piece of work whose journal is locked here; None while another worker holds
-        it.
-
-        Taken over is what its holder has given back or what was held by a process with the journals
-        of this place (it is not at it, or the journal were locked), by one that is through, and by
-        one that was silent for a term. Raises `SynthError` where the storage cannot be used.
-        """
-        holder = self.holder()
-        found, number = self.claim(work, holder), 0
-
-        while isinstance(found, Claim):
-            here = found.record is not None and found.record.place == self._host_id
-            if not here and not self.void(found):
-                return None
-            number += 1
-            found = self.claim(work, holder, number)
-
-        return None if holder in self.ledger.refresh().fences else found
 
     def claim(self, work: str, holder: str, number: int = 0) -> Lease | Claim | None:
         """The claim of that number on a piece of work, or the one that another has made; None where
@@ -215,45 +191,11 @@ class Leases:
             forget(self._journals, holder)
         return True
 
-    async def under(self, lease: Lease, work: Callable[[], Awaitable[None]]) -> None:
-        """Awaits `work()`, whose commits are refused once its holder is declared dead; it is
-        cancelled as soon as that is seen.
-
-        Raises `FencedError` in both cases.
-        """
-
-        async def held() -> None:
-            FENCE.set(lease.holder)
-            await work()
-
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(held())
-
-        def watcher() -> None:
-            if self._lost(lease):
-                soon(loop, task.cancel)
-
-        self.watchers.add(watcher)
-        watcher()
-        try:
-            await task
-        except asyncio.CancelledError:
-            this = asyncio.current_task()
-            if self._lost(lease) and (this is None or not this.cancelling()):
-                raise FencedError(f"{lease.work}: taken over while it was done here") from None
-            raise
-        finally:
-            self.watchers.discard(watcher)
-
-    def _lost(self, lease: Lease) -> bool:
-        """Whether this process was declared dead since it took a lease."""
-        worker = self._worker
-        return worker is None or worker.id != lease.holder
-
     def give_back(self, lease: Lease) -> None:
         """Ends a lease, so that others need not wait until this process is through with all its
         work.
         """
-        if not self._lost(lease):
+        if self._worker is not None and self._worker.id == lease.holder:
             released = msgspec.json.encode(WorkerRecord(lease.holder, self._host_id, True))
             # else it ends with this process
             _if_it_can(self._storage.replace, _name(lease), released)
@@ -289,7 +231,7 @@ class Leases:
         """This process was declared dead: all that it held under that id is lost, and it goes on
         under another.
         """
-        with self._losing:
+        with self._changing:
             if self._worker is not worker:
                 return
             self._worker = None
@@ -360,13 +302,3 @@ def _close_dead(storage: Storage, worker: str) -> None:
     beat = workers.read(storage, worker)
     if beat is not None and beat.state == "running":
         workers.close(storage, beat, "crashed", workers.gone(beat))
-
-
-@lru_cache(maxsize=64)
-def host_id(journals: Path) -> str:
-    """An id of a run's journals on this machine, drawn by the first process that asks. Raises
-    `SynthError`.
-    """
-    storage = Storage(str(journals))
-    storage.create("place", uuid.uuid4().hex.encode(), durable=False)
-    return storage.read("place").decode()

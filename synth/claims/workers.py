@@ -10,8 +10,9 @@ import platform
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -79,16 +80,9 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def of_this_process(
-    flow: str,
-    storage: Storage,
-    *,
-    identity: str | None = None,
-    flow_run: str | None = None,
-    api: str | None = None,
-    place: str = "",
-    term_s: float = 60.0,
+    flow: str, storage: Storage, term_s: float = 60.0, *, identity: str = "", **more: Any
 ) -> Heartbeat:
-    """The first one, under a new id if none is given."""
+    """The first one, under a new id if none is given; `more` are further fields."""
     now = time.time()
     return Heartbeat(
         id=identity or uuid.uuid4().hex,
@@ -102,11 +96,19 @@ def of_this_process(
         beat=now,
         moved=now,
         every_s=min(term_s / RENEWALS, LOCAL_EVERY_S if storage.local else REMOTE_EVERY_S),
-        flow_run=flow_run,
-        api=api,
-        place=place,
         term_s=term_s,
+        **more,
     )
+
+
+@lru_cache(maxsize=64)
+def host_id(journals: Path) -> str:
+    """An id of a run's journals on this machine, drawn by the first process that asks. Raises
+    `SynthError`.
+    """
+    storage = Storage(str(journals))
+    storage.create("place", uuid.uuid4().hex.encode(), durable=False)
+    return storage.read("place").decode()
 
 
 def name_of(identity: str) -> str:

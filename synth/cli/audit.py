@@ -2,8 +2,9 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,23 +17,12 @@ if TYPE_CHECKING:
 
 WORDS = {True: "passed", False: "FAILED", None: "not asked"}
 _STYLES = {"passed": "green", "FAILED": "bold red", "not asked": "dim"}
+_OPTIONS = {"ledger": "--from", "environments": "--env", "settings": "--set"}
 LONGEST_RESULT = 400
 
 
 @command
-def audit(
-    env: str,
-    tasks: int,
-    run: str | None,
-    environments: tuple[str, ...],
-    seed: int,
-    settings: tuple[str, ...],
-    only: tuple[str, ...],
-    as_json: bool,
-    html: Path | None,
-    quiet: bool,
-    **amounts: float,
-) -> None:
+def audit(env: str, as_json: bool, html: Path | None, **chosen: Any) -> None:
     """Say whether a world is sound: ENV is a name from `synth envs`, or your own as
     package.module:attribute.
 
@@ -54,34 +44,32 @@ def audit(
         word = WORDS[answer.passed]
         return f"audit {env}: {answer.name:<13} {word:<10} {answer.seconds:.1f} s"
 
-    report = asked(
-        env,
-        tasks=tasks,
-        seed=seed,
-        settings=settings,
-        only=only,
-        ledger=run,
-        environments=environments,
-        quiet=quiet,
-        told=told,
-        **amounts,
-    )
+    report = asked(env, **chosen, told=told)
     if html is not None:
-        again = ["synth", "audit", env, "--tasks", str(tasks), "--seed", str(seed)]
-        again += ["--from", run] if run is not None else []
-        several = {"--env": environments, "--set": settings, "--only": only}
-        again += [word for name, given in several.items() for one in given for word in (name, one)]
-        for one in OPTIONS["audit"]:
-            if "number" in one:
-                name, value = one["names"][0], amounts[one["names"][0][2:].replace("-", "_")]
-                again += [name, repr(value).removesuffix(".0")] if value != one["default"] else []
-        write_file("--html", html, audit_page(report, shlex.join(again)).encode())
+        write_file("--html", html, audit_page(report, _again(env, chosen)).encode())
     if as_json:
         click.echo(ascii_json(json.dumps(report.as_json(), indent=2)))
     else:
         say_report(report, html)
     if report.failed:
         raise SystemExit(1)
+
+
+def _again(env: str, chosen: Mapping[str, Any]) -> str:
+    """The command that asks the same: limits only where they are not the usual ones."""
+    words = ["synth", "audit", env]
+    for name in ("tasks", "seed", "ledger", "environments", "settings", "only"):
+        given = chosen[name]
+        for one in given if isinstance(given, tuple) else () if given is None else (given,):
+            words += [_OPTIONS.get(name, f"--{name}"), str(one)]
+
+    for one in OPTIONS["audit"]:
+        if "number" in one:
+            (name,) = one["names"]
+            value = chosen[name[2:].replace("-", "_")]
+            words += [name, repr(value).removesuffix(".0")] if value != one["default"] else []
+
+    return shlex.join(words)
 
 
 def say_report(report: "AuditReport", html: Path | None) -> None:
@@ -100,9 +88,8 @@ def say_report(report: "AuditReport", html: Path | None) -> None:
             tell(f"{name:<13} {word:<10} {result}")
     for answer in report.answers:
         for finding in answer.findings:
-            if (
-                finding.passed is None and answer.passed is not None
-            ):  # else the question's own line has said it
+            # else the question's own line has said it
+            if finding.passed is None and answer.passed is not None:
                 tell(f"{answer.name}.{finding.name} not asked: {_short(finding.detail)}")
     verdict = "bold red" if report.failed else "green"
     out.print(printable(report.verdict), markup=False, soft_wrap=True, style=verdict)

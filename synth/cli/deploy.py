@@ -6,9 +6,7 @@ from synth.cli.options import command, tell
 
 
 @command
-def deploy(
-    flow: str, overrides: tuple[str, ...], variables: tuple[str, ...], **chosen: Any
-) -> None:
+def deploy(**chosen: Any) -> None:
     """Register a flow on the Prefect server that PREFECT_API_URL names, with a schedule; workers
     run it (docs/deployments.md).
 
@@ -20,5 +18,5 @@ def deploy(
     """
     from synth import deploy as registered
 
-    for line in registered(flow, set=overrides, job_variables=variables, **chosen):
+    for line in registered(**chosen):
         tell(line)

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,7 @@ COLOURS = {"works": "green", "no": "red", "unknown": "yellow"}
 
 
 @command
-def doctor(
-    endpoint: str | None, model: str | None, api_key_env: str | None, timeout_s: float
-) -> None:
+def doctor(endpoint: str | None, **chosen: Any) -> None:
     """Say what works here, or on a server; exit 1 where something essential does not.
 
     \b
@@ -25,8 +23,8 @@ def doctor(
               synth doctor --endpoint http://127.0.0.1:8000/v1
     """
     if endpoint is not None:
-        works = _say_server(endpoint, model, api_key_env, timeout_s)
-    elif model is not None or api_key_env is not None:
+        works = _say_server(endpoint, **chosen)
+    elif chosen["model"] is not None or chosen["api_key_env"] is not None:
         raise click.UsageError("--model and --api-key-env belong to --endpoint URL")
     else:
         works = _say_machine()
@@ -34,14 +32,14 @@ def doctor(
         raise SystemExit(1)
 
 
-def _say_server(url: str, model: str | None, api_key_env: str | None, timeout_s: float) -> bool:
+def _say_server(url: str, **chosen: Any) -> bool:
     from synth import probe_server
 
     def told(name: str, finding: "Finding") -> None:
         word = click.style(f"{finding.word:<8}", fg=COLOURS[finding.word])
         click.echo(f"{name:<13} {word} {finding.said}")
 
-    found = probe_server(url, model=model, api_key_env=api_key_env, timeout_s=timeout_s, told=told)
+    found = probe_server(url, **chosen, told=told)
     if not found.flow_lines:
         click.echo("verdict       a flow cannot use this server: plain chat does not work")
         return False

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from synth.cli.options import command, console, open_run, tell
 from synth.schemas.errors import ConfigError, SynthError
 
@@ -11,9 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from synth import Table
-
-_OUTCOMES = click.Choice(["success", "failure", "truncated", "unknown"])
-"""A fault is no label: invalid records cannot be asked for."""
 
 
 @command

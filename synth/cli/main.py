@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import FrameType, TracebackType
@@ -17,62 +17,12 @@ from typing import NoReturn
 import click
 
 from synth.cli import streams
+from synth.cli.options import OPTIONS
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.printable import printable
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "run": ("synth.cli.run:run", "Run a flow, or go on with one that was interrupted."),
-    "work": (
-        "synth.cli.work:work",
-        "Work on a run, beside other workers, until nothing is left.",
-    ),
-    "import": (
-        "synth.cli.import_runs:import_runs",
-        "Read trajectories of other tools into a ledger.",
-    ),
-    "curate": (
-        "synth.cli.run:curate",
-        "Run the filters and exports of a flow on trajectories that are there.",
-    ),
-    "verify": ("synth.cli.verify:verify", "Compare every byte of a run with what was committed."),
-    "sql": ("synth.cli.sql:sql", "Ask the ledger in SQL."),
-    "show": ("synth.cli.show:show", "Read one trajectory."),
-    "diff": ("synth.cli.show:diff", "Compare two trajectories, the divergence marked."),
-    "replay": ("synth.cli.replay:replay", "Execute trajectories again and compare."),
-    "recheck": (
-        "synth.cli.replay:recheck",
-        "Give new verdicts from stored facts, without executing anything.",
-    ),
-    "rank": (
-        "synth.cli.rank:rank",
-        "Rank teachers, methods or policies by what a student would learn from them.",
-    ),
-    "graph": (
-        "synth.cli.graph:graph",
-        "Write a task's trials as one graph: GraphML, SVG or JSON; say why two turns are one.",
-    ),
-    "report": (
-        "synth.cli.report:report",
-        "Write what a run holds as one page to read in a browser.",
-    ),
-    "audit": (
-        "synth.cli.audit:audit",
-        "Say whether a world is sound: determinism, bots, mutants, flaky checks, and more.",
-    ),
-    "export": ("synth.cli.export:export", "Write a dataset for a trainer."),
-    "publish": ("synth.cli.publish:publish", "Push a run's datasets to the Hub, with a card."),
-    "deploy": ("synth.cli.deploy:deploy", "Put a flow on a schedule, on a Prefect server."),
-    "status": (
-        "synth.cli.status:status",
-        "Show runs and schedules: who is at work, how far, what has died; close what was killed.",
-    ),
-    "envs": ("synth.cli.audit:envs", "List the worlds."),
-    "doctor": (
-        "synth.cli.doctor:doctor",
-        "Say what works on this machine, or on a model's server, and how to get the rest.",
-    ),
-}
-
+COMMANDS: Mapping[str, tuple[str, str]] = OPTIONS["commands"]
+"""By name: where it is, and what it does."""
 INTERRUPTED = (
     "interrupted; what was committed and every reply that came in are kept: the same command "
     "goes on where this one stopped"

@@ -1,6 +1,6 @@
 """`synth replay` and `synth recheck`: trajectories executed again; verdicts given again."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synth.cli.options import command, open_run, tell
 from synth.schemas.errors import UnboundError
@@ -10,9 +10,7 @@ if TYPE_CHECKING:
 
 
 @command
-def replay(
-    run: str, identities: tuple[str, ...], environments: tuple[str, ...], quiet: bool
-) -> None:
+def replay(run: str, identities: tuple[str, ...], **chosen: Any) -> None:
     """Execute trajectories again (all valid ones, or those named) and compare; exit 1 where one
     differs.
 
@@ -26,7 +24,7 @@ def replay(
     """
     from synth import replay as again
 
-    tally = again(open_run(run), *identities, environments=environments, quiet=quiet)
+    tally = again(open_run(run), *identities, **chosen)
     _say(tally.differences, "not replayed", tally.left_out)
     tell(f"{tally.same} the same, {len(tally.differences)} different")
     if tally.unbound is not None:
@@ -36,7 +34,7 @@ def replay(
 
 
 @command
-def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
+def recheck(run: str, **chosen: Any) -> None:
     """Give new verdicts from stored facts; the old ones are kept, changed rows are listed, exports
     honour the new ones.
 
@@ -46,7 +44,7 @@ def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
     """
     from synth import recheck as again
 
-    tally = again(open_run(run), environments=environments, quiet=quiet)
+    tally = again(open_run(run), **chosen)
     _say(tally.changed, "not rechecked", tally.left_out)
     tell(f"{tally.stayed} verdicts stay, {len(tally.changed)} change")
     if tally.unbound is not None:
@@ -54,8 +52,6 @@ def recheck(run: str, environments: tuple[str, ...], quiet: bool) -> None:
 
 
 def _say(lines: list[str], not_done: str, left_out: "Mapping[str, int]") -> None:
-    for line in (
-        *lines,
-        *(f"{count} {not_done}: {why}" for why, count in sorted(left_out.items())),
-    ):
+    reasons = (f"{count} {not_done}: {why}" for why, count in sorted(left_out.items()))
+    for line in (*lines, *reasons):
         tell(line)

@@ -1,14 +1,12 @@
 """`synth report`: a run as one page."""
 
-from pathlib import Path
+from typing import Any
 
 from synth.cli.options import command, tell
 
 
 @command
-def report(
-    run: str, environments: tuple[str, ...], out: Path | None, megabytes: float, quiet: bool
-) -> None:
+def report(run: str, **chosen: Any) -> None:
     """Write what a run holds as one HTML page that needs nothing else.
 
     Funnel, success, faults, cost, scores, graphs, and every trajectory, to be searched, read and
@@ -24,4 +22,4 @@ def report(
     """
     from synth import write_report
 
-    tell(write_report(run, to=out, megabytes=megabytes, environments=environments, quiet=quiet))
+    tell(write_report(run, **chosen))

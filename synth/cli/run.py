@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synth.cli.options import command, console, from_here, own_name, tell, warn
 from synth.schemas.printable import between_words, printable
@@ -12,16 +12,7 @@ if TYPE_CHECKING:
 
 
 @command
-def run(
-    flow: str,
-    overrides: tuple[str, ...],
-    environments: tuple[str, ...],
-    run_dir: str | None,
-    prefect: bool,
-    runner: str,
-    dry_run: bool,
-    quiet: bool,
-) -> None:
+def run(runner: str, prefect: bool, dry_run: bool, quiet: bool, **chosen: Any) -> None:
     """Run a flow, or go on with one that was interrupted: what is committed is not done again.
 
     \b
@@ -32,32 +23,16 @@ def run(
     from synth import run as carry_out
 
     if dry_run:
-        checked = check_flow(flow, run_dir=run_dir, set=overrides, environments=environments)
+        checked = check_flow(**chosen)
         stages = ", ".join(checked.stages) or "no stages, nothing to do"
         _say_checked(checked, f"into {checked.run_dir}: {stages}", quiet=quiet)
         return
-    carry_out(
-        flow,
-        run_dir=run_dir,
-        set=overrides,
-        environments=environments,
-        prefect=prefect,
-        ray=runner == "ray",
-        quiet=quiet,
-        ended=say_result,
-    )
+    how: Any = {"prefect": prefect, "ray": runner == "ray", "quiet": quiet}
+    carry_out(**chosen, **how, ended=say_result)
 
 
 @command
-def curate(
-    run_dir: str,
-    flow: str,
-    environments: tuple[str, ...],
-    overrides: tuple[str, ...],
-    prefect: bool,
-    dry_run: bool,
-    quiet: bool,
-) -> None:
+def curate(prefect: bool, dry_run: bool, quiet: bool, **chosen: Any) -> None:
     """Run the filters and exports of a flow on an import, or on a run: nothing is collected, and
     what is decided is not done again.
 
@@ -76,21 +51,11 @@ def curate(
     from synth import curate as carry_out
 
     if dry_run:
-        checked = check_flow(
-            flow, run_dir=run_dir, set=overrides, environments=environments, curates=True
-        )
-        on = f"on the {checked.trajectories:,} valid trajectories of {run_dir}"
+        checked = check_flow(**chosen, curates=True)
+        on = f"on the {checked.trajectories:,} valid trajectories of {chosen['run_dir']}"
         _say_checked(checked, f"{on}: {', '.join(checked.stages)}", quiet=quiet)
         return
-    carry_out(
-        run_dir,
-        flow,
-        set=overrides,
-        environments=environments,
-        prefect=prefect,
-        quiet=quiet,
-        ended=say_result,
-    )
+    carry_out(**chosen, prefect=prefect, quiet=quiet, ended=say_result)
 
 
 def _say_checked(checked: "FlowCheck", what: str, *, quiet: bool) -> None:

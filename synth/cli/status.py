@@ -12,7 +12,7 @@ from synth.schemas.printable import ascii_json
 
 
 @command
-def status(run: str | None, reap: bool, as_json: bool, **chosen: Any) -> None:
+def status(as_json: bool, **chosen: Any) -> None:
     """Show runs and schedules. Runs need no server; schedules are those of the one that
     PREFECT_API_URL names.
 
@@ -23,7 +23,7 @@ def status(run: str | None, reap: bool, as_json: bool, **chosen: Any) -> None:
     """
     from synth import status as looked_at
 
-    found = looked_at(run, reap=reap, every=chosen["all"], told=warn)
+    found = looked_at(**chosen, told=warn)
     if as_json:
         click.echo(ascii_json(json.dumps(found.as_json(), indent=2)))
         return

@@ -1,19 +1,14 @@
 """`synth work`: one worker of a run."""
 
+from typing import Any
+
 import click
 
 from synth.cli.options import command, tell
 
 
 @command
-def work(
-    run: str,
-    flow: str | None,
-    overrides: tuple[str, ...],
-    environments: tuple[str, ...],
-    max_units: int | None,
-    quiet: bool,
-) -> None:
+def work(run: str, **chosen: Any) -> None:
     """Work on a run: claim units that nobody has in hand, play and commit them, until nothing is
     left.
 
@@ -26,14 +21,6 @@ def work(
     """
     from synth import work as worked
 
-    if overrides and flow is None:
+    if chosen["set"] and chosen["flow"] is None:
         raise click.UsageError("--set is of --flow: the run's own flow holds its settings")
-    done = worked(
-        run,
-        flow=flow,
-        set=overrides,
-        environments=environments,
-        max_units=max_units,
-        quiet=quiet,
-    )
-    tell(f"{run}: {done}")
+    tell(f"{run}: {worked(run, **chosen)}")

@@ -3,6 +3,7 @@ where it cannot be read, accounted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
@@ -125,7 +126,8 @@ class RoleClient:
                 return Answer(None, tuple(replies), error)
             self._run.spoke(completion.usage, self.name)
             value, problem = _read(completion, read)
-            replies.append(self._reply(identity, ordinal, question, completion, problem))
+            asked = {"question_id": identity, "ordinal": ordinal, "unreadable": problem or None}
+            replies.append(self._reply(question, completion, **asked))
             if not problem:
                 return Answer(value, tuple(replies))
             again = f"That cannot be used: {problem}. Answer again, in the form asked for and with "
@@ -136,17 +138,8 @@ class RoleClient:
 
         return Answer(None, tuple(replies), unreadable=problem)
 
-    def _reply(
-        self,
-        identity: str,
-        ordinal: int,
-        question: RoleRequest,
-        completion: Completion,
-        problem: str,
-    ) -> RoleReply:
+    def _reply(self, question: RoleRequest, completion: Completion, **asked: Any) -> RoleReply:
         return RoleReply(
-            question_id=identity,
-            ordinal=ordinal,
             subject_id=question.subject_id,
             task_id=question.task_id,
             role=self.name,
@@ -155,8 +148,8 @@ class RoleClient:
             weights_id=completion.weights_id,
             content=completion.content,
             thought=completion.thought,
-            unreadable=problem or None,
             usage=completion.usage,
+            **asked,
         )
 
 
@@ -172,20 +165,21 @@ def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | 
         return None, str(error)
 
 
+@dataclass(eq=False)
 class SourceMeans:
     """What a filter's measure of one shard may use besides the trajectory: the flow's models, by
-    role. `replies` are what roles have answered so far, for the ledger."""
+    role. `replies` are what roles have answered so far, for the ledger.
+    """
 
-    def __init__(self, run: Run, shard: str, roles: Mapping[str, Role]) -> None:
-        self.run = run
-        self.replies: list[RoleReply] = []
-        self._shard = shard
-        self._roles = roles
-        self._asking: dict[str, RoleClient] = {}
+    run: Run
+    shard: str
+    roles: Mapping[str, Role]
+    replies: list[RoleReply] = field(default_factory=list)
+    _asking: dict[str, RoleClient] = field(default_factory=dict)
 
     def has(self, role: str) -> bool:
         """Whether the flow names a model for a role."""
-        found = self._roles.get(role)
+        found = self.roles.get(role)
         return found is not None and found.model is not None
 
     def role(self, name: str) -> Role:
@@ -194,7 +188,7 @@ class SourceMeans:
             raise ConfigError(
                 f"no model plays {name!r}: add `{name}: {{model: ...}}` to the flow's models"
             )
-        return self._roles[name]
+        return self.roles[name]
 
     async def ask(
         self, name: str, question: RoleRequest, read: Callable[[Completion], T]
@@ -203,7 +197,7 @@ class SourceMeans:
         problem: a ceiling kept it from being asked.
         """
         if name not in self._asking:
-            self._asking[name] = RoleClient(self.run, self._shard, name, self.role(name))
+            self._asking[name] = RoleClient(self.run, self.shard, name, self.role(name))
         answer = await self._asking[name].ask(question, read)
         self.replies.extend(answer.replies)
         return answer

@@ -4,6 +4,7 @@ running episodes finish.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -28,29 +29,23 @@ class Room(msgspec.Struct, frozen=True):
     left: float
 
 
+@dataclass(kw_only=True, eq=False)
 class Budget:
     """Tokens and money spent on a ledger, by earlier runs too, and this command's own time, against
     the flow's ceilings.
     """
 
-    def __init__(
-        self,
-        *,
-        max_tokens: int | None = None,
-        max_cost_usd: float | None = None,
-        max_hours: float | None = None,
-        spent: Usage | None = None,
-        earlier_s: float = 0.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.max_tokens = max_tokens
-        self.max_cost_usd = max_cost_usd
-        self.max_hours = max_hours
-        self.spent = spent or Usage()
-        self._clock = clock
-        self._began = clock() - earlier_s
-        self._silent = 0
-        self._counted = False
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    max_hours: float | None = None
+    spent: Usage = field(default_factory=Usage)
+    earlier_s: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+    _silent: int = 0
+    _counted: bool = False
+
+    def __post_init__(self) -> None:
+        self._began = self.clock() - self.earlier_s
 
     def add(self, usage: Usage) -> None:
         """Counts what a turn used."""
@@ -74,31 +69,16 @@ class Budget:
 
     def room(self) -> list[Room]:
         """What each ceiling leaves."""
-        left = []
-        if self.max_tokens is not None:
-            left.append(
-                Room(f"max_tokens {self.max_tokens:,}", "tokens", self.max_tokens - self.tokens)
-            )
-
-        if self.max_cost_usd is not None:
-            left.append(
-                Room(
-                    f"max_cost_usd {self.max_cost_usd:g}",
-                    "usd",
-                    self.max_cost_usd - (self.spent.cost_usd or 0.0),
-                )
-            )
-
-        if self.max_hours is not None:
-            left.append(
-                Room(
-                    f"max_hours {self.max_hours:g}",
-                    "seconds",
-                    self.max_hours * HOUR_S - (self._clock() - self._began),
-                )
-            )
-
-        return left
+        found = []
+        if (most := self.max_tokens) is not None:
+            found.append(Room(f"max_tokens {most:,}", "tokens", most - self.tokens))
+        if (usd := self.max_cost_usd) is not None:
+            left = usd - (self.spent.cost_usd or 0.0)
+            found.append(Room(f"max_cost_usd {usd:g}", "usd", left))
+        if (hours := self.max_hours) is not None:
+            left = hours * HOUR_S - (self.clock() - self._began)
+            found.append(Room(f"max_hours {hours:g}", "seconds", left))
+        return found
 
     def exhausted(self) -> str | None:
         """Which ceiling is reached, in words, or None."""
@@ -129,6 +109,7 @@ IN_A_ROW = 10
 """Attempts that end in the same way with no answered turn between them."""
 
 
+@dataclass(eq=False)
 class Breaker:
     """Counts attempts that ended at the model, one after the other.
 
@@ -137,12 +118,11 @@ class Breaker:
     the model has answered for the first time: later they pass, and a rerun tries their slots again.
     """
 
-    def __init__(self) -> None:
-        self._failed = 0
-        self._answered = False
-        self._last = ""
-        self._unanswered = 0
-        self._detail = ""
+    _failed: int = 0
+    _answered: bool = False
+    _last: str = ""
+    _unanswered: int = 0
+    _detail: str = ""
 
     def answered(self) -> None:
         """The model decided a turn."""

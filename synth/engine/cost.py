@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from synth.engine.numbers import counted_noun, short_count
-from synth.ledger.ledger import Ledger
+from synth.ledger import Ledger
 from synth.ledger.log.manifest import Json
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import LedgerConnection, connect
@@ -153,8 +153,7 @@ def _unfinished(ledger: Ledger) -> Row:
     committed = {(one.slot_id, one.attempt) for shard in shards for one in shard.slots}
     left = [found for attempt, found in events.items() if attempt not in committed]
     replies = (event for found in left for event in found if isinstance(event, JournaledReply))
-    used = [reply.completion.usage for reply in replies]
-    usage, unpriced = sum(used, Usage()), sum(one.unpriced for one in used)
+    usage = sum((reply.completion.usage for reply in replies), Usage())
     known = None if usage.cost_usd is None else round(usage.cost_usd, 9)
 
     return {
@@ -163,9 +162,9 @@ def _unfinished(ledger: Ledger) -> Row:
         "prompt_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens,
         "completion_tokens": usage.completion_tokens,
-        "cost_usd": None if unpriced else known,
+        "cost_usd": None if usage.unpriced else known,
         "known_cost_usd": known,
-        "unpriced_calls": unpriced,
+        "unpriced_calls": usage.unpriced,
     }
 
 

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from synth.engine.numbers import counted_noun, short_count
 from synth.schemas.outcome import Outcome
@@ -27,13 +28,13 @@ def ended_in_faults(count: int) -> str:
     return f"{counted_noun(count, 'attempt')} ended in {'a fault' if count == 1 else 'faults'}"
 
 
+@dataclass(eq=False)
 class Spread:
     """Mean and standard error of numbers that come one by one (Welford)."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.mean = 0.0
-        self._squares = 0.0
+    count: int = 0
+    mean: float = 0.0
+    _squares: float = 0.0
 
     def add(self, value: float) -> None:
         """Takes in one more."""
@@ -61,16 +62,11 @@ class RunCounts:
     """
 
     def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.turns = 0
-        self.user_tokens = 0
-        self.replayed_tokens = 0
-        self.unplayed = 0
-        self.tokens = Spread()
-        self.usd = Spread()
-        self.unpriced = 0
-        self._of_finished = Usage()
-        self._of_turns = Usage()
+        self.outcomes = Counter[str]()
+        self.turns = self.user_tokens = self.replayed_tokens = 0
+        self.unplayed = self.unpriced = 0
+        self.tokens, self.usd = Spread(), Spread()
+        self._of_finished = self._of_turns = Usage()
 
     def turn(self, usage: Usage | None) -> None:
         """Counts a turn of an episode under way."""

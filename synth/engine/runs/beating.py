@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import msgspec
 
@@ -39,14 +39,14 @@ def beating(run: Run) -> Iterator[None]:
     says.
     """
     by = STARTED_BY.get()
+    started_by = {} if by is None else asdict(by)
     leases = run.leases = Leases(
         run.ledger,
         term_s=run.flow.lease_s,
         units=run.units,
         told=lambda: {**run.progress.record(), "stages_done": _stages_done(run)},
         flow=run.flow.name,
-        flow_run=by.flow_run if by is not None else None,
-        api=by.api if by is not None else None,
+        **started_by,
     )
     with contextlib.suppress(SynthError):
         remember(leases.tell().url)

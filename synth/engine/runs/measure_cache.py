@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel
 
 from synth.engine.asking import SourceMeans
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger import Ledger, Score, StageRef
 from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.typed import read
 from synth.schemas.canonical import content_hash

@@ -12,7 +12,7 @@ import msgspec
 from synth.boundary import FaultError, guard_async
 from synth.branching import replay
 from synth.engine.progress import Progress
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.with_tasks import with_tasks
@@ -91,9 +91,8 @@ async def _in_envs(
     """
     try:
         for trajectory, task in with_tasks(ledger, trajectories, every=True):
-            await asyncio.sleep(
-                0
-            )  # environments that never suspend would keep an interrupt waiting
+            # environments that never suspend would keep an interrupt waiting
+            await asyncio.sleep(0)
             env = _fresh_env(open_env, task, trajectory, tally)
             if env is not None and task is not None:
                 again = partial(call, env, task, trajectory)

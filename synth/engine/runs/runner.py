@@ -5,7 +5,6 @@ shards, survives being killed.
 import asyncio
 import contextlib
 import sys
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,22 +14,20 @@ import yaml
 from synth.claims.claims import clear_leases
 from synth.engine.context import Run
 from synth.engine.runs.event_loop import event_loop_watchdog, gc_paused
-from synth.engine.runs.slot_scheduler import WAIT_S, do_by_slot, longer, some_open
+from synth.engine.runs.slot_scheduler import do_shards
 from synth.engine.runs.stage_reports import env_versions, episodes_report
+from synth.ledger import Ledger, StageRef
 from synth.ledger.atomic_write import write_named
-from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.log import manifest, manifest_checkpoints
-from synth.ledger.log.fencing import FencedError
 from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.storage.flow_lock import flow_lock
-from synth.ledger.storage.journal import BusyError, Journal, discard_finished
+from synth.ledger.storage.journal import discard_finished
 from synth.ledger.tables import TABLES
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
-from synth.schemas.stage import Plan, Shard, Stage
-from synth.side_by_side import run_workers
+from synth.schemas.stage import Plan, Stage
 
 
 async def run_stages(
@@ -49,8 +46,10 @@ async def run_stages(
         # `flow` has its keys in one order, whoever begins it: the file of all workers is one
         text = yaml.safe_dump({name: flow[name] for name in Flow.model_fields}, sort_keys=False)
         write_named(ledger, "flow.yaml", text.encode)
+
         for line in [*ledger.state.lost, *_half_written(ledger)]:
             run.progress.say(line)
+
         reports: dict[str, Json] = {}
         if any(shard.stage == IMPORT for shard in ledger.state.shards):
             reports[IMPORT] = {**episodes_report(ledger, IMPORT), "kind": "imported"}
@@ -59,11 +58,13 @@ async def run_stages(
             report = done or episodes_report(ledger, begun.stage)
             if report["kind"] != "episodes" or report["outcomes"]:
                 reports[begun.stage] = report
+
         for stage in stages:
             if not run.units.left():
                 run.stopped = run.stopped or run.units.spent()
                 break
             reports[stage.name] = await _run_stage(run, stage)
+
         return reports
 
 
@@ -112,7 +113,7 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
         try:
-            await _do_shards(run, stage, ref, plan)
+            await do_shards(run, stage, ref, plan)
         except asyncio.CancelledError:
             with contextlib.suppress(SynthError):  # the interruption is what is told
                 ledger.refresh()
@@ -141,14 +142,15 @@ def _say_why(run: Run, name: str, settings: Json, inputs: str, plan: Plan) -> No
     if before is None:
         return
 
-    changed = [
-        (one, before.settings.get(one), settings.get(one))
-        for one in sorted({*settings, *before.settings})
-    ]
-    reasons = [f"{one}: {_short(old)} -> {_short(new)}" for one, old, new in changed if old != new]
+    reasons = []
+    for one in sorted({*settings, *before.settings}):
+        old, new = before.settings.get(one), settings.get(one)
+        if old != new:
+            reasons.append(f"{one}: {_short(old)} -> {_short(new)}")
 
     if before.inputs != inputs:
         reasons.append("its input changed")
+
     reused = f", {len(plan.adopted)} reused" if plan.adopted else ""
     why = "; ".join(reasons) or "unfinished, or its faults are tried again"
     run.progress.say(f"{name}: {plan.units} {plan.unit} to do{reused} ({why})")
@@ -158,77 +160,3 @@ def _short(value: Any) -> str:
     """A value of a setting, cut where it is longer than a line can hold."""
     text = canonical_json(value).decode()
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-async def _do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> None:
-    """Does the shards, a few at a time; one that another worker has in hand is looked at again
-    until that one is through or silent.
-
-    A shard that was taken over from this process, which must have slept, is dropped here, and
-    looked at again as well. Slots are taken one by one (`synth.engine.runs.slot_scheduler`).
-    """
-    waiting = deque(plan.shards)
-
-    async def worker() -> None:
-        while waiting and run.stopped is None and run.units.left():
-            shard, wait_s = waiting.popleft(), WAIT_S
-            while run.stopped is None and not await _done_here(run, stage, ref, shard):
-                if not run.units.left():
-                    waiting.append(shard)
-                    break
-                await asyncio.sleep(wait_s)
-                wait_s = longer(wait_s, run.ledger)
-
-    if plan.by_slot:
-        await do_by_slot(run, stage, ref, plan)
-    else:
-        await run_workers(min(plan.at_once, len(plan.shards)), worker)
-
-    if not run.units.left() and (waiting if not plan.by_slot else some_open(run, plan)):
-        run.stopped = run.stopped or run.units.spent()
-
-
-async def _done_here(run: Run, stage: Stage[Run], ref: StageRef, shard: Shard) -> bool:
-    """Whether a shard was worked on to its end; False where another worker has it, or has taken it
-    over.
-    """
-    name = f"{ref.stage_key}-{shard.name}"
-
-    try:
-        journal = Journal(run.ledger.journal_folder / f"{name}.jsonl")
-    except BusyError:
-        run.say_once(f"{stage.name}: another process works on this run; waiting for its shards")
-        return False
-
-    lease, committed = None, False
-
-    try:
-        if not run.units.left():
-            return False
-        run.units.claimed += 1
-        lease = run.leases.take(name)
-        if lease is None:
-            run.say_once(
-                f"{stage.name}: another machine works on this run; waiting for its shards, or for "
-                f"a silence of {run.flow.lease_s:g} s"
-            )
-            return False
-        run.journals[shard.name] = journal
-        try:
-            await run.leases.under(lease, lambda: stage.work(run, ref.stage_key, shard))
-        except FencedError:
-            run.say_once(
-                f"{stage.name}: this process was silent for so long that another one took its "
-                "shard over; its own try is dropped"
-            )
-            return False
-        finally:
-            del run.journals[shard.name]
-        committed = run.stopped is None
-        return True
-    finally:
-        if lease is not None:
-            run.leases.give_back(lease)
-        else:
-            run.units.claimed -= 1
-        journal.close(discard=committed)

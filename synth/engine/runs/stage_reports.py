@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from synth.engine.context import Run
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger import Ledger, StageRef
 
 SHOWN = 3
 _TURN = re.compile(r"^(turn|step) \d+")
@@ -17,6 +17,7 @@ _TURN = re.compile(r"^(turn|step) \d+")
 def commonest(details: Mapping[str, int]) -> dict[str, int]:
     """The commonest details of faults, whatever the turn in which they came, the largest first."""
     alike: Counter[str] = Counter()
+
     for detail, count in details.items():
         alike[_TURN.sub(r"\1", detail)] += count
     return dict(sorted(alike.items(), key=lambda item: (-item[1], item[0]))[:SHOWN])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from synth.engine.context import AGENT, USER, Run
 from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
-from synth.ledger.ledger import Ledger
+from synth.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
 from synth.schemas.outcome import Fault, Outcome

@@ -5,7 +5,7 @@ committed by then.
 from collections.abc import Sequence
 
 from synth.engine.runs.measure_cache import MEASURES
-from synth.ledger.ledger import Ledger
+from synth.ledger import Ledger
 
 RECHECK = "recheck"
 """No stage of a flow: it gives new verdicts from stored facts, and is through when they stand."""

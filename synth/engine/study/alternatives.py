@@ -1,7 +1,8 @@
 """Samples other acts at a recorded state from the flow's roles."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -62,34 +63,31 @@ def merged(
     """Takes at most `most` acts that differ from the own one and from each other, one of each
     source in turn.
     """
-
-    queues = [list(source) for source in sources]
     seen = {act_digest(own)}
-    found = list[Proposal]()
 
-    while any(queues) and len(found) < most:
-        for queue in queues:
-            while queue:
-                candidate = queue.pop(0)
-                if (digest := act_digest(candidate.turn)) not in seen:
-                    seen.add(digest)
-                    found.append(candidate)
-                    break
+    def unseen(source: Iterable[Proposal]) -> Iterator[Proposal]:
+        for candidate in source:
+            if (digest := act_digest(candidate.turn)) not in seen:
+                seen.add(digest)
+                yield candidate
 
-    return tuple(found[:most])
+    # lazily, so that a source looks for its next act once those before it have had their turn
+    rounds = zip_longest(*map(unseen, sources))
+
+    return tuple(one for found in rounds for one in found if one is not None)[:most]
 
 
+@dataclass
 class Ask:
     """Asks for other acts at a state, and adds the replies to the unit's `result`. `lost` names a
     fault that took some acts, `open`: a rerun may have more.
     """
 
-    def __init__(self, shard: ShardContext, state: DecisionState, result: UnitResult) -> None:
-        self._shard = shard
-        self._state = state
-        self._result = result
-        self.lost: str | None = None
-        self.open = False
+    shard: ShardContext
+    state: DecisionState
+    result: UnitResult
+    lost: str | None = None
+    open: bool = False
 
     async def alternatives(
         self,
@@ -102,11 +100,8 @@ class Ask:
         """Samples at most `most` acts that differ from the own one and from each other, one of each
         source in turn; `samples` are drawn of each at most.
         """
-
-        shard = self._shard
-        task = self._state.task
-        own = self._state.own
-        found: list[list[Proposal]] = []
+        shard, task, own = self.shard, self.state.task, self.state.own
+        found = list[list[Proposal]]()
 
         def enough(acts: Sequence[AgentTurn]) -> bool:
             return len({act_digest(act) for act in acts} - {act_digest(own)}) >= most
@@ -119,8 +114,7 @@ class Ask:
 
             drawn = await self.drawn(source, samples, enough, temperature=temperature)
             name = str(source.name)
-            authorship = policy.authorship
-            found.append([Proposal(act, name, authorship) for act in drawn.acts])
+            found.append([Proposal(act, name, policy.authorship) for act in drawn.acts])
 
         return merged(own, found, most)
 
@@ -140,14 +134,20 @@ class Ask:
         It samples under the role's own settings, at another `temperature` where one is given.
         `messages` replace the recorded chat that a model is shown.
         """
-
         if source.role.model is None:
             drawn = await self._played(source, samples)
         else:
-            shown = messages if messages is not None else self._state.shown_to(source.role)
-            warmer = {} if temperature is None else {"temperature": temperature}
-            drawn = await self._sampled(source, samples, enough, shown, purpose, warmer)
+            question = RoleRequest(
+                purpose=purpose,
+                subject_id=self.state.parent.trajectory_id,
+                task_id=self.state.task.task_id,
+                messages=self.state.shown_to(source.role) if messages is None else messages,
+                tools=self.state.parent.tools,
+                sampling={} if temperature is None else {"temperature": temperature},
+            )
+            drawn = await self._sampled(source, samples, enough, question)
 
+        # one source that lost something is enough
         self.lost = self.lost or drawn.lost
         self.open |= drawn.open
         return drawn
@@ -157,28 +157,18 @@ class Ask:
         source: Player,
         samples: int,
         enough: Callable[[Sequence[AgentTurn]], bool],
-        messages: Sequence[Message],
-        purpose: str,
-        sampling: Mapping[str, float],
+        question: RoleRequest,
     ) -> Drawn:
-        """Samples a model, draw by draw, until there are enough acts."""
-        state = self._state
-        client = self._shard.client(str(source.name), source.role)
-        parent = state.parent
+        """Asks a model the question, draw by draw, until there are enough acts."""
+        client = self.shard.client(str(source.name), source.role)
         acts = list[AgentTurn]()
 
         for draw in range(1, samples + 1):
-            question = RoleRequest(
-                purpose=purpose,
-                subject_id=parent.trajectory_id,
-                task_id=state.task.task_id,
-                messages=messages,
-                tools=parent.tools,
-                sampling={**sampling, **_own_seed(source, state, draw)},
-                draw=draw,
-            )
-            answer = await client.ask(question, _as_turn)
-            self._result.replies += answer.replies
+            sampling = {**question.sampling, **_own_seed(source, self.state, draw)}
+            one = msgspec.structs.replace(question, sampling=sampling, draw=draw)
+            answer = await client.ask(one, _as_turn)
+            self.result.replies += answer.replies
+
             if answer.value is None and answer.unreadable is None:
                 lost = "not_started" if answer.fault is None else "faults"
                 return Drawn(acts, draw - 1, lost, open=True)
@@ -186,6 +176,7 @@ class Ask:
             # a model that was asked again was told what its act is to be like
             if answer.value is not None and len(answer.replies) == 1 and _acts(answer.value):
                 acts.append(answer.value)
+
             if enough(acts):
                 return Drawn(acts, draw)
 
@@ -193,13 +184,16 @@ class Ask:
 
     async def _played(self, source: Player, samples: int) -> Drawn:
         """Plays once if the policy is deterministic, else `samples` times."""
-        state = self._state
+        shard, state = self.shard, self.state
+
+        # one turn, without the user that would answer it
         role = replace(source.role, user=None)
         one_turn = source.limits.model_copy(update={"max_turns": state.turn + 1})
         player = replace(source, role=role, limits=one_turn, synthesizer=PURPOSE)
+
         draws = range(1, 2 if role.policy.deterministic else samples + 1)
-        specs = [continued(self._shard.run, player, state, (), draw) for draw in draws]
-        played = await self._shard.episodes.played(specs, player)
+        specs = [continued(shard.run, player, state, (), draw) for draw in draws]
+        played = await shard.episodes.played(specs, player)
 
         last = {attempt.slot_id: attempt for attempt in played}
         if len(last) < len(specs):
@@ -208,29 +202,21 @@ class Ask:
         faults = {one.fault for one in last.values()} - {None}
         done = [one for one in last.values() if one.fault is None]
         acts = [DecisionState(one, state.task, state.turn).own for one in done]
-        lost = "faults" if faults else None
+
         may_pass = bool(faults & RETRIED_BY_A_RERUN)
 
-        return Drawn([act for act in acts if _acts(act)], samples, lost, may_pass)
+        return Drawn(list(filter(_acts, acts)), samples, "faults" if faults else None, may_pass)
 
 
 def _own_seed(source: Player, state: DecisionState, draw: int) -> Mapping[str, int]:
     """Derives a seed for each draw where the role has one: with the same seed it would give the
     same reply each time.
     """
-
     seed = source.role.policy.sampling.get("seed")
     if seed is None:
         return {}
 
-    what = [
-        PURPOSE,
-        seed,
-        source.seed,
-        state.parent.trajectory_id,
-        state.turn,
-        draw,
-    ]
+    what = [PURPOSE, seed, source.seed, state.parent.trajectory_id, state.turn, draw]
     return {"seed": int(content_hash(what, size=4), 16) & 0x7FFFFFFF}
 
 

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from synth.engine.context import Run
 from synth.engine.study.player import Player
-from synth.ledger.ledger import StageRef
+from synth.ledger import StageRef
 from synth.ledger.storage.journal import Event, JournaledReply, recorded
 from synth.ledger.tables.row_validation import ended_line
 from synth.rollout.episode import EpisodeSpec
@@ -21,7 +22,6 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import run_workers
 
-Held = Callable[[str, Fill], Awaitable[list[Trajectory]]]
 COMMIT_EVERY_S = 300.0
 """A group of episodes is committed by then even if it is not full, so that a worker that dies loses
 no more.
@@ -53,32 +53,32 @@ class Attempts(msgspec.Struct, frozen=True):
     known: bool
 
 
+@dataclass
 class ShardEpisodes:
     """The slots of one shard. A reply that an interrupted run of the shard has journaled is not
     asked for again.
     """
 
-    def __init__(self, run: Run, shard: str) -> None:
-        self.run = run
-        self._shard = shard
-        self._journal = run.journals[shard]
-        self._events: dict[tuple[str, int], list[Event]] = {}
-        self._has_own_events = False
-        self._known: dict[str, Continuation] = {}
-        self._read: dict[str, Continuation] = {}
-        self._state_locks: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+    run: Run
+    shard: str
+    _events: dict[tuple[str, int], list[Event]] = field(default_factory=dict)
+    _has_own_events: bool = False
+    _known: dict[str, Continuation] = field(default_factory=dict)
+    _committed: dict[str, Continuation] = field(default_factory=dict)
+    _state_locks: dict[tuple[str, int], asyncio.Lock] = field(default_factory=dict)
 
     def at(self, trajectory_id: str, turn: int) -> asyncio.Lock:
         """A lock on a state: tests of one state share continuations, so they go one after the
         other.
         """
-        return self._state_locks[(trajectory_id, turn)]
+        return self._state_locks.setdefault((trajectory_id, turn), asyncio.Lock())
 
     async def filled(
         self, specs: Sequence[EpisodeSpec], player: Player
     ) -> tuple[list[Continuation], list[Trajectory]]:
         """(continuations in the order of `specs`, the new attempts to be committed)."""
         todo = []
+
         for spec in {spec.slot_id: spec for spec in specs}.values():
             known = self._known.get(spec.slot_id) or self._in_ledger(spec.slot_id)
             if known is None:
@@ -87,8 +87,10 @@ class ShardEpisodes:
                 self._known[spec.slot_id] = known
 
         attempts = await self.played(todo, player) if todo else []
-        for attempt in attempts:  # in order: the last attempt at a slot stands
-            self._known[attempt.slot_id] = _came_to(attempt)
+
+        for one in attempts:  # in order: the last attempt at a slot stands
+            valid = Continuation(one.trajectory_id, one.outcome, one.weights_id)
+            self._known[one.slot_id] = valid if one.fault is None else Continuation(fault=one.fault)
 
         return [self._known.get(spec.slot_id, Continuation()) for spec in specs], attempts
 
@@ -102,7 +104,6 @@ class ShardEpisodes:
         """All attempts at slots, from the ledger where it has them; slots that a ceiling kept from
         starting are left out.
         """
-
         ledger = self.run.ledger
         found = dict[str, Attempts]()
         todo = list[EpisodeSpec]()
@@ -134,11 +135,13 @@ class ShardEpisodes:
         worker of this machine. `ended` receives the attempts at each slot.
         """
         run = self.run
+        journal = run.journals[self.shard]
         slots = {spec.slot_id for spec in specs}
+
         if shown:
             self._take_up(*recorded(run.ledger.journal_folder, slots))
         elif not self._has_own_events:
-            self._take_up(*recorded(self._journal.path))
+            self._take_up(*recorded(journal.path))
             self._has_own_events = True
 
         def finished(attempts: Sequence[Trajectory]) -> None:
@@ -150,7 +153,7 @@ class ShardEpisodes:
             specs,
             lambda spec: run.world(spec.task.env, spec.task.env_config),
             player.role.model,
-            self._journal,
+            journal,
             self._events,
             live_episodes=player.places.limit,
             host=run.host(),
@@ -159,23 +162,22 @@ class ShardEpisodes:
             held=self._claims(slots),
         )
 
-    def _claims(self, slots: set[str]) -> Held:
+    def _claims(self, slots: set[str]) -> Callable[[str, Fill], Awaitable[list[Trajectory]]]:
         """Claims a slot before it is filled, where workers share the shard."""
-        hand = self.run.hands.get(self._shard)
+        hand = self.run.hands.get(self.shard)
         if hand is None:
             return no_claim
 
-        gone = len(hand.leases.gone_here)
+        gone = set(hand.leases.gone_here)
+
+        async def after_others(fill: Fill) -> list[Trajectory]:
+            if new := hand.leases.gone_here - gone:  # a worker died, and left a journal
+                gone.update(new)
+                self._events.update(recorded(self.run.ledger.journal_folder, slots)[0])
+            return await fill()
 
         async def claimed(slot_id: str, fill: Fill) -> list[Trajectory]:
-            async def fill_after_others() -> list[Trajectory]:
-                nonlocal gone
-                if gone != len(hand.leases.gone_here):  # a worker died, and left a journal
-                    gone = len(hand.leases.gone_here)
-                    self._events.update(recorded(self.run.ledger.journal_folder, slots)[0])
-                return await fill()
-
-            return await hand.play(slot_id, fill_after_others)
+            return await hand.play(slot_id, partial(after_others, fill))
 
         return claimed
 
@@ -185,18 +187,15 @@ class ShardEpisodes:
         """Plays the slots that no other worker has claimed; commits them together, and every few
         minutes those that have ended.
         """
-
-        hand = self.run.hands[self._shard]
+        hand = self.run.hands[self.shard]
         group = list[Trajectory]()
         over = asyncio.Event()
         at = {spec.slot_id: number for number, spec in enumerate(specs)}
 
         async def commit() -> None:
-            attempts = sorted(
-                group,
-                key=lambda attempt: (at[attempt.slot_id], attempt.attempt),
-            )
+            attempts = sorted(group, key=lambda attempt: (at[attempt.slot_id], attempt.attempt))
             group.clear()
+
             for attempt in await hand.commit(ref, attempts):
                 self.run.progress.say(ended_line(attempt))
 
@@ -209,8 +208,7 @@ class ShardEpisodes:
 
         async def play() -> None:
             try:
-                with hand.watched():
-                    await self.played(specs, player, shown=True, ended=group.extend)
+                await self.played(specs, player, shown=True, ended=group.extend)
             finally:
                 over.set()
 
@@ -224,19 +222,21 @@ class ShardEpisodes:
         damage: Iterable[str],
     ) -> None:
         """Reuses the journal of an interrupted run: its replies are not asked for again."""
-        new = {at: events for at, events in journaled.items() if at not in self._events}
-        self._events.update(journaled)
+        progress = self.run.progress
         for line in damage:
-            self.run.progress.say(line)
-        for event in chain.from_iterable(new.values()):
-            if isinstance(event, JournaledReply):
-                self.run.progress.replayed(event.completion.usage)
+            progress.say(line)
+
+        for at in journaled.keys() - self._events.keys():
+            for event in journaled[at]:
+                if isinstance(event, JournaledReply):
+                    progress.replayed(event.completion.usage)
+
+        self._events.update(journaled)
 
     def _numbered(self, spec: EpisodeSpec) -> EpisodeSpec:
         """Numbers the next attempt at a slot, so that no verdict on a lost attempt is taken for one
         on it.
         """
-
         number = self.run.ledger.state.next_attempt(spec.slot_id)
         return msgspec.structs.replace(spec, first_attempt=number)
 
@@ -244,37 +244,21 @@ class ShardEpisodes:
         """The committed result of a slot; None where it is still to be filled, by another attempt
         if need be.
         """
-
-        slot = self.run.ledger.state.slots.get(slot_id)
+        ledger = self.run.ledger
+        slot = ledger.state.slots.get(slot_id)
         if slot is None:
             return None
+
         if slot.valid is None:
             lost = Continuation(fault=slot.last_fault)
             return None if lost.open else lost
-        return self._committed(slot.valid.trajectory_id)
 
-    def _committed(self, identity: str) -> Continuation:
-        """The result of a committed trajectory; it reads the whole shard at once, since the others
-        that are needed are in it too.
-        """
+        if slot.valid.trajectory_id not in self._committed:
+            # the others of the shard are needed too, so it is read once
+            shard = next(one for one in ledger.state.shards if slot.valid in one.slots)
+            columns = list(Continuation.__struct_fields__)
 
-        if identity not in self._read:
-            ledger = self.run.ledger
-            shard = next(
-                shard
-                for shard in ledger.state.shards
-                if any(record.trajectory_id == identity for record in shard.slots)
-            )
-            columns = ["trajectory_id", "outcome", "weights_id"]
+            for row in ledger.files.table(shard.files["trajectories"], columns).to_pylist():
+                self._committed[row["trajectory_id"]] = msgspec.convert(row, Continuation)
 
-            for row in ledger.files.table(shard.files["trajectories"]).select(columns).to_pylist():
-                name, outcome, weights = (row[column] for column in columns)
-                self._read[name] = Continuation(name, Outcome(outcome), weights)
-        return self._read[identity]
-
-
-def _came_to(attempt: Trajectory) -> Continuation:
-    """The result of an attempt."""
-    if attempt.fault is not None:
-        return Continuation(fault=attempt.fault)
-    return Continuation(attempt.trajectory_id, attempt.outcome, attempt.weights_id)
+        return self._committed[slot.valid.trajectory_id]

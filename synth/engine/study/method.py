@@ -12,7 +12,7 @@ from synth.engine.study.player import Player, agent_in, places_for, trial_settin
 from synth.engine.study.rebuilding import why_not_replayable
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
-from synth.ledger.ledger import Decision, Score
+from synth.ledger import Decision, Score
 from synth.ledger.log.state import IMPORT
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
@@ -117,12 +117,10 @@ class Method:
     def key_settings(self) -> Mapping[str, Any]:
         """All settings that determine the rows; how they are cut into shards does not."""
         given = self.settings.model_dump(mode="json", exclude=SCHEDULING, by_alias=True)
-        player: Player | None = getattr(self, "player", None)
-        return {
-            **given,
-            **({} if player is None else player.identity()),
-            **self.identity(),
-        }
+
+        # the same act of another policy is other data
+        played = self.player.identity() if hasattr(self, "player") else {}
+        return {**given, **played, **self.identity()}
 
     def inputs(self, stage: StageContext) -> Any:
         """The rows that the stage reads, to be hashed; None where nothing comes before."""
@@ -159,16 +157,16 @@ class Method:
         """The shards that are not committed whole, with the units that are left of each."""
         units = self.units(stage)
         left = {id(unit) for unit in self.left(stage, units)}
-        cut = [
-            Shard(
-                shard.name,
-                [unit for unit in shard.items if id(unit) in left],
-            )
-            for shard in self.cut(units)
-            if not stage.has(shard.name)
-        ]
+        found = []
 
-        return [shard for shard in cut if shard.items]
+        for shard in self.cut(units):
+            items = [unit for unit in shard.items if id(unit) in left]
+
+            # what is committed whole is done, whatever its units say
+            if items and not stage.has(shard.name):
+                found.append(Shard(shard.name, items))
+
+        return found
 
     def progress_of(self, unit: Any) -> int:
         """The most steps of the progress that a unit takes."""
@@ -251,11 +249,12 @@ def method_report(
     for people, further keys are for programs.
     """
 
-    counted = {reason: count for reason, count in rejected.items() if count}
-    report = {
+    return {
+        "kind": "method",
         "unit": unit,
         "attempted": attempted,
         "verified": verified,
-        "rejected": counted,
+        "rejected": {reason: count for reason, count in rejected.items() if count},
+        "also": [],
+        **more,
     }
-    return {"kind": "method", **report, "also": [], **more}

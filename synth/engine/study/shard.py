@@ -12,7 +12,7 @@ from synth.engine.context import Role
 from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.player import Player
 from synth.engine.study.stage_context import StageContext
-from synth.ledger.ledger import Decision, Score, StageRef
+from synth.ledger import Decision, Score, StageRef
 from synth.ledger.log.state import evidence_key
 from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.tables.row_validation import ended_line
@@ -80,6 +80,7 @@ class ShardContext(StageContext):
         """Recorded trajectories by id, in the order of the ledger."""
         wanted = set(ids) - self._trials.keys()
         found = self.run.ledger.trajectories(wanted) if wanted else ()
+
         self._trials |= {trial.trajectory_id: trial for trial in found}
         return {identity: one for identity, one in self._trials.items() if identity in ids}
 
@@ -126,6 +127,7 @@ class ShardContext(StageContext):
             for item, result in waiting:
                 await job(item, result)
 
+        # without a player nothing else bounds the questions under way
         most = at_once or (ASKED_AT_ONCE if self.cast is None else self.cast.places.limit)
         await run_workers(min(most, len(items)), worker)
 
@@ -172,6 +174,7 @@ class ShardContext(StageContext):
 
         hidden = StageRef(self.name, evidence_key(self.stage_key))
         apart = rows.pop("apart")
+
         ended = ledger.commit(hidden, trajectories=apart) if apart else []
         name = part if part is not None else "" if some_open else self.shard
         if name or any(rows.values()):
@@ -179,6 +182,7 @@ class ShardContext(StageContext):
             ended += ledger.commit(ref, name=name, **rows)
 
         self._results.clear()
+
         for attempt in ended:
             self.run.progress.say(ended_line(attempt))
 

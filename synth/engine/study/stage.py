@@ -11,8 +11,8 @@ from synth.engine.context import Role, Run
 from synth.engine.study.method import Bound, Method
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
+from synth.ledger import Decision, Score, StageRef
 from synth.ledger.conclude import finalize_labels
-from synth.ledger.ledger import Decision, Score, StageRef
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

@@ -23,6 +23,18 @@ T = TypeVar("T")
 BASE = "rollout"
 """The synthesizer of base trials."""
 
+_COST = """
+SELECT count(*) FILTER (an_episode),
+  sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)
+FROM (
+  SELECT true AS an_episode, stage_key, prompt_tokens, completion_tokens, cost_usd
+  FROM trajectories_all
+  UNION ALL
+  SELECT false, stage_key, prompt_tokens, completion_tokens, cost_usd FROM replies_all
+)
+WHERE stage_key IN (SELECT unnest(?))
+"""
+
 
 @dataclass
 class StageContext:
@@ -88,20 +100,9 @@ class StageContext:
         """
 
         keys = [self.stage_key, evidence_key(self.stage_key)]
-        use = "sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)), sum(cost_usd)"
-        where = "WHERE stage_key IN (SELECT unnest(?))"
-        ((episodes, *played),) = self.select(
-            f"SELECT count(*), {use} FROM trajectories_all {where}", keys
-        )
-        (asked,) = self.select(f"SELECT {use} FROM replies_all {where}", keys)
-        tokens, dollars = zip(played, asked, strict=True)
-        paid = [cost for cost in dollars if cost is not None]
 
-        return {
-            "episodes": episodes,
-            "tokens": int(sum(filter(None, tokens))),
-            "usd": sum(paid) if paid else None,
-        }
+        ((episodes, tokens, dollars),) = self.select(_COST, keys)
+        return {"episodes": episodes, "tokens": int(tokens or 0), "usd": dollars}
 
 
 def cost_line(cost: Mapping[str, Any], count: int, noun: str) -> str:
@@ -142,23 +143,16 @@ class Trials:
 
     def sample(self, count: int, *, by: Literal["task"] | None = None) -> "Trials":
         """Draws at most so many trials, or so many of each task, by the flow's seed."""
-        groups: dict[str, list[Trial]] = defaultdict(list)
-        for row in self.rows:
-            groups[row.task_id if by == "task" else ""].append(row)
-
         seed = self._stage.run.flow.seed
-        drawn = {
-            row.trajectory_id
-            for rows in groups.values()
-            for row in sorted(
-                rows,
-                key=lambda one: content_hash([seed, one.trajectory_id]),
-            )[:count]
-        }
-        return Trials(
-            self._stage,
-            [row for row in self.rows if row.trajectory_id in drawn],
-        )
+        order = sorted(self.rows, key=lambda one: content_hash([seed, one.trajectory_id]))
+
+        groups: dict[str, list[str]] = defaultdict(list)
+        for row in order:
+            groups[row.task_id if by == "task" else ""].append(row.trajectory_id)
+
+        drawn = {one for group in groups.values() for one in group[:count]}
+
+        return Trials(self._stage, [row for row in self.rows if row.trajectory_id in drawn])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -180,15 +174,5 @@ def base_trials(stage: StageContext, env: str, role_name: str, role: Role) -> Tr
         ))
         ORDER BY task_id, trial, trajectory_id
     """
-    policy = role.policy
-    values = (
-        IMPORT,
-        IMPORT,
-        BASE,
-        env,
-        role_name,
-        policy.name,
-        policy.model,
-    )
-
+    values = (IMPORT, IMPORT, BASE, env, role_name, role.policy.name, role.policy.model)
     return Trials(stage, [Trial(*row) for row in stage.select(sql, *values)])

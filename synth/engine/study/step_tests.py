@@ -10,7 +10,7 @@ import msgspec
 
 from synth.engine.numbers import counted_noun
 from synth.engine.study.method import method_report
-from synth.ledger.ledger import Score
+from synth.ledger import Score
 from synth.ledger.typed import Read
 from synth.schemas.labels import Status, StepLabel, given
 from synth.stats.intervals import clopper_pearson

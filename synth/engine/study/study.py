@@ -12,7 +12,7 @@ from synth.engine.study.rebuilding import world_versions
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext, Trials, base_trials
 from synth.engine.study.step_tests import TEST, VALUE, TestSummary
-from synth.ledger.ledger import Score
+from synth.ledger import Score
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.labels import StepLabel, StepValue

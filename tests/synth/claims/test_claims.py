@@ -3,68 +3,16 @@ declared dead loses.
 """
 
 import asyncio
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from synth.claims import Lease, Leases
+from synth.claims import Lease
 from synth.claims.claims import Claim, WorkerRecord, clear_leases
 from synth.claims.workers import heartbeats
-from synth.ledger import Ledger, StageRef
-from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.storage import Storage
 from synth.schemas.stage import Plan
-from tests.trajectories import make_trajectory
-
-REF = StageRef("rollout", "key1")
-TERM_S = 60.0
-
-
-class Worker:
-    """A worker on a machine of its own: its journals, its clock, its look at the ledger."""
-
-    def __init__(self, url: str, machine: Path, clock_s: float = 0.0) -> None:
-        os.environ["SYNTH_STATE_DIR"] = str(machine)
-        self.ledger = Ledger(url, create=True)
-        self.clock_s = clock_s
-        self.leases = Leases(self.ledger, term_s=TERM_S, clock=lambda: self.clock_s)
-
-    def take(self, work: str = "w") -> int | None:
-        """The number of the claim."""
-        lease = self.leases.take(work)
-        return None if lease is None else lease.number
-
-    def commit(self, lease: Lease, name: str) -> None:
-        before = FENCE.set(lease.holder)
-        try:
-            self.ledger.commit(REF, trajectories=[make_trajectory(name)])
-        finally:
-            FENCE.reset(before)
-
-    def dies(self) -> None:
-        """As a process that is killed: its lock falls, nothing is cleared away."""
-        self.leases._over.set()
-        if self.leases._worker is not None:
-            os.close(self.leases._worker._lock)
-            self.leases._worker = None
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return str(tmp_path / "run")
-
-
-@pytest.fixture
-def two(url: str, tmp_path: Path) -> Iterator[tuple[Worker, Worker]]:
-    """Machines whose clocks are a day apart; the state folder of a machine is a variable that every
-    test has put back for it.
-    """
-    workers = Worker(url, tmp_path / "a"), Worker(url, tmp_path / "b", clock_s=86_400.0)
-    yield workers
-    for worker in workers:
-        worker.leases.close()
+from tests.synth.claims.machines import TERM_S, Worker
 
 
 def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(
@@ -78,11 +26,27 @@ def test_one_worker_holds_a_piece_of_work_and_each_piece_has_a_lease_of_its_own(
 
 def test_a_lease_that_is_given_back_is_free_at_once(two: tuple[Worker, Worker]) -> None:
     first, second = two
-    lease = first.leases.take("w")
+    lease = first.lease("w")
     assert lease is not None
     first.leases.give_back(lease)
     assert second.take() == 1
     assert first.take() is None
+
+
+def test_a_whole_shard_that_others_were_seen_to_have_is_free_once_they_give_it_back(
+    two: tuple[Worker, Worker],
+) -> None:
+    first, second = two
+    hand, waiting = first.hand("w"), second.hand("w")
+    waiting.others.term_s = TERM_S
+
+    async def both() -> list[bool]:
+        assert await hand.begin(shared=False)
+        before = await waiting.begin(shared=True)
+        hand.give_back()
+        return [before, await waiting.begin(shared=True)]
+
+    assert asyncio.run(both()) == [False, True]
 
 
 def test_what_a_worker_held_that_is_through_is_free_at_once(two: tuple[Worker, Worker]) -> None:
@@ -130,136 +94,6 @@ def test_one_line_of_the_manifest_fences_all_that_a_lost_worker_held(
     second.clock_s += TERM_S + 1
     assert [second.take(work) for work in "wvu"] == [1, 1, 1]
     assert len(second.ledger.state.fences) == 1
-
-
-def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(
-    two: tuple[Worker, Worker], url: str
-) -> None:
-    paused, other = two
-    held = paused.leases.take("w")
-    assert other.take() is None
-    other.clock_s += TERM_S + 1
-    taken = other.leases.take("w")
-    assert held is not None
-    assert taken is not None
-    with pytest.raises(FencedError, match="was declared dead; others have what it had claimed"):
-        paused.commit(held, "x")
-    assert not list(Path(url).glob("trajectories/*"))
-    other.commit(taken, "x")
-    with pytest.raises(FencedError):
-        paused.commit(held, "x")
-    assert [(r.attempt, r.fault) for s in Ledger(url).state.shards for r in s.slots] == [(0, None)]
-
-
-def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(
-    two: tuple[Worker, Worker], url: str
-) -> None:
-    """The woken worker has read everything and written its files; its line finds its number taken
-    by the fence.
-    """
-    paused, other = two
-    held = paused.leases.take("w")
-    assert held is not None
-    write = paused.ledger.write_shard
-
-    def slowly(*given: object) -> object:
-        written = write(*given)  # type: ignore[arg-type]
-        other.ledger.fence(held.holder, 1, "other")
-        return written
-
-    paused.ledger.write_shard = slowly  # type: ignore[method-assign, assignment]
-    with pytest.raises(FencedError):
-        paused.commit(held, "x")
-    assert Ledger(url).state.shards == []
-    assert not list(Path(url).glob("trajectories/*"))
-
-
-def test_of_two_that_take_over_at_the_same_moment_one_gets_it(
-    two: tuple[Worker, Worker], url: str, tmp_path: Path
-) -> None:
-    first, second = two
-    third = Worker(url, tmp_path / "c")
-    assert first.take() == 0
-    for worker in (second, third):
-        assert worker.take() is None
-        worker.clock_s += TERM_S + 1
-    assert [worker.take() for worker in (second, third)] == [1, None]
-    third.leases.close()
-
-
-def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(
-    two: tuple[Worker, Worker], url: str
-) -> None:
-    paused, other = two
-    held = paused.leases.take("w")
-    assert held is not None
-    assert other.take() is None
-    other.clock_s += TERM_S + 1
-    assert other.take() == 1
-    assert paused.take("v") is None, "the fence is found by the look that follows"
-    again = paused.leases.take("v")
-    assert again is not None
-    assert again.holder != held.holder
-    paused.commit(again, "y")
-    assert [r.slot_id for s in Ledger(url).state.shards for r in s.slots] == ["y"]
-
-
-def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(
-    two: tuple[Worker, Worker],
-) -> None:
-    first, second = two
-    lease = first.leases.take("w")
-    assert lease is not None
-    first.ledger.fence(lease.holder, 1, "died")
-    second.ledger.refresh()
-    assert second.take() == 1
-
-
-def test_what_a_dead_process_of_the_same_machine_held_is_taken_over_at_once(
-    url: str, tmp_path: Path
-) -> None:
-    """Who has the journal's lock knows that nobody on this machine is at it."""
-    dead, rerun = (Worker(url, tmp_path / "a") for _ in range(2))
-    assert dead.take() == 0
-    dead.dies()
-    assert rerun.take() == 1
-    rerun.leases.close()
-
-
-def test_a_worker_that_sees_itself_declared_dead_is_stopped_before_it_pays_for_more(
-    two: tuple[Worker, Worker],
-) -> None:
-    paused, other = two
-    lease = paused.leases.take("w")
-    assert lease is not None
-    assert other.take() is None
-    other.clock_s += TERM_S + 1
-    assert other.take() == 1
-    paid = []
-
-    async def work() -> None:
-        paid.append("before")
-        paused.leases.renew()
-        await asyncio.sleep(30)
-        paid.append("after")
-
-    with pytest.raises(FencedError):
-        asyncio.run(paused.leases.under(lease, work))
-    assert paid == ["before"]
-
-
-def test_a_cancelled_run_is_no_lost_lease(two: tuple[Worker, Worker]) -> None:
-    lease = two[0].leases.take("w")
-    assert lease is not None
-
-    async def cancelled() -> None:
-        task = asyncio.ensure_future(two[0].leases.under(lease, lambda: asyncio.sleep(30)))
-        await asyncio.sleep(0)
-        task.cancel()
-        await task
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(cancelled())
 
 
 def test_a_claim_that_cannot_be_read_is_watched_for_a_term(

@@ -140,7 +140,7 @@ def test_one_reply_that_was_not_counted_makes_the_cost_of_its_attempt_unknown(
     assert next(t for t in ledger.trajectories() if t.slot_id == "f").totals == totals
 
 
-def test_calls_without_a_price_are_counted_by_reply_also_where_others_of_their_attempt_and_turn_have_one(
+def test_calls_without_a_price_are_counted_by_reply_also_where_others_of_their_turn_have_one(
     ledger: Ledger,
 ) -> None:
     free, priced = Usage(10, 1, 0, 1), Usage(20, 2, 0, 1, 0.01)
