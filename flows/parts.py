@@ -56,23 +56,22 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
     `look_also_in` and the current one.
     None that is a run or a dataset, or lies in one, is looked in.
     """
-    if name in registry:
-        return imported(f"{kind} {name!r}", registry[name])
-    if not DOTTED.fullmatch(name):
-        return _of_a_package(kind, name, registry)
+    what, target = f"{kind} {name!r}", target_of(kind, name, registry)
+    if target != name:
+        return imported(what, target)
     if not within:
         look_also_in(Path.cwd())
     given = tuple(within) or folders()
     places = tuple(place for place in given if data_around(Path(place)) is None)
     _on_the_path(places)
     try:
-        return imported(f"{kind} {name!r}", name)
+        return imported(what, name)
     except ConfigError as error:
         absent = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
         module = name.partition(":")[0]
         if absent is not None and f"{module}.".startswith(f"{absent}."):
             raise ConfigError(
-                f"{kind} {name!r}: cannot import {module}: {_not_found(given, places)}"
+                f"{what}: cannot import {module}: {_not_found(given, places)}"
             ) from error
         if isinstance(error.__cause__, AttributeError):
             raise ConfigError(
@@ -81,7 +80,12 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
         raise
 
 
-def _of_a_package(kind: str, name: str, registry: Mapping[str, str]) -> Any:
+def target_of(kind: str, name: str, registry: Mapping[str, str]) -> str:
+    """The `module:attribute` that a name stands for; nothing is imported. Raises `ConfigError` for
+    a name that nobody gives.
+    """
+    if name in registry or DOTTED.fullmatch(name):
+        return registry.get(name, name)
     target = plugin(kind, name)
     if target is None:
         known = ", ".join(sorted({*registry, *plugin_names(kind)}))
@@ -92,7 +96,7 @@ def _of_a_package(kind: str, name: str, registry: Mapping[str, str]) -> Any:
         raise ConfigError(
             f"{kind} {name!r}: its package's entry point is {target!r}, not module:attribute"
         )
-    return imported(f"{kind} {name!r}", target)
+    return target
 
 
 def _not_found(given: Sequence[str], places: Sequence[str]) -> str:

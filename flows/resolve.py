@@ -1,6 +1,6 @@
 """Binds the names in a flow to parts: environments, roles, stages; nothing is written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from synth.engine.budget import require_prices
 from synth.engine.context import Role, Run
@@ -12,16 +12,18 @@ from synth.flows.flow_file import refuse_keys
 from synth.flows.parts import at, validated, world
 from synth.flows.roles import role, roles_of
 from synth.flows.stage_choice import chosen_filters, chosen_stages
+from synth.flows.stages.filter import asked_by
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import EnvChoice, Flow
 from synth.schemas.stage import Stage
 from synth.synthesizers.calibrate import Calibrate
 from synth.synthesizers.tasks import CALIBRATE, TemplateTasks
 
+Parts = tuple[Mapping[str, Role], Sequence[Stage[Run]]]
+"""The roles of a flow, by name, and its stages."""
 
-def resolve(
-    flow: Flow, bindings: Bindings | None = None
-) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+
+def resolve(flow: Flow, bindings: Bindings | None = None) -> Parts:
     """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in
     the flow; nothing is written.
 
@@ -35,7 +37,7 @@ def resolve(
         raise FlowError(str(error)) from error
 
 
-def resolve_later(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+def resolve_later(flow: Flow) -> Parts:
     """The models that filters ask, and the stages after collection; what only collection needs is
     not looked at. Raises `FlowError`.
     """
@@ -54,21 +56,15 @@ def resolve_later(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
 
 def _asked_by_filters(flow: Flow) -> set[str]:
     """Roles that filters of a flow ask or may ask."""
-    filters = [
-        named
+    return {
+        role
         for index, choice in enumerate(flow.stages)
         if choice.name == "filter"
-        for named in chosen_filters(choice.settings, f"stages[{index}].filter")
-    ]
-    return {
-        one
-        for named in filters
-        for ask in (named.filter.roles, named.filter.optional_roles)
-        for one in ask(named.config)
+        for role in asked_by(chosen_filters(choice.settings, f"stages[{index}].filter"))
     }
 
 
-def _bound(flow: Flow, bindings: Bindings | None) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+def _bound(flow: Flow, bindings: Bindings | None) -> Parts:
     require_prices(flow)
     roles = roles_of(flow)
     if flow.env is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from synth.claims import claims, workers
 from synth.engine.context import Run
 from synth.exporters.folder.in_run import refuse_others
-from synth.flows.stages.export import ExportStage
+from synth.flows.stages.export import exports_among
 from synth.ledger.ledger import Ledger
 from synth.ledger.log import manifest
 from synth.ledger.storage import TEMPORARY, Storage
@@ -88,17 +88,16 @@ def refuse_their_flow_file(ledger: Ledger) -> None:
         )
 
 
-def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
-    """The same for a run that may not have begun."""
-    if begun(Storage(url)):
-        refuse_their_datasets(Ledger(url), flow, stages)
-
-
 def refuse_their_datasets(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """Raises `ConfigError` where an export of this flow would replace the dataset of another one
     that is here, unless it is told to.
     """
-    for stage in stages:
-        if isinstance(stage, ExportStage) and not stage.config.overwrite:
-            for folder in stage.config.folders():
-                refuse_others(ledger, folder, flow, stage.name)
+    for name, settings in exports_among(stages):
+        for folder in () if settings.overwrite else settings.folders():
+            refuse_others(ledger, folder, flow, name)
+
+
+def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
+    """The same for a run that may not have begun."""
+    if begun(Storage(url)):
+        refuse_their_datasets(Ledger(url), flow, stages)
