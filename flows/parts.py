@@ -43,11 +43,6 @@ def folders() -> tuple[str, ...]:
     return tuple(_FOLDERS)
 
 
-def _on_the_path(places: Sequence[str]) -> None:
-    """They come last, so they hide nothing that is installed."""
-    sys.path += [place for place in dict.fromkeys(places) if place not in sys.path]
-
-
 def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str] = ()) -> Any:
     """What a name stands for, which the user's own flow or command line says: no data does. Raises
     `ConfigError`.
@@ -62,16 +57,20 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
     if not within:
         look_also_in(Path.cwd())
     given = tuple(within) or folders()
-    places = tuple(place for place in given if data_around(Path(place)) is None)
-    _on_the_path(places)
+    places = [place for place in given if data_around(Path(place)) is None]
+    # they come last, so they hide nothing that is installed
+    sys.path += [place for place in dict.fromkeys(places) if place not in sys.path]
     try:
         return imported(what, name)
     except ConfigError as error:
         absent = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
         module = name.partition(":")[0]
         if absent is not None and f"{module}.".startswith(f"{absent}."):
+            beside = f"nor in {' or '.join(places)}" if places else "and no folder was looked in"
+            skipped = " and ".join(place for place in given if place not in places)
+            data = f" ({skipped}: a run or a dataset, never looked in)" if skipped else ""
             raise ConfigError(
-                f"{what}: cannot import {module}: {_not_found(given, places)}"
+                f"{what}: cannot import {module}: it is not installed, {beside}{data}"
             ) from error
         if isinstance(error.__cause__, AttributeError):
             raise ConfigError(
@@ -99,14 +98,6 @@ def target_of(kind: str, name: str, registry: Mapping[str, str]) -> str:
     return target
 
 
-def _not_found(given: Sequence[str], places: Sequence[str]) -> str:
-    skipped = [place for place in given if place not in places]
-    beside = f"nor in {' or '.join(places)}" if places else "and no folder was looked in"
-    return f"it is not installed, {beside}" + (
-        f" ({' and '.join(skipped)}: a run or a dataset, never looked in)" if skipped else ""
-    )
-
-
 def world(name: str, within: Sequence[str] = ()) -> EnvEntry:
     """A world by the name that the user's own flow or command line gives it. Raises
     `ConfigError`.
@@ -119,11 +110,8 @@ def world(name: str, within: Sequence[str] = ()) -> EnvEntry:
             f"world {name!r} is of type {type(found).__name__}, not a ToolEnv or a "
             "synth.envs.world.EnvEntry"
         )
-    if not (
-        isinstance(found.config, type)
-        and issubclass(found.config, BaseModel)
-        and isinstance(found.spec, EnvSpec)
-    ):
+    settings = isinstance(found.config, type) and issubclass(found.config, BaseModel)
+    if not (settings and isinstance(found.spec, EnvSpec)):
         raise ConfigError(
             f"world {name!r}: EnvEntry takes spec (an EnvSpec), open, make_tasks and config (a "
             "pydantic model class)"

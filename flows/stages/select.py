@@ -3,7 +3,7 @@ tasks for RL; each with its reason.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -135,25 +135,15 @@ class SelectStage(Method):
         candidates: list[Candidate] = []
         settled: dict[str, tuple[bool, str]] = {}
 
-        for trajectory, verdicts in with_decisions(run.ledger, aside):
-            # provenance takes a while of each, and the run has other things to do meanwhile
-            await asyncio.sleep(0)
-            run.progress.step(1)
-            identity = trajectory.trajectory_id
-            known, masks = measures.get(identity, {}), came_back.masks_of(identity)
-            side = came_back.sides.get(identity)
-            # what this stage said before is no reason to say it again
-            verdicts = {name: found for name, found in verdicts.items() if name != shard.name}
-            competes = partial(self._competes, trajectory, verdicts, known, masks, side)
-            found = aside.tried(identity, competes)
-
+        async for identity, found in self._tried(shard, measures, came_back, aside):
             if isinstance(found, str):
                 settled[identity] = (False, found)
-            elif found is not None:
+            elif rule.by_reward:
                 # the draw decides, and what is better only between those that it ranks alike
-                drawn = draw_rank(run.flow.seed, identity, known.get(REWARD))
-                rank = (drawn, *found.rank) if rule.by_reward else found.rank
-                candidates.append(replace(found, rank=rank))
+                drawn = draw_rank(run.flow.seed, identity, measures.get(identity, {}).get(REWARD))
+                candidates.append(replace(found, rank=(drawn, *found.rank)))
+            else:
+                candidates.append(found)
 
         settled |= {identity: (False, PREFIX + aside.reason(identity)) for identity in aside.errors}
         for line in aside.lines():
@@ -165,21 +155,41 @@ class SelectStage(Method):
                 "none came before it"
             )
 
-        settled |= chosen(candidates, standings(run.ledger), rule)
-        return settled
+        return settled | chosen(candidates, standings(run.ledger), rule)
+
+    async def _tried(
+        self,
+        shard: ShardContext,
+        measures: Mapping[str, Mapping[str, float]],
+        came_back: Recoveries,
+        aside: SetAside,
+    ) -> AsyncIterator[tuple[str, Candidate | str]]:
+        """Each success that filters let pass, as a candidate or with why no export takes it in."""
+        for trajectory, verdicts in with_decisions(shard.run.ledger, aside):
+            # provenance takes a while of each, and the run has other things to do meanwhile
+            await asyncio.sleep(0)
+            shard.run.progress.step(1)
+            identity = trajectory.trajectory_id
+            # what this stage said before is no reason to say it again
+            others = {name: verdict for name, verdict in verdicts.items() if name != shard.name}
+            known = measures.get(identity, {})
+            competes = partial(self._competes, trajectory, others, known, came_back)
+            found = aside.tried(identity, competes)
+            if found is not None:
+                yield identity, found
 
     def _competes(
         self,
         trajectory: Trajectory,
         verdicts: Mapping[str, Verdict],
         measures: Mapping[str, float],
-        masks: Mapping[int, str],
-        side: str | None,
+        came_back: Recoveries,
     ) -> Candidate | str | None:
         """A candidate; or why no export takes it in; or None for what is no success that filters
-        let pass. `side`: whose mistake an injected run came back from.
+        let pass.
         """
-        takes = self.takes["sft"]
+        identity, takes = trajectory.trajectory_id, self.takes["sft"]
+        side, masks = came_back.sides.get(identity), came_back.masks_of(identity)
         tested = takes.release.include_evidence and side is not None
 
         # a share that is spent on what no export takes in would be lost
