@@ -37,10 +37,6 @@ class SaidByUser(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folders: tuple[str, ...] = ()
 
 
-Further = Callable[[], Mapping[str, SaidByUser]]
-"""What the user said elsewhere, read when a name is asked for that is not bound yet."""
-
-
 class Bindings:
     """Environments by name. One of the registry that needs no start is bound as it is; what else
     there is, the user has said.
@@ -51,11 +47,11 @@ class Bindings:
         said: Mapping[str, SaidByUser] | None = None,
         *,
         named_in: str = "",
-        further: Sequence[Further] = (),
+        elsewhere: Callable[[], Mapping[str, SaidByUser]] = dict,
     ) -> None:
         self.said: Mapping[str, SaidByUser] = dict(said or {})
         self._named_in = named_in
-        self._further = list(further)
+        self._elsewhere = elsewhere
         self._worlds: dict[str, EnvEntry] = {}
 
     def world(self, name: str) -> EnvEntry:
@@ -115,10 +111,8 @@ class Bindings:
         return f"{self._named_in}: " if self._named_in else ""
 
     def said_of(self, name: str) -> SaidByUser | None:
-        """What the user said of a name, here or elsewhere."""
-        if name in self.said:
-            return self.said[name]
-        return next((said[name] for more in self._further if name in (said := more())), None)
+        """What the user said of a name: here, or `elsewhere`, where nobody looks before."""
+        return self.said.get(name) or self._elsewhere().get(name)
 
     def _found(self, name: str) -> EnvEntry:
         said = self.said_of(name)

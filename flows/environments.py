@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.envs.registry import ENVS
-from synth.flows.bindings import Bindings, Further, SaidByUser, private, public
+from synth.flows.bindings import Bindings, SaidByUser, private, public
 from synth.flows.flow_file import read_content
 from synth.flows.own_flow import refuse_what_a_run_says
 from synth.flows.parts import folders, validated, world
@@ -23,13 +23,11 @@ FILE = "environments.yaml"
 OPTION = "--env"
 
 
-def bindings_of(
-    said: Mapping[str, SaidByUser], *, named_in: str = "", further: Sequence[Further] = ()
-) -> Bindings:
-    """What was said, then what `further` gives, then what the user's own file binds, then the
-    registry's that need no start.
+def bindings_of(said: Mapping[str, SaidByUser], *, named_in: str = "") -> Bindings:
+    """What was said, then what the user's own file binds, then the registry's that need no
+    start.
     """
-    return Bindings(said, named_in=named_in, further=[*further, users_environments])
+    return Bindings(said, named_in=named_in, elsewhere=users_environments)
 
 
 def said_by_flow(flow: Flow) -> dict[str, SaidByUser]:

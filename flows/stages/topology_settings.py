@@ -1,12 +1,9 @@
-"""What a flow may not set of the stage `topology`."""
+"""Validators of what a flow sets of the stage `topology`."""
 
 import re
-from typing import TypeVar
 
 from synth.topology.embeddings import missing
 from synth.topology.keys import Level
-
-Patterns = TypeVar("Patterns", bound=dict[str, str])
 
 
 def installed(level: Level) -> Level:
