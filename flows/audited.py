@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.envs.world import EnvEntry
-from synth.flows.bindings import Bindings, private, started
+from synth.flows.bindings import Bindings, private, public, started
 from synth.flows.parts import validated, world
 
 
@@ -19,19 +19,16 @@ def audited(
     How it is started is said by what is given, and by `bindings`; what a task says of that is not
     looked at. Raises `ConfigError`.
     """
-    name = env if isinstance(env, str) else env.spec.name
-    said = bindings.said_of(name) if isinstance(env, str) else None
-    found = (
-        env
-        if isinstance(env, EnvEntry)
-        else world(name)
-        if said is None
-        else world(said.world, said.folders)
-    )
-    keys = private(found)
-    settings = {key: value for key, value in {**known, **given}.items() if key not in keys}
-    validated(found.config, settings, "", keys, "--set ")
-    start = {key: value for key, value in given.items() if key in keys}
-    if found.start is not None and said is None and not start:
+    start: Mapping[str, Any] = {}
+    if isinstance(env, EnvEntry):
+        name, found, said = env.spec.name, env, None
+    else:
+        name, said = env, bindings.said_of(env)
+        found = world(name) if said is None else world(said.world, said.folders)
+        start = {} if said is None else said.start
+    settings = public(found, {**known, **given})
+    validated(found.config, settings, "", private(found), "--set ")
+    also = {key: value for key, value in given.items() if key in private(found)}
+    if found.start is not None and said is None and not also:
         return bindings.world(name), settings
-    return started(name, found, {**(said.start if said is not None else {}), **start}), settings
+    return started(name, found, {**start, **also}), settings

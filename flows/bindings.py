@@ -8,7 +8,6 @@ carry its public settings.
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -38,10 +37,6 @@ class SaidByUser(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folders: tuple[str, ...] = ()
 
 
-Further = Callable[[], Mapping[str, SaidByUser]]
-"""What the user said elsewhere, read when a name is asked for that is not bound yet."""
-
-
 class Bindings:
     """Environments by name. One of the registry that needs no start is bound as it is; what else
     there is, the user has said.
@@ -52,11 +47,11 @@ class Bindings:
         said: Mapping[str, SaidByUser] | None = None,
         *,
         named_in: str = "",
-        further: Sequence[Further] = (),
+        elsewhere: Callable[[], Mapping[str, SaidByUser]] = dict,
     ) -> None:
         self.said: Mapping[str, SaidByUser] = dict(said or {})
         self._named_in = named_in
-        self._further = list(further)
+        self._elsewhere = elsewhere
         self._worlds: dict[str, EnvEntry] = {}
 
     def world(self, name: str) -> EnvEntry:
@@ -91,21 +86,20 @@ class Bindings:
             what, lambda: tuple(islice(self.world(name).make_tasks(config, seed, count), count))
         )
         for task in made:
+            problem = None
             if not isinstance(task, Task):
-                raise ConfigError(
-                    f"{what} gave a {type(task).__name__}, not a synth.schemas.task.Task (make "
-                    "one with Task.identified)"
+                problem = (
+                    f"{type(task).__name__}, not a synth.schemas.task.Task (make one with "
+                    "Task.identified)"
                 )
-            if task.env != name:
-                raise ConfigError(
-                    f"{what} gave a task with env={task.env!r}; it must be {name!r}, as the flow "
-                    "names the world"
+            elif task.env != name:
+                problem = (
+                    f"task with env={task.env!r}; it must be {name!r}, as the flow names the world"
                 )
-            if not -(2**63) <= task.seed < 2**63:
-                raise ConfigError(
-                    f"{what} gave a task with seed {task.seed}: beyond 64 bits; derive seeds "
-                    "modulo 2**63"
-                )
+            elif not -(2**63) <= task.seed < 2**63:
+                problem = f"task with seed {task.seed}: beyond 64 bits; derive seeds modulo 2**63"
+            if problem is not None:
+                raise ConfigError(f"{what} gave a {problem}")
         return made
 
     def spec_of(self, name: str, config: Mapping[str, Any]) -> EnvSpec:
@@ -117,11 +111,8 @@ class Bindings:
         return f"{self._named_in}: " if self._named_in else ""
 
     def said_of(self, name: str) -> SaidByUser | None:
-        """What the user said of a name, here or elsewhere."""
-        found = self.said.get(name)
-        for further in [] if found is not None else self._further:
-            found = found or further().get(name)
-        return found
+        """What the user said of a name: here, or `elsewhere`, where nobody looks before."""
+        return self.said.get(name) or self._elsewhere().get(name)
 
     def _found(self, name: str) -> EnvEntry:
         said = self.said_of(name)
@@ -141,17 +132,21 @@ def started(name: str, found: EnvEntry, start: Mapping[str, Any]) -> EnvEntry:
         return found
     try:
         bound = found.start.bound(found.start.settings.model_validate(dict(start)))
-        return replace(bound, open=partial(_opened, bound.open, private(found)))
     except ValidationError as error:
         raise ConfigError(
             f"environment {_short(name)}: {explain(error, found.start.settings)}"
         ) from error
 
+    def opened(config: Mapping[str, Any]) -> Env:
+        return bound.open(public(found, config))
 
-def _opened(
-    opening: Callable[[Mapping[str, Any]], Env], keys: frozenset[str], config: Mapping[str, Any]
-) -> Env:
-    return opening({key: value for key, value in config.items() if key not in keys})
+    return replace(bound, open=opened)
+
+
+def public(found: EnvEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a world without those that only its user says."""
+    keys = private(found)
+    return {key: value for key, value in settings.items() if key not in keys}
 
 
 def private(found: EnvEntry) -> frozenset[str]:
@@ -160,22 +155,18 @@ def private(found: EnvEntry) -> frozenset[str]:
 
 
 def _how_to_bind(name: str, found: EnvEntry | None) -> str:
-    shown, written = (
-        _short(name),
-        shlex.quote(name) if len(name) <= LONGEST_NAME and printable(name) == name else "NAME",
-    )
+    fits = len(name) <= LONGEST_NAME and printable(name) == name
     if found is not None and found.start is not None:
-        needed = [
-            key for key, field in found.start.settings.model_fields.items() if field.is_required()
-        ]
-        holds = " and ".join(["`name: " + name + "`", *(f"`{key}: ...`" for key in needed)])
+        fields = found.start.settings.model_fields.items()
+        needed = [f"`{key}: ...`" for key, field in fields if field.is_required()]
+        holds = " and ".join([f"`name: {name}`", *needed])
     else:
         holds = (
             "`name:` one of `synth envs`, or package.module:attribute of your own, and its settings"
         )
     return (
-        f"the environment {shown} is not bound: data names it, and only you say what starts it; "
-        f"add --env {written}=FILE, "
+        f"the environment {_short(name)} is not bound: data names it, and only you say what starts "
+        f"it; add --env {shlex.quote(name) if fits else 'NAME'}=FILE, "
         f"where FILE holds {holds}, as the `env` block of a flow does (docs/security.md)"
     )
 

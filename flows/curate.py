@@ -3,9 +3,6 @@ another flow.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from pydantic import ValidationError
 
 from synth.engine.flow_warnings import dataset_warnings
 from synth.engine.progress import Progress
@@ -17,9 +14,9 @@ from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.own_flow import what_runs
 from synth.flows.parts import DOTTED
 from synth.flows.plugins import plugin_names
-from synth.flows.resolve import resolve_later
-from synth.flows.run_folder import refuse_their_datasets, refuse_their_flow_file
-from synth.flows.run_record import keep_record, record_of, said_of_run
+from synth.flows.resolve import resolve
+from synth.flows.run_folder import refuse_theirs
+from synth.flows.run_record import keep_record, record_of, said_of_run, stored_flow
 from synth.flows.stage_choice import OWN_STAGES
 from synth.flows.synthesize import Done, run_on
 from synth.ledger.ledger import Ledger
@@ -40,30 +37,25 @@ async def curate(
     the record of a run made here: never
     by what the ledger says.
     """
-    roles, stages = resolve_later(flow)
+    roles, stages = resolve(flow, collect=False)
     ledger = Ledger(run_url)
     bindings = bindings_of(
         {**said_of_run(ledger), **_said_by(flow), **(said or {})}, named_in=run_url
     )
     whole = curated(flow, ledger)
-    refuse_their_flow_file(ledger)
-    refuse_their_datasets(ledger, flow.name, stages)
+    refuse_theirs(ledger, flow.name, stages)
     for line in (*dataset_warnings(whole), *left_alone(flow), *_not_bound(flow, ledger, bindings)):
         progress.say(line)
-    begun_here = [
-        begun for begun in ledger.state.stages.values() if not begun.stage.startswith(MEASURES)
+    collected = [
+        line
+        for line in ledger.state.stages.values()
+        if not (line.stage.startswith(MEASURES) or kind_of_stage(line.stage) in OWN_STAGES)
     ]
-    collected = [begun for begun in begun_here if kind_of_stage(begun.stage) not in OWN_STAGES]
     left = [stage for stage in unfinished(ledger) if kind_of_stage(stage) not in OWN_STAGES]
     if left:
         progress.say(not_finished(left, "curated"))
-    made = record_of(ledger)
-    if made is not None:
-        keep_record(
-            ledger,
-            made.said,
-            tuple(what_runs(flow.model_copy(update={"env": None}).model_dump(mode="json"))),
-        )
+    if (made := record_of(ledger)) is not None:
+        keep_record(ledger, made.said, what_runs({**flow.model_dump(mode="json"), "env": None}))
     return await run_on(ledger, whole, roles, stages, progress, bindings, collected=collected)
 
 
@@ -81,7 +73,7 @@ def curated(flow: Flow, ledger: Ledger) -> Flow:
 
     Raises `ConfigError` where one of both is missing.
     """
-    later = _later(flow)
+    later = tuple(choice for choice in flow.stages if choice.name in OWN_STAGES)
     if not later:
         raise ConfigError(
             f"flow {flow.name}: has no stages after collection; add `filter:` or `export:` to its "
@@ -89,15 +81,9 @@ def curated(flow: Flow, ledger: Ledger) -> Flow:
         )
     if not any("trajectories" in shard.files for part in ledger.state.visible() for shard in part):
         raise ConfigError(f"{ledger.storage.url}: {_nothing(ledger)}")
-    if ledger.state.flow is None:
+    collecting = stored_flow(ledger)
+    if collecting is None:
         return flow.model_copy(update={"env": None, "models": {}, "stages": later})
-    try:
-        collecting = Flow.model_validate(ledger.state.flow)
-    except ValidationError as error:
-        raise ConfigError(
-            f"{ledger.storage.url}: its flow was written by another version of synth: "
-            f"{error.errors()[0]['msg']}"
-        ) from error
     collection = tuple(choice for choice in collecting.stages if choice.name not in OWN_STAGES)
     return collecting.model_copy(update={"name": flow.name, "stages": (*collection, *later)})
 
@@ -135,13 +121,6 @@ def _not_bound(flow: Flow, ledger: Ledger, bindings: Bindings) -> list[str]:
         try:
             bindings.world(name)
         except UnboundError as error:
-            lines += (
-                [f"reexecuted: {error}"]
-                if name in ENVS or name in plugged or DOTTED.fullmatch(name)
-                else []
-            )
+            if name in ENVS or name in plugged or DOTTED.fullmatch(name):
+                lines.append(f"reexecuted: {error}")
     return lines
-
-
-def _later(flow: Flow) -> tuple[Any, ...]:
-    return tuple(choice for choice in flow.stages if choice.name in OWN_STAGES)

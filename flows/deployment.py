@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from pydantic import SecretStr
 
-from synth.flows.deployment_settings import refuse_unfit, settled
-from synth.flows.prefect import refused
+from synth.flows.deployment_settings import refuse_unfit, settled, when
+from synth.flows.prefect import users_client
 from synth.schemas.errors import ConfigError
 
 ENTRYPOINT = "synth.flows.deployment_run.synth"
@@ -51,23 +51,19 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def parameters(self) -> dict[str, Any]:
         """Of its flow runs; each can be given others."""
-        given = {
+        return {
             "flow": dict(self.content),
             "run_dir": self.run_dir,
             "overrides": [],
             "workers": self.workers,
+            "folder": self.folder,
+            "timezone": self.timezone,
+            "joins": False,
         }
-        return {**given, "folder": self.folder, "timezone": self.timezone, "joins": False}
 
     def when(self) -> str:
         """In words."""
-        if self.cron is not None:
-            return f"cron {self.cron!r} ({self.timezone})"
-        return (
-            f"every {self.interval_s:g} s"
-            if self.interval_s is not None
-            else "when it is asked for"
-        )
+        return when(self.cron, self.interval_s, self.timezone) or "when it is asked for"
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -87,52 +83,37 @@ async def register(order: Deployment, synth: Any) -> Registered:
     `synth`: the flow that its runs are of. Of this machine only process pools are told: their runs start in `cwd`, and look for the user's
     own parts in `folder`.
     """
-    import httpx
-    from prefect import get_client
     from prefect.utilities.callables import parameter_schema
 
-    try:
-        async with get_client() as client:
-            pool = await _pool(client, order.pool)
-            remote = pool.type != "process"
-            refuse_unfit(pool, order.job)
-            folder = None if remote else order.folder
-            order = msgspec.structs.replace(
-                order, run_dir=settled(order.run_dir, remote=remote), folder=folder
-            )
-            flow_id = await client.create_flow(synth)
-            found = await client.create_deployment(
-                flow_id=flow_id,
-                name=order.name,
-                entrypoint=ENTRYPOINT,
-                schedules=_schedules(order),
-                paused=order.paused,
-                parameters=order.parameters(),
-                parameter_openapi_schema=parameter_schema(synth).model_dump_for_openapi(),
-                enforce_parameter_schema=True,
-                work_pool_name=pool.name,
-                tags=[TAG],
-                description=f"synth: {order.name}, {order.when()}, into {order.run_dir}",
-                job_variables={**({} if remote else {"working_dir": order.cwd}), **order.job},
-            )
-            if order.notify is not None:
-                await notify(client, order.name, str(found), order.notify)
-    except httpx.HTTPError as error:
-        raise refused(error) from error
-    return Registered(str(found), f"synth/{order.name}", pool.name, pool.type, order.run_dir)
-
-
-def _schedules(order: Deployment) -> list[Any]:
-    from prefect.client.schemas.actions import DeploymentScheduleCreate
-
-    when: dict[str, Any] = {"timezone": order.timezone}
-    if order.cron is not None:
-        when["cron"] = order.cron
-    elif order.interval_s is not None:
-        when["interval"] = order.interval_s
-    else:
-        return []
-    return [DeploymentScheduleCreate.model_validate({"schedule": when, "active": True})]
+    async with users_client() as client:
+        pool = await _pool(client, order.pool)
+        remote = pool.type != "process"
+        refuse_unfit(pool, order.job)
+        run_dir = settled(order.run_dir, remote=remote)
+        order = msgspec.structs.replace(
+            order, run_dir=run_dir, folder=None if remote else order.folder
+        )
+        schedule = {"cron": order.cron, "interval": order.interval_s}
+        given = {name: value for name, value in schedule.items() if value is not None}
+        found = await client.create_deployment(
+            flow_id=await client.create_flow(synth),
+            name=order.name,
+            entrypoint=ENTRYPOINT,
+            schedules=[
+                {"schedule": {**given, "timezone": order.timezone}, "active": True} for _ in given
+            ],
+            paused=order.paused,
+            parameters=order.parameters(),
+            parameter_openapi_schema=parameter_schema(synth).model_dump_for_openapi(),
+            enforce_parameter_schema=True,
+            work_pool_name=pool.name,
+            tags=[TAG],
+            description=f"synth: {order.name}, {order.when()}, into {run_dir}",
+            job_variables={**({} if remote else {"working_dir": order.cwd}), **order.job},
+        )
+        if order.notify is not None:
+            await notify(client, order.name, str(found), order.notify)
+    return Registered(str(found), f"synth/{order.name}", pool.name, pool.type, run_dir)
 
 
 async def _pool(client: Any, name: str | None) -> Any:
@@ -161,33 +142,34 @@ async def notify(client: Any, deployment: str, deployment_id: str, url: str) -> 
     secret of a block.
     """
     from prefect.blocks.webhook import Webhook
-    from prefect.events.actions import CallWebhook
-    from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+    from prefect.events.schemas.automations import AutomationCore
 
+    # block names have small letters, digits and dashes
+    block_name = "synth-" + re.sub(r"[^a-z0-9]", "-", deployment.lower())
+    block = await Webhook(method="POST", url=SecretStr(url)).save(block_name, overwrite=True)
     name = f"synth: {deployment} has failed"
-    block = await Webhook(method="POST", url=SecretStr(url)).save(
-        _block_name(deployment), overwrite=True
-    )
-    automation = AutomationCore(
-        name=name,
-        description="Made by `synth deploy --notify`.",
-        trigger=EventTrigger(
-            expect=set(EVENTS),
-            match={"prefect.resource.id": "prefect.flow-run.*"},
-            match_related={
-                "prefect.resource.role": "deployment",
-                "prefect.resource.id": f"prefect.deployment.{deployment_id}",
-            },
-            posture=Posture.Reactive,
-            threshold=1,
-        ),
-        actions=[CallWebhook(block_document_id=block, payload=json.dumps({"text": TEXT}))],
-    )
+    trigger = {
+        "type": "event",
+        "posture": "Reactive",
+        "threshold": 1,
+        "expect": EVENTS,
+        "match": {"prefect.resource.id": "prefect.flow-run.*"},
+        "match_related": {
+            "prefect.resource.role": "deployment",
+            "prefect.resource.id": f"prefect.deployment.{deployment_id}",
+        },
+    }
+    call = {
+        "type": "call-webhook",
+        "block_document_id": block,
+        "payload": json.dumps({"text": TEXT}),
+    }
+    automation = {
+        "name": name,
+        "description": "Made by `synth deploy --notify`.",
+        "trigger": trigger,
+        "actions": [call],
+    }
     for old in await client.read_automations_by_name(name):
         await client.delete_automation(old.id)
-    await client.create_automation(automation)
-
-
-def _block_name(deployment: str) -> str:
-    """Block names have small letters, digits and dashes."""
-    return "synth-" + re.sub(r"[^a-z0-9]", "-", deployment.lower())
+    await client.create_automation(AutomationCore.model_validate(automation))

@@ -5,6 +5,7 @@ the run goes on.
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,7 @@ from synth.flows.deployment_server import ToldServer
 from synth.flows.deployment_settings import run_dir_of
 from synth.flows.flow_file import flow_of
 from synth.flows.parts import look_also_in
-from synth.flows.prefect import named, prefect_api
+from synth.flows.prefect import named, prefect_api, users_client
 from synth.flows.schedules import close_dead
 from synth.flows.synthesize import Done, Recipe, synthesize
 from synth.flows.work import again_after
@@ -86,22 +87,11 @@ async def fired(
         url, api = run_dir_of(run_dir, settled.name, due), str(named())
         if not joins:
             await close_dead([url], progress.say, api)
-            given: dict[str, Any] = {
-                "flow": flow,
-                "overrides": [],
-                "run_dir": url,
-                "folder": folder,
-                "joins": True,
-            }
-            await _start_workers(deployment.id, workers, given, progress)
-        run, reports = await reported(
-            lambda: again_after(
-                lambda: synthesize(settled, url, progress), "flow", progress.say, AGAIN_S
-            ),
-            url,
-            progress,
-            api,
-        )
+            given = {"flow": flow, "overrides": list[str](), "run_dir": url, "folder": folder}
+            await _start_workers(deployment.id, workers, {**given, "joins": True}, progress)
+        work = partial(synthesize, settled, url, progress)
+        tried = partial(again_after, work, "flow", progress.say, AGAIN_S)
+        run, reports = await reported(tried, url, progress, api)
     except SynthError as error:
         get_run_logger().error(str(error))
         return Failed(message=str(error))
@@ -118,21 +108,17 @@ async def _start_workers(
     """Has the server start further flow runs of this deployment on the same run. Nobody waits for
     them: what they do not claim is done here.
     """
-    import httpx
-    from prefect import get_client
-
     if deployment is None or count <= 1:
         return
-    try:
-        async with get_client() as client:
-            for number in range(2, count + 1):
-                await client.create_flow_run_from_deployment(
-                    UUID(deployment), parameters=given, name=f"worker-{number}-of-{count}"
-                )
-    except (httpx.HTTPError, OSError, RuntimeError) as error:
-        progress.say(
-            f"Prefect: starts no further workers ({type(error).__name__}); all of it is done here"
-        )
+
+    def lost(what: str) -> None:
+        progress.say(f"Prefect: starts no further workers ({what}); all of it is done here")
+
+    async with users_client(lost) as client:
+        for number in range(2, count + 1):
+            await client.create_flow_run_from_deployment(
+                UUID(deployment), parameters=given, name=f"worker-{number}-of-{count}"
+            )
 
 
 async def reported(

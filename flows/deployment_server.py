@@ -33,14 +33,14 @@ class ToldServer:
     """Told what a run does, as far as it answers: nothing here stops a run."""
 
     def __init__(self, api: str, progress: Progress) -> None:
-        self._api, self._answers, self._progress = api, True, progress
+        self._api, self._answers, self._say = api, True, progress.say
 
     @contextlib.asynccontextmanager
     async def watched(self, url: str) -> AsyncIterator[None]:
         """Looks after the server and tells it the progress; at its end waits until the server can
         be told how it went.
         """
-        tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._tell_progress(url))]
+        tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._tell_progress(url))]
         try:
             yield
         finally:
@@ -54,27 +54,30 @@ class ToldServer:
         """The funnel, and where everything lies."""
         from prefect.artifacts import acreate_markdown_artifact
 
-        url = run.ledger.storage.url
-        for key, markdown in (
-            ("funnel", funnel_markdown(reports)),
-            ("links", _links(run, reports)),
-        ):
-            said = f"{key.capitalize()} of {url}"
+        artifacts = {"funnel": funnel_markdown(reports), "links": _links(run, reports)}
+        for key, markdown in artifacts.items():
+            said = f"{key.capitalize()} of {run.ledger.storage.url}"
             await self._tell(
                 acreate_markdown_artifact(key=key, markdown=markdown, description=said)
             )
 
-    async def _look(self) -> None:
+    async def _look(self) -> bool:
+        self._answers = await asyncio.to_thread(healthy, self._api)
+        return self._answers
+
+    async def _watch(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            before, self._answers = self._answers, await asyncio.to_thread(healthy, self._api)
-            if before and not self._answers:
-                self._progress.say(
-                    f"Prefect: the server at {self._api} does not answer; the run goes on, and "
-                    "reports when it does"
+            before = self._answers
+            if await self._look() != before:
+                self._say(
+                    f"Prefect: the server at {self._api} "
+                    + (
+                        "does not answer; the run goes on, and reports when it does"
+                        if before
+                        else "answers again"
+                    )
                 )
-            elif self._answers and not before:
-                self._progress.say(f"Prefect: the server at {self._api} answers again")
 
     async def _tell_progress(self, url: str) -> None:
         from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
@@ -87,12 +90,12 @@ class ToldServer:
                 if now is None or now.line == told:
                     continue
                 told, share = now.line, 100 * now.done / now.total
-                artifact = artifact or await self._tell(
-                    acreate_progress_artifact(progress=share, key="progress", description=told)
-                )
                 if artifact is not None:
-                    await self._tell(
-                        aupdate_progress_artifact(artifact, progress=share, description=told)
+                    update = aupdate_progress_artifact(artifact, progress=share, description=told)
+                    await self._tell(update)
+                else:
+                    artifact = await self._tell(
+                        acreate_progress_artifact(progress=share, key="progress", description=told)
                     )
 
     async def _tell(self, told: Coroutine[Any, Any, Any]) -> Any:
@@ -105,29 +108,28 @@ class ToldServer:
         try:
             return await told
         except (httpx.HTTPError, OSError, RuntimeError) as error:
-            self._progress.say(
+            self._say(
                 f"Prefect: not told ({type(error).__name__}); the ledger holds it all the same"
             )
             return None
 
     async def _wait(self) -> None:
-        self._answers = await asyncio.to_thread(healthy, self._api)
         deadline = time.monotonic() + REPORTS_WITHIN_S
-        if not self._answers:
-            waits = short_duration(REPORTS_WITHIN_S)
-            self._progress.say(
-                f"Prefect: the work is over and in the ledger; waits up to {waits} for the server "
-                f"at {self._api} to tell it so"
-            )
-        while not self._answers and time.monotonic() < deadline:
+        if await self._look():
+            return
+        self._say(
+            f"Prefect: the work is over and in the ledger; waits up to "
+            f"{short_duration(REPORTS_WITHIN_S)} for the server at {self._api} to tell it so"
+        )
+        while time.monotonic() < deadline:
             await asyncio.sleep(LOOK_EVERY_S)
-            self._answers = await asyncio.to_thread(healthy, self._api)
-        if not self._answers:
-            self._progress.say(
-                "Prefect: still no answer; `synth status --reap` tells it how this run ended, "
-                "once it is back"
-            )
-            _forget_events()
+            if await self._look():
+                return
+        self._say(
+            "Prefect: still no answer; `synth status --reap` tells it how this run ended, once it "
+            "is back"
+        )
+        _forget_events()
 
 
 def _forget_events() -> None:
@@ -149,16 +151,14 @@ def _links(run: Run, reports: Mapping[str, Mapping[str, Any]]) -> str:
     storage = run.ledger.storage
 
     def link(name: str) -> str:
-        return (
-            Path(storage.root, name).absolute().as_uri()
-            if storage.local
-            else f"{storage.url}/{quote(name)}".rstrip("/")
-        )
+        if storage.local:
+            return Path(storage.root, name).absolute().as_uri()
+        return f"{storage.url}/{quote(name)}".rstrip("/")
 
     lines = [f"- ledger: {link('')} ({in_code(f'synth sql {storage.url} {_BY_OUTCOME}')})"]
     for report in reports.values():
-        if report["kind"] == "export":
-            lines += [f"- dataset: {link(f'datasets/{name}')}" for name in report["datasets"]]
-        elif report["kind"] == "report":
+        datasets = report["datasets"] if report["kind"] == "export" else ()
+        lines += [f"- dataset: {link(f'datasets/{name}')}" for name in datasets]
+        if report["kind"] == "report":
             lines.append(f"- report: {link(report['path'])}")
     return "\n".join([*lines, f"- cost: {link('cost.json')}"]) + "\n"

@@ -124,36 +124,31 @@ def _text(value: str, _where: str) -> str:
 
 def _secrets(given: Mapping[str, Any]) -> list[str]:
     """Places that hold a key by name or by look; a reference to a secret block is none."""
+
+    def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in values.items()
+            if not (isinstance(value, str) and _REFERENCE.fullmatch(value))
+        }
+
+    env = plain(_env(given))
+    by_name = [f"env.{name}" for name in env if name.upper().endswith(_SECRET_ENDINGS)]
+    return [*by_name, *key_like({**plain(given), "env": env})]
+
+
+def _env(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The environment variables among what a job is given."""
     env = given.get("env")
-    names = {
-        f"env.{name}": value for name, value in (env.items() if isinstance(env, Mapping) else ())
-    } | {name: value for name, value in given.items() if name != "env"}
-    plain = {
-        name: value
-        for name, value in names.items()
-        if not (isinstance(value, str) and _REFERENCE.fullmatch(value))
-    }
-    by_name = [
-        name for name in plain if name.startswith("env.") and name.upper().endswith(_SECRET_ENDINGS)
-    ]
-    variables = {
-        name.removeprefix("env."): value for name, value in plain.items() if name.startswith("env.")
-    }
-    return [
-        *by_name,
-        *key_like(
-            {**{name: value for name, value in plain.items() if name in given}, "env": variables}
-        ),
-    ]
+    return env if isinstance(env, Mapping) else {}
 
 
 def refuse_unfit(pool: Any, given: Mapping[str, Any]) -> None:
     """Raises `ConfigError` where a pool's template has no such variable, or where its runs need an
     image and none is named.
     """
-    known: Mapping[str, Any] = (pool.base_job_template.get("variables") or {}).get(
-        "properties"
-    ) or {}
+    variables = pool.base_job_template.get("variables") or {}
+    known: Mapping[str, Any] = variables.get("properties") or {}
     for name in given:
         if name not in known:
             raise ConfigError(
@@ -171,12 +166,16 @@ def refuse_unfit(pool: Any, given: Mapping[str, Any]) -> None:
 
 def in_words(given: Mapping[str, Any]) -> str:
     """One line, without the values of environment variables."""
-    env = given.get("env")
-    shown = {name: value for name, value in given.items() if name != "env"}
     words = [
         f"{name}={value if isinstance(value, str) else json.dumps(value, default=str)}"
-        for name, value in shown.items()
+        for name, value in given.items()
+        if name != "env"
     ]
-    return ", ".join(
-        [*words, *(f"env.{name}" for name in (env if isinstance(env, Mapping) else ()))]
-    )
+    return ", ".join([*words, *(f"env.{name}" for name in _env(given))])
+
+
+def when(cron: str | None, interval_s: float | None, timezone: str) -> str | None:
+    """A schedule in words; None where there is none."""
+    if cron is not None:
+        return f"cron {cron!r} ({timezone})"
+    return None if interval_s is None else f"every {interval_s:g} s"

@@ -8,10 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from synth.envs.registry import ENVS
-from synth.flows.bindings import Bindings, Further, SaidByUser, private
+from synth.flows.bindings import Bindings, SaidByUser, private, public
 from synth.flows.flow_file import read_content
 from synth.flows.own_flow import refuse_what_a_run_says
 from synth.flows.parts import folders, validated, world
@@ -19,21 +17,17 @@ from synth.keys import refuse_literals
 from synth.schemas.environment import Env, EnvSpec, OpenEnv
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import EnvChoice, Flow
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
 from synth.schemas.task import Task
 
 FILE = "environments.yaml"
 OPTION = "--env"
 
 
-def bindings_of(
-    said: Mapping[str, SaidByUser], *, named_in: str = "", further: Sequence[Further] = ()
-) -> Bindings:
-    """What was said, then what `further` gives, then what the user's own file binds, then the
-    registry's that need no start.
+def bindings_of(said: Mapping[str, SaidByUser], *, named_in: str = "") -> Bindings:
+    """What was said, then what the user's own file binds, then the registry's that need no
+    start.
     """
-    return Bindings(said, named_in=named_in, further=[*further, users_environments])
+    return Bindings(said, named_in=named_in, elsewhere=users_environments)
 
 
 def said_by_flow(flow: Flow) -> dict[str, SaidByUser]:
@@ -54,45 +48,35 @@ def said_of(env: EnvChoice, base: Path, where: str) -> SaidByUser:
     given = {key: value for key, value in env.settings().items() if key in private(found)}
     also = [*EnvChoice.model_fields, *found.config.model_fields]
     validated(start.settings, given, where, also)
-    for key in start.paths:
-        if given.get(key) is not None:
-            given[key] = _absolute(given[key], base)
-    return SaidByUser(env.name, given, within)
+    paths = {key: _absolute(given[key], base) for key in start.paths if given.get(key) is not None}
+    return SaidByUser(env.name, {**given, **paths}, within)
 
 
 def without_start(env: EnvChoice) -> EnvChoice:
     """What of an `env` block is data: this alone reaches tasks and stages."""
-    keys = private(world(env.name))
-    return EnvChoice.model_validate(
-        {key: value for key, value in env.model_dump().items() if key not in keys}
-    )
-
-
-def files_by_name(written: Sequence[str]) -> dict[str, str]:
-    """The files of `--env NAME=FILE` options. Raises `ConfigError`."""
-    files: dict[str, str] = {}
-    for one in written:
-        name, equals, file = one.partition("=")
-        if not (name and equals and file):
-            raise ConfigError(
-                f"{OPTION} {one}: write NAME=FILE: the name that the data uses, and a file with "
-                "an `env` block of your own"
-            )
-        if name in files:
-            raise ConfigError(
-                f"{OPTION} {name}: given twice; one file says how an environment is started"
-            )
-        files[name] = file
-    return files
+    return EnvChoice.model_validate(public(world(env.name), env.model_dump()))
 
 
 def said_by_files(files: Mapping[str, Path | str] | Sequence[str]) -> dict[str, SaidByUser]:
     """What files of the user's own bind, by the names that data uses, or as `NAME=FILE`. Raises
     `ConfigError`.
     """
-    if not isinstance(files, Mapping):
-        files = files_by_name(files)
-    return {name: said_in_file(Path(file), name)[1] for name, file in files.items()}
+    if isinstance(files, Mapping):
+        return {name: said_in_file(Path(file), name)[1] for name, file in files.items()}
+    by_name: dict[str, str] = {}
+    for one in files:
+        name, equals, file = one.partition("=")
+        if not (name and equals and file):
+            raise ConfigError(
+                f"{OPTION} {one}: write NAME=FILE: the name that the data uses, and a file with "
+                "an `env` block of your own"
+            )
+        if name in by_name:
+            raise ConfigError(
+                f"{OPTION} {name}: given twice; one file says how an environment is started"
+            )
+        by_name[name] = file
+    return said_by_files(by_name)
 
 
 def said_in_file(path: Path, name: str | None = None) -> tuple[str, SaidByUser]:
@@ -104,12 +88,7 @@ def said_in_file(path: Path, name: str | None = None) -> tuple[str, SaidByUser]:
     """
     refuse_what_a_run_says(path)
     content = read_content(path)
-    block = content.get("env", content)
-    if not isinstance(block, dict):
-        raise ConfigError(
-            f"{path}: env is no mapping; it holds `name` and how the environment is started"
-        )
-    said = _said_in_block(block, name, Path.cwd(), str(path))
+    said = _said_in_block(content.get("env", content), name, Path.cwd(), str(path), "env ")
     return name or said.world, said
 
 
@@ -136,16 +115,15 @@ def users_environments(environment: Mapping[str, str] | None = None) -> Mapping[
     return _read_users_file(path) if base.is_absolute() and path.is_file() else {}
 
 
-def _said_in_block(block: Any, name: str | None, base: Path, where: str) -> SaidByUser:
+def _said_in_block(
+    block: Any, name: str | None, base: Path, where: str, what: str = ""
+) -> SaidByUser:
     if not isinstance(block, dict):
         raise ConfigError(
-            f"{where}: is no mapping; it holds `name` and how the environment is started"
+            f"{where}: {what}is no mapping; it holds `name` and how the environment is started"
         )
     refuse_literals(block, f"{where}: ")
-    try:
-        env = strictly(EnvChoice, {"name": name, **block})
-    except ValidationError as error:
-        raise ConfigError(f"{where}: {explain(error, EnvChoice)}") from error
+    env = validated(EnvChoice, {"name": name, **block}, "", before=f"{where}: ")
     if name in ENVS and env.name != name:
         raise ConfigError(
             f"{where}: describes {env.name!r}, not {name!r}; name the file that says how {name} "

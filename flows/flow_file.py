@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
+from synth.flows.parts import validated
 from synth.keys import key_like, refuse_literals
+from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
 from synth.schemas.yaml_text import read_yaml as read_yaml
 
 LONGEST_BYTES = 256 * 1024
@@ -36,10 +34,7 @@ def flow_of(content: dict[str, Any], overrides: Sequence[str], where: str) -> Fl
     for written in overrides:
         override(content, written, read_yaml)
     refuse_keys(content, f"{where}: ")
-    try:
-        return strictly(Flow, content)
-    except ValidationError as error:
-        raise ConfigError(f"{where}: {explain(error, Flow)}") from error
+    return validated(Flow, content, "", before=f"{where}: ")
 
 
 def refuse_keys(content: Mapping[str, Any], before: str = "") -> None:
@@ -48,13 +43,13 @@ def refuse_keys(content: Mapping[str, Any], before: str = "") -> None:
     """
     models = content.get("models")
     if isinstance(models, Mapping):
-        models = {name: _others(given) for name, given in models.items()}
+        models = {
+            role: {name: value for name, value in given.items() if name not in LOOKED_AT}
+            if isinstance(given, Mapping) and "model" in given
+            else given
+            for role, given in models.items()
+        }
     refuse_literals({**content, "models": models}, before)
-
-
-def _others(role: Any) -> Any:
-    named = isinstance(role, Mapping) and "model" in role
-    return {name: value for name, value in role.items() if name not in LOOKED_AT} if named else role
 
 
 def read_settings(overrides: Sequence[str]) -> dict[str, Any]:
@@ -111,7 +106,7 @@ def override(
     if not separator or not last or not all(parents):
         example = "--set env.tasks=10" if option == "--set" else f"{option} image=synth:1"
         raise ConfigError(f"{shown}: write it as a.b=value, for instance {example}")
-    if not _is_text(written):
+    if valid_text(written) != written:
         raise ConfigError(f"{shown!a}: not UTF-8 text".replace("'", ""))
     put(content, path, read_yaml(value, shown), shown)
 
@@ -126,13 +121,8 @@ def put(content: dict[str, Any], path: str, value: Any, shown: str) -> None:
     place: Any = content
     for part in parents:
         place = _inside(place, part, shown)
-    if isinstance(place, list):
-        index = _index(place, last, shown)
-        place[index] = value if _is_number(last) else {last: value}
-    elif isinstance(place, dict):
-        place[last] = value
-    else:
-        raise ConfigError(f"{shown}: {last!r} is inside {kind(place)}, not inside a mapping")
+    key = _key(place, last, shown)
+    place[key] = {last: value} if isinstance(key, int) and not _is_number(last) else value
 
 
 def kind(value: Any) -> str:
@@ -146,42 +136,36 @@ def _inside(place: Any, part: str, shown: str) -> Any:
     """What lies one level down; in a list of stages a name or a number leads to that stage's
     settings.
     """
-    if isinstance(place, list):
-        index = _index(place, part, shown)
-        if isinstance(place[index], str):
-            place[index] = {place[index]: None}
-        if not (isinstance(place[index], dict) and len(place[index]) == 1):
-            return place[index]
-        place, (part,) = place[index], place[index]
-    if not isinstance(place, dict):
+    key = _key(place, part, shown)
+    if isinstance(key, int):
+        entry = place[key]
+        if isinstance(entry, str):
+            entry = place[key] = {entry: None}
+        if not (isinstance(entry, dict) and len(entry) == 1):
+            return entry
+        place, (key,) = entry, entry
+    if place.get(key) is None:
+        place[key] = {}
+    return place[key]
+
+
+def _key(place: Any, part: str, shown: str) -> str | int:
+    """The key or index by which a part of a path leads on."""
+    if isinstance(place, dict):
+        return part
+    if not isinstance(place, list):
         raise ConfigError(f"{shown}: {part!r} is inside {kind(place)}, not inside a mapping")
-    if place.get(part) is None:
-        place[part] = {}
-    return place[part]
-
-
-def _index(place: list[Any], part: str, shown: str) -> int:
     if _is_number(part) and int(part) < len(place):
         return int(part)
     for index, entry in enumerate(place):
         if entry == part or (isinstance(entry, dict) and part in entry):
             return index
-    names = [
-        str(next(iter(entry), "")) if isinstance(entry, dict) else str(entry) for entry in place
-    ]
+    names = [next(iter(entry), "") if isinstance(entry, dict) else entry for entry in place]
     raise ConfigError(
         f"{shown}: there is no {part!r} in that list; it holds "
-        f"{', '.join(names)[:200] or 'nothing'}"
+        f"{', '.join(map(str, names))[:200] or 'nothing'}"
     )
 
 
 def _is_number(part: str) -> bool:
     return part.isascii() and part.isdigit() and len(part) < 7
-
-
-def _is_text(written: str) -> bool:
-    try:
-        written.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

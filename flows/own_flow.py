@@ -41,56 +41,52 @@ def refuse_what_a_run_says(path: Path) -> None:
         look_also_in(path.parent)
         return
     said = what_runs(read_content(path))
-    known = made_here(str(data)) if said else frozenset()
-    foreign = [words for words in said if content_hash(words) not in known]
-    if foreign:
-        place = foreign[0].partition(": ")[0]  # what stands there may be a key
-        raise ConfigError(
-            f"{path}: lies in the run or dataset {data}, which was not made here by this flow, "
-            f"and says what runs ({place[:120]}): "
-            "nothing below one may; read it, copy it to a folder of your own, and give that file "
-            "instead"
-        )
+    known = made_here(str(data)) if said else ()
+    for words in said:
+        if content_hash(words) not in known:
+            place = words.partition(": ")[0]  # what stands there may be a key
+            raise ConfigError(
+                f"{path}: lies in the run or dataset {data}, which was not made here by this flow, "
+                f"and says what runs ({place[:120]}): "
+                "nothing below one may; read it, copy it to a folder of your own, and give that "
+                "file instead"
+            )
 
 
 def what_runs(content: Mapping[str, Any]) -> list[str]:
     """What a flow, or an `env` block, says of modules, processes and servers, each in one line that
     equals only the same words.
     """
-    env = content.get("env", content if "stages" not in content else None)
-    rest = {**content, "env": None} if "env" in content or "stages" in content else {}
+    is_flow = "env" in content or "stages" in content
     plugged = frozenset[str]().union(*map(plugin_names, PARTS))
     found = [
-        *_starts(env),
-        *_texts(rest, lambda text: text in plugged or DOTTED.fullmatch(text) is not None),
+        *_starts(content.get("env") if is_flow else content),
+        *_texts(
+            {**content, "env": None} if is_flow else {},
+            lambda text: text in plugged or DOTTED.fullmatch(text) is not None,
+        ),
     ]
     models = content.get("models")
     for role, settings in models.items() if isinstance(models, dict) else ():
-        reach = (
-            {key: settings[key] for key in REACH if key in settings}
-            if isinstance(settings, dict)
-            else {}
-        )
-        if isinstance(settings, dict) and ("model" in settings or reach):
-            found.append(f"models.{role}: {_text({**reach, 'model': settings.get('model')})}")
+        given = settings if isinstance(settings, dict) else {}
+        reach = {key: given[key] for key in REACH if key in given}
+        if "model" in given or reach:
+            found.append(f"models.{role}: {_words({**reach, 'model': given.get('model')})}")
     return list(dict.fromkeys(found))
 
 
 def _starts(env: Any) -> Iterator[str]:
     if not isinstance(env, dict):
         return
-    name = env.get("name")
-    if isinstance(name, str) and DOTTED.fullmatch(name):
+    name, starting = env.get("name"), set(env)
+    if isinstance(name, str) and name in ENVS:
+        starting &= private(world(name))
+    elif isinstance(name, str) and (DOTTED.fullmatch(name) or name in plugin_names("world")):
         yield f"env.name: {name}"
-        return
-    known = world(name) if isinstance(name, str) and name in ENVS else None
-    if known is None and isinstance(name, str) and name in plugin_names("world"):
-        yield f"env.name: {name}"
-    starting = {key for key in env if known is None or key in private(known)} - {
-        *EnvChoice.model_fields
-    }
-    for key in sorted(starting, key=str):
-        yield f"env.{key}: {_text(env[key])}"
+        if DOTTED.fullmatch(name):
+            return
+    for key in sorted(starting - EnvChoice.model_fields.keys(), key=str):
+        yield f"env.{key}: {_words(env[key])}"
 
 
 def _texts(value: Any, wanted: Callable[[str], bool]) -> Iterator[str]:
@@ -106,7 +102,7 @@ def _texts(value: Any, wanted: Callable[[str], bool]) -> Iterator[str]:
         yield value
 
 
-def _text(value: Any) -> str:
+def _words(value: Any) -> str:
     return canonical_json(value).decode()
 
 
@@ -128,26 +124,21 @@ def given_flow(given: Flow | Path | str, settings: Settings) -> tuple[Flow, str]
     `ConfigError`.
     """
     if isinstance(given, Flow):
+        where = f"flow {given.name}"
         if not settings:
-            return given, f"flow {given.name}"
-        content, where = _content_of(given), f"flow {given.name}"
+            return given, where
+        # as a file would say it: a stage is {name: settings}
+        content = given.model_dump(mode="json", exclude_unset=True)
+        content["stages"] = [{one.name: deepcopy(one.settings)} for one in given.stages]
     else:
         path = flow_path(given)
         refuse_what_a_run_says(path)
         content, where = read_content(path), str(path)
-    written = () if isinstance(settings, Mapping) else tuple(settings)
-    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+    if not isinstance(settings, Mapping):
+        return flow_of(content, settings, where), where
+    for name, value in settings.items():
         put(content, str(name), deepcopy(value), f"set {name!r}")
-    return flow_of(content, written, where), where
-
-
-def _content_of(flow: Flow) -> dict[str, Any]:
-    """A flow as a file would say it: a stage is {name: settings}."""
-    content = flow.model_dump(mode="json", exclude_unset=True)
-    return {
-        **content,
-        "stages": [{choice.name: deepcopy(choice.settings)} for choice in flow.stages],
-    }
+    return flow_of(content, (), where), where
 
 
 @contextlib.contextmanager

@@ -43,11 +43,6 @@ def folders() -> tuple[str, ...]:
     return tuple(_FOLDERS)
 
 
-def _on_the_path(places: Sequence[str]) -> None:
-    """They come last, so they hide nothing that is installed."""
-    sys.path += [place for place in dict.fromkeys(places) if place not in sys.path]
-
-
 def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str] = ()) -> Any:
     """What a name stands for, which the user's own flow or command line says: no data does. Raises
     `ConfigError`.
@@ -56,23 +51,26 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
     `look_also_in` and the current one.
     None that is a run or a dataset, or lies in one, is looked in.
     """
-    if name in registry:
-        return imported(f"{kind} {name!r}", registry[name])
-    if not DOTTED.fullmatch(name):
-        return _of_a_package(kind, name, registry)
+    what, target = f"{kind} {name!r}", target_of(kind, name, registry)
+    if target != name:
+        return imported(what, target)
     if not within:
         look_also_in(Path.cwd())
     given = tuple(within) or folders()
-    places = tuple(place for place in given if data_around(Path(place)) is None)
-    _on_the_path(places)
+    places = [place for place in given if data_around(Path(place)) is None]
+    # they come last, so they hide nothing that is installed
+    sys.path += [place for place in dict.fromkeys(places) if place not in sys.path]
     try:
-        return imported(f"{kind} {name!r}", name)
+        return imported(what, name)
     except ConfigError as error:
         absent = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
         module = name.partition(":")[0]
         if absent is not None and f"{module}.".startswith(f"{absent}."):
+            beside = f"nor in {' or '.join(places)}" if places else "and no folder was looked in"
+            skipped = " and ".join(place for place in given if place not in places)
+            data = f" ({skipped}: a run or a dataset, never looked in)" if skipped else ""
             raise ConfigError(
-                f"{kind} {name!r}: cannot import {module}: {_not_found(given, places)}"
+                f"{what}: cannot import {module}: it is not installed, {beside}{data}"
             ) from error
         if isinstance(error.__cause__, AttributeError):
             raise ConfigError(
@@ -81,7 +79,12 @@ def part(kind: str, name: str, registry: Mapping[str, str], within: Sequence[str
         raise
 
 
-def _of_a_package(kind: str, name: str, registry: Mapping[str, str]) -> Any:
+def target_of(kind: str, name: str, registry: Mapping[str, str]) -> str:
+    """The `module:attribute` that a name stands for; nothing is imported. Raises `ConfigError` for
+    a name that nobody gives.
+    """
+    if name in registry or DOTTED.fullmatch(name):
+        return registry.get(name, name)
     target = plugin(kind, name)
     if target is None:
         known = ", ".join(sorted({*registry, *plugin_names(kind)}))
@@ -92,15 +95,7 @@ def _of_a_package(kind: str, name: str, registry: Mapping[str, str]) -> Any:
         raise ConfigError(
             f"{kind} {name!r}: its package's entry point is {target!r}, not module:attribute"
         )
-    return imported(f"{kind} {name!r}", target)
-
-
-def _not_found(given: Sequence[str], places: Sequence[str]) -> str:
-    skipped = [place for place in given if place not in places]
-    beside = f"nor in {' or '.join(places)}" if places else "and no folder was looked in"
-    return f"it is not installed, {beside}" + (
-        f" ({' and '.join(skipped)}: a run or a dataset, never looked in)" if skipped else ""
-    )
+    return target
 
 
 def world(name: str, within: Sequence[str] = ()) -> EnvEntry:
@@ -115,11 +110,8 @@ def world(name: str, within: Sequence[str] = ()) -> EnvEntry:
             f"world {name!r} is of type {type(found).__name__}, not a ToolEnv or a "
             "synth.envs.world.EnvEntry"
         )
-    if not (
-        isinstance(found.config, type)
-        and issubclass(found.config, BaseModel)
-        and isinstance(found.spec, EnvSpec)
-    ):
+    settings = isinstance(found.config, type) and issubclass(found.config, BaseModel)
+    if not (settings and isinstance(found.spec, EnvSpec)):
         raise ConfigError(
             f"world {name!r}: EnvEntry takes spec (an EnvSpec), open, make_tasks and config (a "
             "pydantic model class)"

@@ -13,11 +13,12 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from synth.schemas.errors import ConfigError, SynthError
@@ -33,7 +34,7 @@ QUIET = {
 """Prefect's settings where the user has set none: no analytics, no log lines between ours."""
 SERVERS_AUTH = "PREFECT_SERVER_API_AUTH_STRING"
 """What a server holds its users' PREFECT_API_AUTH_STRING against."""
-_UNAUTHORIZED = "wants a PREFECT_API_AUTH_STRING"
+_REFUSES_US = (401, 403)
 
 
 def quiet() -> None:
@@ -65,14 +66,10 @@ def users_server() -> tuple[str | None, str | None]:
         return None, None
     quiet()
     url = named()
-    if url is None:
-        return None, None
-    problem = _problem(url)
-    return (
-        (None, f"{problem}; schedules are not shown, and flow runs there are not closed")
-        if problem
-        else (url, None)
-    )
+    problem = None if url is None else _problem(url)
+    if problem is None:
+        return url, None
+    return None, f"{problem}; schedules are not shown, and flow runs there are not closed"
 
 
 def _has_profile() -> bool:
@@ -96,8 +93,8 @@ def users_api() -> str:
 def require_answer(url: str) -> None:
     """Raises `SynthError` where no server answers there, `ConfigError` where it refuses us."""
     problem = _problem(url)
-    if problem is not None and _UNAUTHORIZED in problem:
-        raise ConfigError(problem)
+    if isinstance(problem, ConfigError):
+        raise problem
     if problem is not None:
         raise SynthError(
             f"{problem} (PREFECT_API_URL); start one with `prefect server start`, or unset the "
@@ -105,20 +102,18 @@ def require_answer(url: str) -> None:
         )
 
 
-def _problem(url: str) -> str | None:
+def _problem(url: str) -> SynthError | None:
     """Why this server is of no use to us, None where it is."""
-    if not healthy(url):
-        return f"Prefect: no server answers at {url}"
+    asked = urllib.request.Request(f"{url.rstrip('/')}/admin/version", headers=_authorization())
     try:
-        urllib.request.urlopen(
-            urllib.request.Request(f"{url.rstrip('/')}/admin/version", headers=_authorization()),
-            timeout=20,
-        ).close()
+        if healthy(url):
+            urllib.request.urlopen(asked, timeout=20).close()
+            return None
     except HTTPError as error:
-        return _unauthorized(url) if error.code in (401, 403) else None
-    except (URLError, OSError, HTTPException):
-        return f"Prefect: no server answers at {url}"
-    return None
+        return ConfigError(_unauthorized(url)) if error.code in _REFUSES_US else None
+    except (OSError, HTTPException):
+        pass
+    return SynthError(f"Prefect: no server answers at {url}")
 
 
 def _authorization() -> dict[str, str]:
@@ -133,26 +128,43 @@ def _authorization() -> dict[str, str]:
 def _unauthorized(url: str) -> str:
     given = "the one that is set is not its own" if _authorization() else "none is set"
     return (
-        f"Prefect: the server at {url} {_UNAUTHORIZED}, and {given}; set it to what the "
-        f"server was started with as {SERVERS_AUTH}"
+        f"Prefect: the server at {url} wants a PREFECT_API_AUTH_STRING, and {given}; set it to "
+        f"what the server was started with as {SERVERS_AUTH}"
     )
 
 
-def refused(error: Exception) -> SynthError:
+@asynccontextmanager
+async def users_client(lost: Callable[[str], None] | None = None) -> AsyncIterator[Any]:
+    """A client of the user's server. Raises `SynthError` where that refuses a request; with `lost`
+    nothing, and that is told the type of what went wrong.
+    """
+    import httpx
+    from prefect import get_client
+
+    try:
+        async with get_client() as client:
+            yield client
+    except (httpx.HTTPError, OSError, RuntimeError) as error:
+        if lost is not None:
+            lost(type(error).__name__)
+        elif isinstance(error, httpx.HTTPError):
+            raise _refused(error) from error
+        else:
+            raise
+
+
+def _refused(error: Exception) -> SynthError:
     """What the server has answered a request with (`httpx.HTTPError`), in one line."""
-    response = getattr(error, "response", None)
-    if response is None:
-        return SynthError(
-            f"Prefect: refused: {' '.join(str(error).split())[:300] or type(error).__name__}"
-        )
-    if response.status_code in (401, 403):
+    response: Any = getattr(error, "response", None)
+    if response is not None and response.status_code in _REFUSES_US:
         return ConfigError(_unauthorized(f"{response.url.scheme}://{response.url.netloc.decode()}"))
     try:
-        said = response.json()["detail"]
-    except (ValueError, KeyError, TypeError):
-        said = str(error)
-    line = f"Prefect: refused: {' '.join(str(said).split())[:300]}"
-    return ConfigError(line) if response.status_code == 422 else SynthError(line)
+        said = str(response.json()["detail"])
+    except (AttributeError, ValueError, KeyError, TypeError):
+        said = str(error) or type(error).__name__
+    line = f"Prefect: refused: {' '.join(said.split())[:300]}"
+    unfit = response is not None and response.status_code == 422
+    return ConfigError(line) if unfit else SynthError(line)
 
 
 def healthy(url: str) -> bool:
@@ -162,7 +174,7 @@ def healthy(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=20) as answer:
             return bool(answer.status == 200)
-    except (URLError, OSError, ValueError, HTTPException):
+    except (OSError, ValueError, HTTPException):
         return False
 
 

@@ -1,10 +1,10 @@
 """Binds the names in a flow to parts: environments, roles, stages; nothing is written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from synth.engine.budget import require_prices
 from synth.engine.context import Role, Run
-from synth.engine.study.stage import bound_stage
+from synth.engine.study.stage import MethodStage, bound_stage
 from synth.envs.world import EnvEntry
 from synth.flows.bindings import Bindings, private
 from synth.flows.environments import bindings_of, said_by_flow, without_start
@@ -12,71 +12,54 @@ from synth.flows.flow_file import refuse_keys
 from synth.flows.parts import at, validated, world
 from synth.flows.roles import role, roles_of
 from synth.flows.stage_choice import chosen_filters, chosen_stages
+from synth.flows.stages.filter import asked_by
 from synth.schemas.errors import ConfigError, FlowError
 from synth.schemas.flow import EnvChoice, Flow
 from synth.schemas.stage import Stage
 from synth.synthesizers.calibrate import Calibrate
 from synth.synthesizers.tasks import CALIBRATE, TemplateTasks
 
+Parts = tuple[Mapping[str, Role], Sequence[Stage[Run]]]
+"""The roles of a flow, by name, and its stages."""
 
-def resolve(
-    flow: Flow, bindings: Bindings | None = None
-) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+
+def resolve(flow: Flow, bindings: Bindings | None = None, *, collect: bool = True) -> Parts:
     """The flow's roles and stages, validated to the last key. Raises `FlowError` with the place in
     the flow; nothing is written.
 
     The flow is its user's own: what it says of its environment starts it, where no `bindings` are
-    given.
+    given. Without `collect`: the stages after collection, and the models that filters ask; what
+    only collection needs is not looked at.
     """
     try:
         refuse_keys(flow.model_dump(mode="json"))
-        return _bound(flow, bindings)
+        return _bound(flow, bindings) if collect else _later(flow)
     except ConfigError as error:
         raise FlowError(str(error)) from error
 
 
-def resolve_later(flow: Flow) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
-    """The models that filters ask, and the stages after collection; what only collection needs is
-    not looked at. Raises `FlowError`.
-    """
-    try:
-        refuse_keys(flow.model_dump(mode="json"))
-        asked = _asked_by_filters(flow)
-        roles = {
-            name: role(name, settings)
-            for name, settings in flow.models.items()
-            if name in asked and "model" in settings
-        }
-        return roles, chosen_stages(flow, roles, collect=False)
-    except ConfigError as error:
-        raise FlowError(str(error)) from error
-
-
-def _asked_by_filters(flow: Flow) -> set[str]:
-    """Roles that filters of a flow ask or may ask."""
-    filters = [
-        named
+def _later(flow: Flow) -> Parts:
+    asked = {
+        role
         for index, choice in enumerate(flow.stages)
         if choice.name == "filter"
-        for named in chosen_filters(choice.settings, f"stages[{index}].filter")
-    ]
-    return {
-        one
-        for named in filters
-        for ask in (named.filter.roles, named.filter.optional_roles)
-        for one in ask(named.config)
+        for role in asked_by(chosen_filters(choice.settings, f"stages[{index}].filter"))
     }
+    roles = {
+        name: role(name, settings)
+        for name, settings in flow.models.items()
+        if name in asked and "model" in settings
+    }
+    return roles, chosen_stages(flow, roles, collect=False)
 
 
-def _bound(flow: Flow, bindings: Bindings | None) -> tuple[Mapping[str, Role], list[Stage[Run]]]:
+def _bound(flow: Flow, bindings: Bindings | None) -> Parts:
     require_prices(flow)
     roles = roles_of(flow)
     if flow.env is None:
         return roles, chosen_stages(flow, roles)
     env = _public(flow.env)
-    if bindings is None:
-        bindings = bindings_of(said_by_flow(flow))
-    of_env = bindings.world(env.name)
+    of_env = (bindings or bindings_of(said_by_flow(flow))).world(env.name)
     data = flow.model_copy(update={"env": env})
     with at("env"):
         tasks = _task_stages(data, env, of_env, roles)
@@ -98,21 +81,16 @@ def _public(env: EnvChoice) -> EnvChoice:
 
 def _task_stages(
     flow: Flow, env: EnvChoice, world: EnvEntry, roles: Mapping[str, Role]
-) -> list[Stage[Run]]:
-    """`tasks`, after `calibrate` if the flow has an `env.difficulty`. Raises `ConfigError`."""
+) -> list[MethodStage]:
+    """`tasks`, after `calibrate` if the flow has an `env.difficulty`. Raises `ConfigError`, also
+    where the world's own settings do not take its level, from the easiest to the hardest.
+    """
     tasks = bound_stage(TemplateTasks, TemplateTasks.config(), "tasks", flow, roles, world)
     if env.difficulty is None:
         return [tasks]
     calibrate = bound_stage(Calibrate, env.difficulty, CALIBRATE, flow, roles, world)
-    _refuse_level_unknown_to(world, env)
-    return [calibrate, tasks]
-
-
-def _refuse_level_unknown_to(world: EnvEntry, env: EnvChoice) -> None:
-    """Raises `ConfigError` where the world's own settings do not take its level, from the easiest
-    to the hardest.
-    """
     for level in (0.0, 1.0):
         names = f"env.difficulty: world {env.name!r} names {world.level!r} as its level"
         given = {**env.settings(), str(world.level): level}
         validated(world.config, given, "env", before=f"{names}, but refuses {level:g}: ")
+    return [calibrate, tasks]

@@ -39,10 +39,15 @@ class UserSettings(BaseModel):
 
 def roles_of(flow: Flow) -> Mapping[str, Role]:
     """All that a flow names, each with the flow's user to talk to, if it names one. Raises
-    `ConfigError`.
+    `ConfigError` where its world has no user to play.
     """
-    named = {name: role(name, _of_the_model(name, given)) for name, given in flow.models.items()}
-    return _with_user(flow, named)
+    roles = {name: role(name, given) for name, given in flow.models.items()}
+    if USER not in roles or flow.env is None:
+        return roles
+    user = _user(flow, roles[USER], flow.env.name)
+    return {
+        name: role if name == USER else replace(role, user=user) for name, role in roles.items()
+    }
 
 
 def role(name: str, settings: Mapping[str, Any]) -> Role:
@@ -50,36 +55,28 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
     model.
     """
     where = f"models.{name}"
-    rest = dict(settings)
+    rest = _of_the_model(settings) if name == USER else dict(settings)
     policy_name = rest.pop("policy", "chat" if "model" in rest else None)
     if policy_name is None:
         raise ConfigError(f"{where}: name a `policy` ({', '.join(sorted(POLICIES))}) or a `model`")
     if "model" not in rest and policy_name != "chat":
-        return Role(_policy(where, str(policy_name), rest, None, {}), None)
-    ours = {
-        key: value
-        for key, value in rest.items()
-        if key in ModelSettings.model_fields or key == "api_key"
-    }
+        return Role(_policy(where, str(policy_name), rest), None)
+    known = {*ModelSettings.model_fields, "api_key"}
+    ours = {key: value for key, value in rest.items() if key in known}
     try:
         chosen = strictly(ModelSettings, ours)
     except ValidationError as error:
         raise ConfigError(explain(error, ModelSettings, where)) from error
     except ConfigError as error:
         raise ConfigError(f"{where}.{error}") from error
-    left = {key: value for key, value in rest.items() if key not in ours}
-    sampling = to_builtins(chosen.sampling())
-    policy = _policy(where, str(policy_name), left, chosen.model, sampling)
+    left = {key: value for key, value in rest.items() if key not in known}
+    policy = _policy(where, str(policy_name), left, chosen)
     with at(where):
         return Role(policy, open_model(chosen), open_scoring=partial(open_scoring, chosen))
 
 
 def _policy(
-    where: str,
-    name: str,
-    settings: Mapping[str, Any],
-    model: str | None,
-    sampling: Mapping[str, Any],
+    where: str, name: str, settings: Mapping[str, Any], model: ModelSettings | None = None
 ) -> PolicySpec:
     with at(f"{where}.policy"):
         make = part("policy", name, POLICIES)
@@ -87,21 +84,19 @@ def _policy(
             raise ConfigError(
                 f"{name!r} is of type {type(make).__name__}, not a function that gives a PolicySpec"
             )
+    sampling = {} if model is None else to_builtins(model.sampling())
+    asked = None if model is None else model.model
     with at(where):
         spec = or_refusal(
-            f"policy {name!r}", lambda: make(settings, model_name=model, sampling=sampling)
+            f"policy {name!r}", lambda: make(settings, model_name=asked, sampling=sampling)
         )
     if isinstance(spec, ValidationError):
-        config = getattr(make, "__globals__", {}).get(
-            spec.title
-        )  # a policy keeps its settings model beside its function
-        also = ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]
-        also = (
-            [*ModelSettings.model_fields, *UserSettings.model_fields]
-            if where == f"models.{USER}"
-            else also
-        )
+        # a policy keeps its settings model beside its function
+        config = getattr(make, "__globals__", {}).get(spec.title)
         known = config if isinstance(config, type) and issubclass(config, BaseModel) else None
+        also = ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]
+        if where == _WHERE:
+            also = [*ModelSettings.model_fields, *UserSettings.model_fields]
         raise ConfigError(explain(spec, known, where, also))
     if not isinstance(spec, PolicySpec):
         raise ConfigError(
@@ -110,12 +105,10 @@ def _policy(
     return spec
 
 
-def _of_the_model(name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A role's settings without those that only the role `user` has. Raises `ConfigError` where
-    that role names no model.
+def _of_the_model(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the role `user` without those that it alone has. Raises `ConfigError` where
+    it names no model.
     """
-    if name != USER:
-        return settings
     if "model" not in settings:
         raise ConfigError(
             f"{_WHERE}: name a `model` to play the user; without the role the world's own rules "
@@ -128,24 +121,19 @@ def _of_the_model(name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: value for key, value in settings.items() if key not in UserSettings.model_fields}
 
 
-def _with_user(flow: Flow, roles: Mapping[str, Role]) -> Mapping[str, Role]:
-    """The roles, each with the flow's user to talk to, if it names one. Raises `ConfigError` where
-    its world has no user to play.
-    """
-    played = roles.get(USER)
-    if played is None or played.model is None or flow.env is None:
-        return roles
-    script = world(flow.env.name).user
-    if script is None:
+def _user(flow: Flow, played: Role, env: str) -> User:
+    """The flow's user. Raises `ConfigError` where its world has none to play."""
+    script = world(env).user
+    if script is None or played.model is None:
         raise ConfigError(
-            f"{_WHERE}: world {flow.env.name!r} has no user that a model could play (EnvEntry.user); "
+            f"{_WHERE}: world {env!r} has no user that a model could play (EnvEntry.user); "
             "leave the role out"
         )
     given = {
         key: value for key, value in flow.models[USER].items() if key in UserSettings.model_fields
     }
     settings = validated(UserSettings, given, _WHERE)
-    user = User(
+    return User(
         model=played.model,
         name=str(played.policy.model),
         script=script,
@@ -153,6 +141,3 @@ def _with_user(flow: Flow, roles: Mapping[str, Role]) -> Mapping[str, Role]:
         rewordings=settings.rewordings,
         unfit=settings.unfit,
     )
-    return {
-        name: role if name == USER else replace(role, user=user) for name, role in roles.items()
-    }

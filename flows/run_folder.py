@@ -9,7 +9,7 @@ from pathlib import Path
 from synth.claims import claims, workers
 from synth.engine.context import Run
 from synth.exporters.folder.in_run import refuse_others
-from synth.flows.stages.export import ExportStage
+from synth.flows.stages.export import exports_among
 from synth.ledger.ledger import Ledger
 from synth.ledger.log import manifest
 from synth.ledger.storage import TEMPORARY, Storage
@@ -40,18 +40,17 @@ def refuse_foreign(url: str, *, option: str = "--run-dir") -> None:
     storage = Storage(url)
     if begun(storage):
         return
-    around = _run_around(storage)
-    if around is not None:
-        beside = f"{around}-{Path(storage.root).name}"
-        raise ConfigError(
-            f"{url}: lies inside the run {around}; name a folder beside it with {option}, such as "
-            f"{beside}"
-        )
-    taken = [name for name in sorted(storage.names("")) if _is_a_users(storage, name)]
-    if taken and not begun(
-        storage
-    ):  # another process may have begun the run between the two looks: its line comes first
-        named = ", ".join(map(printable, taken[:_NAMED])) + (", ..." if len(taken) > _NAMED else "")
+    folder = Path(storage.root).absolute()
+    for around in folder.parents if storage.local else ():
+        if Path(around, manifest.name_of(0)).is_file():
+            raise ConfigError(
+                f"{url}: lies inside the run {around}; name a folder beside it with {option}, such "
+                f"as {around}-{folder.name}"
+            )
+    taken = [printable(name) for name in sorted(storage.names("")) if _is_a_users(storage, name)]
+    # another process may have begun the run between the two looks: its line comes first
+    if taken and not begun(storage):
+        named = ", ".join(taken[:_NAMED] + ["..."] * (len(taken) > _NAMED))
         raise ConfigError(
             f"{url}: is not a run folder, and holds {named}; name another one with {option}, such "
             "as runs/mine"
@@ -63,12 +62,6 @@ def begun(storage: Storage) -> bool:
     return storage.size(manifest.name_of(0)) is not None or bool(manifest.listed(storage))
 
 
-def _run_around(storage: Storage) -> Path | None:
-    """The run in whose folder this one would lie; None on an object store."""
-    folders = Path(storage.root).absolute().parents if storage.local else ()
-    return next((folder for folder in folders if Path(folder, manifest.name_of(0)).is_file()), None)
-
-
 def _is_a_users(storage: Storage, name: str) -> bool:
     if name in TABLES:
         return any(_SHARD.fullmatch(held) is None for held in storage.names(name))
@@ -77,28 +70,28 @@ def _is_a_users(storage: Storage, name: str) -> bool:
     return bool(name) and name not in _OF_NOBODY | _OURS and not name.endswith(_LOGS)
 
 
-def refuse_their_flow_file(ledger: Ledger) -> None:
+def refuse_theirs(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """Raises `ConfigError` where a ledger that no flow has run on, an import's, lies beside a
-    flow.yaml: it is the user's.
+    flow.yaml: it is the user's; and where an export would replace the dataset of another flow.
     """
     if ledger.state.flow is None and ledger.storage.size("flow.yaml") is not None:
         raise ConfigError(
             f"{ledger.storage.url}: holds a flow.yaml that no run wrote, and imports only; move "
             "that file elsewhere first"
         )
-
-
-def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
-    """The same for a run that may not have begun."""
-    if begun(Storage(url)):
-        refuse_their_datasets(Ledger(url), flow, stages)
+    refuse_their_datasets(ledger, flow, stages)
 
 
 def refuse_their_datasets(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """Raises `ConfigError` where an export of this flow would replace the dataset of another one
     that is here, unless it is told to.
     """
-    for stage in stages:
-        if isinstance(stage, ExportStage) and not stage.config.overwrite:
-            for folder in stage.config.folders():
-                refuse_others(ledger, folder, flow, stage.name)
+    for name, settings in exports_among(stages):
+        for folder in () if settings.overwrite else settings.folders():
+            refuse_others(ledger, folder, flow, name)
+
+
+def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
+    """The same for a run that may not have begun."""
+    if begun(Storage(url)):
+        refuse_their_datasets(Ledger(url), flow, stages)

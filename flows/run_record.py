@@ -8,19 +8,21 @@ another run that is put in its place.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
+from pydantic import ValidationError
 
 from synth.flows.bindings import SaidByUser
 from synth.ledger.ledger import Ledger
 from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
-from synth.ledger.storage.errors import access_error
+from synth.ledger.storage.errors import accessing
 from synth.ledger.storage.journal import state_folder
 from synth.schemas.canonical import content_hash, digest
-from synth.schemas.errors import SynthError
+from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.flow import Flow
 
 FOLDER = "made"
 MOST_LINES = 8
@@ -41,32 +43,29 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runs: tuple[str, ...] = ()
 
 
-def keep_record(ledger: Ledger, said: Mapping[str, SaidByUser], runs: tuple[str, ...]) -> None:
+def keep_record(ledger: Ledger, said: Mapping[str, SaidByUser], runs: Iterable[str]) -> None:
     """Writes down what a user's flow says, beside what their earlier flows said, for this run at
     this place. Raises `SynthError`.
     """
     storage = ledger.storage
     if storage.url.startswith("memory:"):  # it ends with this process
         return
-    stored = _stored(storage, min(ledger.state.lines, MOST_LINES))
+    stored = _stored(storage, ledger.state.lines)
     path = _path(storage, ledger.state.run_id)
-    runs = tuple(map(content_hash, runs))
+    known = tuple(map(content_hash, runs))
     before = _read(path, lambda lines: stored[:lines])
     if before is not None:
-        said, runs = {**before.said, **said}, tuple(dict.fromkeys([*before.runs, *runs]))
-    made = RunRecord(len(stored), content_hash(stored, size=32), said, runs)
+        said, known = {**before.said, **said}, tuple(dict.fromkeys([*before.runs, *known]))
+    made = RunRecord(len(stored), content_hash(stored, size=32), said, known)
     if made == before:
         return
     temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with accessing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.parent.chmod(0o700)
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "wb") as opened:
-            opened.write(msgspec.json.encode(made))
+        temporary.touch(mode=0o600)
+        temporary.write_bytes(msgspec.json.encode(made))
         temporary.replace(path)
-    except OSError as error:
-        raise access_error(str(path), error) from error
 
 
 def record_of(ledger: Ledger) -> RunRecord | None:
@@ -80,6 +79,21 @@ def said_of_run(ledger: Ledger) -> Mapping[str, SaidByUser]:
     return {} if found is None else found.said
 
 
+def stored_flow(ledger: Ledger) -> Flow | None:
+    """The flow of a run, None where none was begun on it. Raises `ConfigError` for one of another
+    version of synth.
+    """
+    if ledger.state.flow is None:
+        return None
+    try:
+        return Flow.model_validate(ledger.state.flow)
+    except ValidationError as error:
+        raise ConfigError(
+            f"{ledger.storage.url}: its flow was written by another version of synth: "
+            f"{error.errors()[0]['msg']}"
+        ) from error
+
+
 def made_here(url: str) -> frozenset[str]:
     """Hashes of what the flows of the run at `url` said of what runs, if it was made here."""
     try:
@@ -88,7 +102,7 @@ def made_here(url: str) -> frozenset[str]:
     except SynthError:
         return frozenset()
     found = _record(storage, first.run_id) if isinstance(first, manifest.RunLine) else None
-    return frozenset(() if found is None else found.runs)
+    return frozenset(found.runs if found else ())
 
 
 def place_of(storage: Storage) -> str:

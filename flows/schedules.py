@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -15,8 +15,8 @@ import msgspec
 from synth.claims import workers
 from synth.claims.workers import Heartbeat
 from synth.flows.deployment import TAG
-from synth.flows.deployment_settings import run_dir_of
-from synth.flows.prefect import healthy, refused
+from synth.flows.deployment_settings import run_dir_of, when
+from synth.flows.prefect import healthy, users_client
 from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
@@ -24,6 +24,8 @@ from synth.schemas.errors import SynthError
 MOST = 200
 """Deployments, flow runs and workers looked at."""
 UNDER_WAY = ("RUNNING", "CANCELLING")
+Ended = Mapping[tuple[str, str], Heartbeat]
+"""Records of who has ended, by the flow run that they name and the place of the run they lie in."""
 
 
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,54 +46,36 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
 
 async def schedules() -> list[Scheduled]:
     """By name. Raises `SynthError` where the server refuses."""
-    import httpx
-    from prefect import get_client
     from prefect.client.schemas.filters import DeploymentFilter
     from prefect.client.schemas.sorting import DeploymentSort
 
-    try:
-        async with get_client() as client:
-            ours = DeploymentFilter.model_validate({"tags": {"all_": [TAG]}})
-            found = await client.read_deployments(
-                deployment_filter=ours, sort=DeploymentSort.NAME_ASC, limit=MOST
-            )
-            return [await _scheduled(client, one) for one in found]
-    except httpx.HTTPError as error:
-        raise refused(error) from error
+    async with users_client() as client:
+        ours = DeploymentFilter.model_validate({"tags": {"all_": [TAG]}})
+        found = await client.read_deployments(
+            deployment_filter=ours, sort=DeploymentSort.NAME_ASC, limit=MOST
+        )
+        return [await _scheduled(client, one) for one in found]
 
 
 async def open_urls() -> list[str]:
     """The run directories of flow runs that are under way by the server's records."""
-    import httpx
-    from prefect import get_client
-
-    try:
-        async with get_client() as client:
-            found = await _flow_runs(client, {"any_": UNDER_WAY})
-    except httpx.HTTPError as error:
-        raise refused(error) from error
-    return sorted({url for url in map(url_of, found) if url is not None})
+    async with users_client() as client:
+        found = await _flow_runs(client, {"any_": UNDER_WAY})
+        return sorted({url for url in map(url_of, found) if url is not None})
 
 
 async def _flow_runs(
-    client: Any,
-    states: Mapping[str, Any],
-    *,
-    ids: Iterable[UUID] | None = None,
-    deployment: Any = None,
-    sort: str = "START_TIME_DESC",
+    client: Any, states: Mapping[str, Any], sort: str = "START_TIME_DESC", **by: UUID | list[UUID]
 ) -> list[Any]:
-    """Flow runs in these states, at most `MOST`."""
+    """Flow runs in these states, at most `MOST`: those with some `ids`, or of a `deployment`."""
     from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
     from prefect.client.schemas.sorting import FlowRunSort
 
-    wanted: dict[str, Any] = {"state": {"type": states}}
-    if ids is not None:
-        wanted["id"] = {"any_": list(ids)}
-    of_it = {} if deployment is None else {"id": {"any_": [deployment]}}
+    given = {"state": {"type": states}, "id": {"any_": by.get("ids")}}
+    of_it = {"id": {"any_": [by.get("deployment")]}}
     found: list[Any] = await client.read_flow_runs(
-        flow_run_filter=FlowRunFilter.model_validate(wanted),
-        deployment_filter=DeploymentFilter.model_validate(of_it) if of_it else None,
+        flow_run_filter=FlowRunFilter.model_validate(given),
+        deployment_filter=DeploymentFilter.model_validate(of_it) if "deployment" in by else None,
         sort=FlowRunSort(sort),
         limit=MOST,
     )
@@ -99,30 +83,34 @@ async def _flow_runs(
 
 
 async def _scheduled(client: Any, deployment: Any) -> Scheduled:
-    of_it, pool = deployment.id, deployment.work_pool_name
-    waiting = await _flow_runs(
-        client, {"any_": ["SCHEDULED"]}, deployment=of_it, sort="EXPECTED_START_TIME_ASC"
-    )
-    begun = await _flow_runs(
-        client, {"not_any_": ["SCHEDULED"]}, deployment=of_it, sort="EXPECTED_START_TIME_DESC"
-    )
-    last = next((run for run in begun if not (run.parameters or {}).get("joins")), None)
-    state = None if last is None else last.state
-    at_work = (
-        [] if pool is None else await client.read_workers_for_work_pool(pool, limit=MOST, offset=0)
-    )
-    return Scheduled(
+    pool, waits = deployment.work_pool_name, ["SCHEDULED"]
+    waiting, begun = [
+        await _flow_runs(
+            client, states, f"EXPECTED_START_TIME_{direction}", deployment=deployment.id
+        )
+        for states, direction in (({"any_": waits}, "ASC"), ({"not_any_": waits}, "DESC"))
+    ]
+    at_work = []
+    if pool is not None:
+        at_work = await client.read_workers_for_work_pool(pool, limit=MOST, offset=0)
+    found = Scheduled(
         name=f"synth/{deployment.name}",
         pool=pool,
         schedules=tuple(_words(one) for one in deployment.schedules),
         paused=bool(deployment.paused),
         workers=sum(one.status == "ONLINE" for one in at_work),
         next_firing=_iso(waiting[0].expected_start_time) if waiting else None,
-        last_run=None if last is None else last.name,
-        last_state=None if state is None else state.name,
-        last_message=None if state is None else state.message,
-        last_fired=None if last is None else _iso(last.expected_start_time),
-        last_url=None if last is None else url_of(last),
+    )
+    last = next((run for run in begun if not (run.parameters or {}).get("joins")), None)
+    if last is None:
+        return found
+    return msgspec.structs.replace(
+        found,
+        last_run=last.name,
+        last_state=last.state and last.state.name,
+        last_message=last.state and last.state.message,
+        last_fired=_iso(last.expected_start_time),
+        last_url=url_of(last),
     )
 
 
@@ -156,16 +144,14 @@ def writes_to(flow_run: Any, place: str) -> bool:
 
 def _words(schedule: Any) -> str:
     given = schedule.schedule
-    words = "another schedule"
-    if hasattr(given, "cron"):
-        words = f"cron {given.cron!r} ({given.timezone})"
-    elif hasattr(given, "interval"):
-        words = f"every {given.interval.total_seconds():g} s"
+    interval = getattr(given, "interval", None)
+    seconds = None if interval is None else interval.total_seconds()
+    words = when(getattr(given, "cron", None), seconds, given.timezone) or "another schedule"
     return words if schedule.active else f"{words}, paused"
 
 
-def _iso(when: datetime | None) -> str | None:
-    return None if when is None else when.isoformat(timespec="seconds")
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat(timespec="seconds")
 
 
 async def close_dead(
@@ -188,12 +174,9 @@ async def close_dead(
                 message = workers.gone(beat)
                 closed.append(workers.close(storage, beat, "crashed", message))
                 say(f"{url}: {beat.flow}: {message}; closed as crashed")
-            beats = await asyncio.to_thread(workers.heartbeats, storage)
-            ended |= {
-                (beat.flow_run, place_of(storage)): beat
-                for beat in beats
-                if beat.state != "running" and _is_uuid(beat.flow_run)
-            }
+            for beat in await asyncio.to_thread(workers.heartbeats, storage):
+                if beat.state != "running" and _is_uuid(beat.flow_run):
+                    ended[str(beat.flow_run), place_of(storage)] = beat
         except SynthError as error:
             say(str(error))
     if api is not None and ended and await asyncio.to_thread(healthy, api):
@@ -201,39 +184,29 @@ async def close_dead(
     return closed
 
 
-def _is_uuid(name: str | None) -> TypeGuard[str]:
+def _is_uuid(name: str | None) -> bool:
     """Whether it is one as Prefect writes it."""
     try:
-        return name is not None and str(UUID(name)) == name
+        return str(UUID(name or "")) == name
     except ValueError:
         return False
 
 
-async def _tell(ended: Mapping[tuple[str, str], Heartbeat], say: Callable[[str], None]) -> None:
-    """Gives the flow runs that are open at the server the states in which their processes ended.
+async def _tell(ended: Ended, say: Callable[[str], None]) -> None:
+    """Gives the flow runs that are open at the server the states in which their processes ended."""
 
-    `ended`: by flow run and the place of the run whose record names it.
-    """
-    import httpx
-    from prefect import get_client
+    def lost(what: str) -> None:
+        say(f"Prefect: not told ({what}); `synth status --reap` tries again")
 
-    try:
-        async with get_client() as client:
-            names = sorted({UUID(flow_run) for flow_run, _ in ended})
-            for at in range(0, len(names), MOST):
-                states = {"any_": (*UNDER_WAY, "PENDING")}
-                for found in await _flow_runs(client, states, ids=names[at : at + MOST]):
-                    await _tell_one(client, found, ended, say)
-    except (httpx.HTTPError, OSError, RuntimeError) as error:
-        say(f"Prefect: not told ({type(error).__name__}); `synth status --reap` tries again")
+    names = sorted({UUID(flow_run) for flow_run, _ in ended})
+    states = {"any_": (*UNDER_WAY, "PENDING")}
+    async with users_client(lost) as client:
+        for at in range(0, len(names), MOST):
+            for found in await _flow_runs(client, states, ids=names[at : at + MOST]):
+                await _tell_one(client, found, ended, say)
 
 
-async def _tell_one(
-    client: Any,
-    found: Any,
-    ended: Mapping[tuple[str, str], Heartbeat],
-    say: Callable[[str], None],
-) -> None:
+async def _tell_one(client: Any, found: Any, ended: Ended, say: Callable[[str], None]) -> None:
     places = [place for flow_run, place in ended if flow_run == str(found.id)]
     own = next((place for place in places if writes_to(found, place)), None)
     if own is None:

@@ -15,7 +15,7 @@ from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow
 from synth.flows.own_flow import what_runs
 from synth.flows.resolve import resolve
-from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_flow_file
+from synth.flows.run_folder import refuse_foreign, refuse_theirs
 from synth.flows.run_record import keep_record
 from synth.ledger.atomic_write import write_named
 from synth.ledger.ledger import Ledger
@@ -45,16 +45,14 @@ async def synthesize(
     many this process may claim.
     """
     bindings = bindings_of_flow(flow, run_url, said)
-    roles, stages = resolve(
-        flow, bindings
-    )  # before anything is created: a typo leaves no run directory behind
+    # before anything is created: a typo leaves no run directory behind
+    roles, stages = resolve(flow, bindings)
     for line in (*dataset_warnings(flow), *no_op_stages(flow)):
         progress.say(line)
     refuse_foreign(run_url)
     ledger = Ledger(run_url, create=True)
-    refuse_their_flow_file(ledger)
-    refuse_their_datasets(ledger, flow.name, stages)
-    runs = tuple(what_runs(flow.model_dump(mode="json")))
+    refuse_theirs(ledger, flow.name, stages)
+    runs = what_runs(flow.model_dump(mode="json"))
     keep_record(ledger, bindings.said, runs)
     try:
         return await run_on(ledger, flow, roles, stages, progress, bindings, units=units)
@@ -96,17 +94,8 @@ async def run_on(
         spent=spent(ledger),
         earlier_s=units.earlier_s,
     )
-    run = Run(
-        ledger,
-        flow,
-        roles,
-        bindings.open_env,
-        bindings.make_tasks,
-        bindings.spec_of,
-        progress,
-        budget,
-        units,
-    )
+    worlds = bindings.open_env, bindings.make_tasks, bindings.spec_of
+    run = Run(ledger, flow, roles, *worlds, progress, budget, units)
     try:
         with beating(run):
             reports = await run_stages(run, stages, collected)

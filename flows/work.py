@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from synth.claims import Units
 from synth.engine.numbers import short_duration
 from synth.engine.progress import Progress
@@ -15,7 +13,7 @@ from synth.engine.runs.runner import plain
 from synth.flows.bindings import SaidByUser
 from synth.flows.own_flow import what_runs
 from synth.flows.run_folder import begun
-from synth.flows.run_record import record_of
+from synth.flows.run_record import record_of, stored_flow
 from synth.flows.synthesize import Done, synthesize
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
@@ -53,26 +51,18 @@ def _of_run(
     """The flow that lies in a run, and how its environments are started: what a run holds is data,
     so it names nothing that runs, unless the run was made here by the same words.
     """
-    content, record = ledger.state.flow, record_of(ledger)
-    if content is None:
+    flow, record = stored_flow(ledger), record_of(ledger)
+    if flow is None:
         raise ConfigError(
             f"{ledger.storage.url}: no flow was begun on it; name one: --flow FLOW.yaml"
         )
-    known = frozenset(() if record is None else record.runs)
-    foreign = [words for words in what_runs(content) if content_hash(words) not in known]
-    if foreign:
-        raise ConfigError(
-            f"{ledger.storage.url}: was not begun on this machine, and its flow says what runs "
-            f"({foreign[0].partition(': ')[0][:120]}); name the file that you began it with: "
-            "--flow FLOW.yaml"
-        )
-    try:
-        flow = Flow.model_validate(content)
-    except ValidationError as error:
-        raise ConfigError(
-            f"{ledger.storage.url}: its flow was written by another version of synth: "
-            f"{error.errors()[0]['msg']}"
-        ) from error
+    for words in what_runs(ledger.state.flow or {}):
+        if record is None or content_hash(words) not in record.runs:
+            raise ConfigError(
+                f"{ledger.storage.url}: was not begun on this machine, and its flow says what runs "
+                f"({words.partition(': ')[0][:120]}); name the file that you began it with: "
+                "--flow FLOW.yaml"
+            )
     return flow, {**(record.said if record else {}), **(said or {})}
 
 

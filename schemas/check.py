@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
+from synth.schemas.strict_record import StrictRecord
+
 Scalar = str | int | float | bool | None
 Facts = Mapping[str, Scalar]
 """Logical state: path -> scalar. A path is `table/key/column`."""
 
 
-class RowPredicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class RowPredicate(StrictRecord, frozen=True):
     """Exactly `count` rows of `table` have all the column values of `where` (column "id" is the
     row's key).
     """
@@ -33,7 +35,7 @@ class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return RowPredicate("state", {self.key: self.value})
 
 
-class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ToldFact(StrictRecord, frozen=True):
     """A value that the agent must tell the user after having observed it; `type` is money, date,
     id, status, number or enum.
     """
@@ -43,7 +45,7 @@ class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     about: str = ""
 
 
-class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Refusal(StrictRecord, frozen=True):
     """A request that must be denied for a rule, after the evidence was looked up (`evidence` =
     entity that must have been read).
     """
@@ -53,7 +55,7 @@ class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     evidence: str | None = None
 
 
-class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Check(StrictRecord, frozen=True):
     """Three zones of the state, and what must be said.
 
     `required` predicates hold at the end; `free` path patterns may change (`*` stands for one
@@ -70,7 +72,7 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     process: tuple[str, ...] = ()
 
 
-class SubVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class SubVerdict(StrictRecord, frozen=True):
     """One part of a check (state, told, refusals, ...): passed or not, and why.
 
     `score` is the share of what the part asks for that holds, 1 where it passed; None where the
@@ -83,7 +85,7 @@ class SubVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     score: float | None = None
 
 
-class CheckResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class CheckResult(StrictRecord, frozen=True):
     """What the world's own check said; `facts` = paths that changed since the start, with their
     final value (None = gone).
 

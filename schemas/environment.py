@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from synth.schemas.check import CheckResult, Facts
+from synth.schemas.strict_record import StrictRecord
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, ToolCall, ToolSchema, Trajectory
 
@@ -33,7 +34,7 @@ class EnvSpec(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[str, ...] = ()
 
 
-class AgentTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class AgentTurn(StrictRecord, frozen=True):
     """What an agent does in one turn: text, calls, or both."""
 
     content: str | None = None

@@ -89,19 +89,20 @@ class Flow(BaseModel):
 
 
 def _stage(index: int, entry: Any) -> Any:
-    if isinstance(entry, str):
-        return {"name": entry}
-    if isinstance(entry, StageChoice) or (
-        isinstance(entry, dict) and entry.keys() == {"name", "settings"}
-    ):
-        return entry
-    if isinstance(entry, dict) and len(entry) == 1:
-        ((name, settings),) = entry.items()
-        return {"name": name, "settings": settings}
-    if isinstance(entry, dict) and entry:
-        first, *others = map(str, entry)
-        raise ValueError(
-            f"entry {index} has {len(entry)} keys; indent {', '.join(others)} deeper if they are "
-            f"settings of {first}"
-        )
+    match entry:
+        case str():
+            return {"name": entry}
+        case StageChoice():
+            return entry
+        case {"name": _, "settings": _} if len(entry) == 2:
+            return entry
+        case dict() if len(entry) == 1:
+            ((name, settings),) = entry.items()
+            return {"name": name, "settings": settings}
+        case dict() if entry:
+            first, *others = map(str, entry)
+            raise ValueError(
+                f"entry {index} has {len(entry)} keys; indent {', '.join(others)} deeper if they "
+                f"are settings of {first}"
+            )
     raise ValueError(f"entry {index} is neither a stage's name nor {{name: {{settings}}}}")

@@ -20,9 +20,12 @@ Status = Literal[
 ]
 Side = Literal["agent", "environment"]
 """Whose doing a cause is; a fault of the environment is no mistake of the agent."""
-EvidenceClass = Literal["exact", "tested", "counted", "judged", "declared", "observed"]
-"""Flip of a deterministic policy; an accepted test; continuations without an accepted test; a
-model; a verdict that came with the data; outcomes of trials."""
+MaybeText = str | UnsetType
+MaybeNumber = float | UnsetType | None
+MaybeCount = int | UnsetType
+MaybeIds = tuple[str, ...] | UnsetType
+MaybeAct = AgentTurn | UnsetType
+"""A field that is written only where it is set."""
 
 
 class StepRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,29 +87,29 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
     own one.
     """
 
-    proposed_by: str | UnsetType = UNSET
-    own: str | UnsetType = UNSET
-    on_policy_for: str | UnsetType = UNSET
+    proposed_by: MaybeText = UNSET
+    own: MaybeText = UNSET
+    on_policy_for: MaybeText = UNSET
     control: bool = False
     accepted: bool | UnsetType | None = UNSET
-    q_pos: float | UnsetType | None = UNSET
-    n_pos: int | UnsetType = UNSET
-    q_neg: float | UnsetType | None = UNSET
-    n_neg: int | UnsetType = UNSET
-    method: str | UnsetType = UNSET
-    stopped_at: int | UnsetType = UNSET
-    invalid: int | UnsetType = UNSET
-    weights_id: str | UnsetType | None = UNSET
-    pos_ids: tuple[str, ...] | UnsetType = UNSET
-    neg_ids: tuple[str, ...] | UnsetType = UNSET
-    reason: str | UnsetType | None = UNSET
-    untested: str | UnsetType = UNSET
-    alternative: AgentTurn | UnsetType = UNSET
-    alternative_digest: str | UnsetType = UNSET
-    alternative_from: str | UnsetType = UNSET
-    alternative_authorship: str | UnsetType = UNSET
+    q_pos: MaybeNumber = UNSET
+    n_pos: MaybeCount = UNSET
+    q_neg: MaybeNumber = UNSET
+    n_neg: MaybeCount = UNSET
+    method: MaybeText = UNSET
+    stopped_at: MaybeCount = UNSET
+    invalid: MaybeCount = UNSET
+    weights_id: MaybeText | None = UNSET
+    pos_ids: MaybeIds = UNSET
+    neg_ids: MaybeIds = UNSET
+    reason: MaybeText | None = UNSET
+    untested: MaybeText = UNSET
+    alternative: MaybeAct = UNSET
+    alternative_digest: MaybeText = UNSET
+    alternative_from: MaybeText = UNSET
+    alternative_authorship: MaybeText = UNSET
     status: Status | UnsetType = UNSET
-    fdr: float | UnsetType | None = UNSET
+    fdr: MaybeNumber = UNSET
 
     @classmethod
     def tested(cls, unit: Suggested, effect: StepTest) -> "StepLabel":
@@ -163,38 +166,38 @@ class AttributionLabel(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Status | UnsetType = UNSET
     side: Side | UnsetType = UNSET
-    strategy: str | UnsetType | None = UNSET
-    mode: str | UnsetType | None = UNSET
+    strategy: MaybeText | None = UNSET
+    mode: MaybeText | None = UNSET
     legend_version: str | int | UnsetType = UNSET
     preferred: bool | UnsetType = UNSET
-    clean_twin_id: str | UnsetType | None = UNSET
-    original: AgentTurn | UnsetType = UNSET
-    injected: AgentTurn | UnsetType | None = UNSET
-    correction: AgentTurn | UnsetType = UNSET
-    description: str | UnsetType | None = UNSET
-    mistake_agent: str | UnsetType | None = UNSET
-    mistake_step: str | UnsetType | None = UNSET
+    clean_twin_id: MaybeText | None = UNSET
+    original: MaybeAct = UNSET
+    injected: MaybeAct | None = UNSET
+    correction: MaybeAct = UNSET
+    description: MaybeText | None = UNSET
+    mistake_agent: MaybeText | None = UNSET
+    mistake_step: MaybeText | None = UNSET
     effect: Changed | UnsetType = UNSET
     earliest_tested: bool | UnsetType = UNSET
-    on_policy_for: str | UnsetType = UNSET
-    likelihood: str | UnsetType = UNSET
+    on_policy_for: MaybeText = UNSET
+    likelihood: MaybeText = UNSET
     dpo: bool | UnsetType = UNSET
     recovered: bool | UnsetType = UNSET
-    q_pos: float | UnsetType | None = UNSET
-    n_pos: int | UnsetType = UNSET
-    q_neg: float | UnsetType | None = UNSET
-    n_neg: int | UnsetType = UNSET
-    method: str | UnsetType = UNSET
-    stopped_at: int | UnsetType = UNSET
-    invalid: int | UnsetType = UNSET
-    weights_id: str | UnsetType | None = UNSET
-    pos_ids: tuple[str, ...] | UnsetType = UNSET
-    neg_ids: tuple[str, ...] | UnsetType = UNSET
+    q_pos: MaybeNumber = UNSET
+    n_pos: MaybeCount = UNSET
+    q_neg: MaybeNumber = UNSET
+    n_neg: MaybeCount = UNSET
+    method: MaybeText = UNSET
+    stopped_at: MaybeCount = UNSET
+    invalid: MaybeCount = UNSET
+    weights_id: MaybeText | None = UNSET
+    pos_ids: MaybeIds = UNSET
+    neg_ids: MaybeIds = UNSET
     reaction: Mapping[str, Any] | UnsetType = UNSET
-    instruction: str | UnsetType | None = UNSET
-    fdr: float | UnsetType | None = UNSET
-    control_of: str | UnsetType = UNSET
-    label: str | UnsetType = UNSET
+    instruction: MaybeText | None = UNSET
+    fdr: MaybeNumber = UNSET
+    control_of: MaybeText = UNSET
+    label: MaybeText = UNSET
 
     @property
     def evidence(self) -> Evidence | None:
@@ -213,12 +216,6 @@ class Memo(msgspec.Struct, frozen=True):
     error_pattern: str | None
     next_strategy: str
     failed_tests: tuple[str, ...]
-
-
-class OfChain(msgspec.Struct, frozen=True):
-    """A row about a chain of retries, by the chain's key."""
-
-    key: str
 
 
 class RetryLabel(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,17 +256,13 @@ def given(value: Any) -> Any:
 
 def evidence_of(label: StepLabel | AttributionLabel) -> Evidence | None:
     """The counts of a tested label."""
-    treated, control = (
-        _counts(label.q_pos, label.n_pos, label.pos_ids),
-        _counts(label.q_neg, label.n_neg, label.neg_ids),
-    )
-    method = given(label.method)
-    if method is None or treated is None or control is None:
+    n_pos, n_neg, method = given(label.n_pos), given(label.n_neg), given(label.method)
+    if method is None or n_pos is None or n_neg is None:
         return None
     return Evidence(
         method=method,
-        treated=treated,
-        control=control,
+        treated=_counts(label.q_pos, n_pos, label.pos_ids),
+        control=_counts(label.q_neg, n_neg, label.neg_ids),
         looks=given(label.stopped_at) or 0,
         lost=given(label.invalid) or 0,
         accepted=given(getattr(label, "accepted", None)),
@@ -278,7 +271,5 @@ def evidence_of(label: StepLabel | AttributionLabel) -> Evidence | None:
     )
 
 
-def _counts(share: Any, n: Any, ids: Any) -> Counts | None:
-    if n is UNSET:
-        return None
+def _counts(share: Any, n: int, ids: Any) -> Counts:
     return Counts(round((given(share) or 0) * n), n, given(ids) or ())

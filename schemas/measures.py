@@ -7,6 +7,8 @@ A field that is left out is not written; None is written where the type has `UNS
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from synth.schemas.labels import StepRef
+
 
 class Faulted(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A fault that kept a measure from being taken: it is not kept, and tried again next time."""
@@ -47,18 +49,11 @@ class Potentials(msgspec.Struct, frozen=True):
     donors: int | None = None
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A turn of a trajectory."""
-
-    trajectory_id: str
-    turn: int
-
-
 class Merged(msgspec.Struct, frozen=True):
     """Which text a turn shares its node with (`merged`), and how alike the node's texts are."""
 
     node: str
-    first: Place = msgspec.field(name="with")
+    first: StepRef = msgspec.field(name="with")
     least: float
     threshold: float
 

@@ -7,6 +7,7 @@ one turn; what follows it, up to the next assistant message, are that turn's obs
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -52,23 +53,20 @@ def view_messages(
     if guidance is not None and all(
         turn.sampled_by is SampledBy.CANNED for turn in turns[: guidance.turn]
     ):
-        opening = msgspec.structs.replace(
-            opening, system_prompt="\n\n".join(filter(None, (opening.system_prompt, guidance.text)))
-        )
-        at = None
-    messages = _system_message(opening.system_prompt)
+        prompt = "\n\n".join(filter(None, (opening.system_prompt, guidance.text)))
+        opening, at = msgspec.structs.replace(opening, system_prompt=prompt), None
+
+    messages = _before_turns(opening.system_prompt, opening.observations)
     greeted = greeting_turn(opening)
-    if greeted is None:
-        messages.extend(observation_message(o) for o in opening.observations)
-    elif not (turns and turns[0].sampled_by is SampledBy.CANNED):
-        messages.extend(turn_messages(greeted))
-    for index, turn in enumerate(turns):
-        if guidance is not None and index == at:
-            messages.append({"role": "system", "content": guidance.text})
-        messages.extend(turn_messages(turn, thoughts=thoughts))
-    if guidance is not None and at is not None and at >= len(turns):
-        messages.append({"role": "system", "content": guidance.text})
-    return messages
+    if greeted is not None:
+        begun = turns and turns[0].sampled_by is SampledBy.CANNED
+        messages = _before_turns(opening.system_prompt, ())
+        messages.extend(() if begun else turn_messages(greeted))
+
+    parts = [turn_messages(turn, thoughts=thoughts) for turn in turns]
+    if guidance is not None and at is not None:
+        parts.insert(at, [{"role": "system", "content": guidance.text}])
+    return [*messages, *chain.from_iterable(parts)]
 
 
 def greeting_turn(opening: Opening) -> Turn | None:
@@ -90,11 +88,9 @@ def to_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Messag
     """The whole trajectory as messages: system prompt, opening, then each turn with its
     observations.
     """
-    messages = _system_message(trajectory.system_prompt)
-    messages.extend(observation_message(o) for o in trajectory.opening)
-    for turn in trajectory.turns:
-        messages.extend(turn_messages(turn, thoughts=thoughts))
-    return messages
+    messages = _before_turns(trajectory.system_prompt, trajectory.opening)
+    parts = (turn_messages(turn, thoughts=thoughts) for turn in trajectory.turns)
+    return [*messages, *chain.from_iterable(parts)]
 
 
 def turn_messages(turn: Turn, *, thoughts: bool = True) -> list[Message]:
@@ -120,23 +116,21 @@ def observation_message(observation: Observation) -> Message:
     """One observation as a message: role tool, user, user named "environment", or system in
     mid-conversation.
     """
-    if observation.source is Source.TOOL:
-        message: Message = {"role": "tool", "content": observation.content}
-        if observation.call_id is not None:
-            message["tool_call_id"] = observation.call_id
-    elif observation.source is Source.ENVIRONMENT:
+    content = observation.content
+    if observation.source is Source.ENVIRONMENT:
         if observation.name == SYSTEM_NAME:
-            return {"role": "system", "content": observation.content}
-        return {"role": "user", "name": ENVIRONMENT_NAME, "content": observation.content}
-    else:
-        message = {"role": "user", "content": observation.content}
-    if observation.name is not None:
-        message["name"] = observation.name
-    return message
+            return {"role": "system", "content": content}
+        return {"role": "user", "name": ENVIRONMENT_NAME, "content": content}
+    by_tool = observation.source is Source.TOOL
+    call_id = observation.call_id if by_tool else None
+    message = {"role": "tool" if by_tool else "user", "content": content}
+    more = {"tool_call_id": call_id, "name": observation.name}
+    return {**message, **{key: value for key, value in more.items() if value is not None}}
 
 
-def _system_message(system_prompt: str | None) -> list[Message]:
-    return [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
+def _before_turns(system_prompt: str | None, observations: Sequence[Observation]) -> list[Message]:
+    system = [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
+    return [*system, *map(observation_message, observations)]
 
 
 def from_messages(messages: Sequence[Mapping[str, Any]]) -> Conversation:
@@ -153,48 +147,36 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     has no place in this form.
     """
     system_prompt: str | None = None
-    opening: tuple[Observation, ...] = ()
     turns: list[Turn] = []
-    pending: list[Observation] = []
-    heard = False
+    # what was heard before the first assistant message, and after each
+    heard: list[list[Observation]] = [[]]
+    greets = True
     for index, message in enumerate(messages):
         role = message.get("role") if isinstance(message, Mapping) else None
         if role == "assistant":
-            opening, pending = _close(turns, opening, pending), []
-            greeting = not heard and _is_greeting(messages, index)
+            greeting = greets and _is_greeting(messages, index)
             turns.append(_read_turn(message, len(turns), index, greeting))
+            heard.append([])
         elif role in ("system", "developer"):
+            text = _text(message, index) or ""
             if index == 0:
-                system_prompt = _text(message, index) or ""
+                system_prompt = text
             else:
-                pending.append(
-                    Observation(_text(message, index) or "", Source.ENVIRONMENT, name=SYSTEM_NAME)
-                )
+                heard[-1].append(Observation(text, Source.ENVIRONMENT, name=SYSTEM_NAME))
         elif role in ("user", "tool", "function"):
-            heard = True
-            pending.append(_read_observation(message, index, role))
+            greets = False
+            heard[-1].append(_read_observation(message, index, role))
         else:
             raise ValueError(
                 f"message {index}: role {role!r} is none of system, developer, user, assistant, "
                 "tool, function"
             )
-    opening = _close(turns, opening, pending)
-    return Conversation(system_prompt, opening, tuple(turns), _unresolved(opening, turns))
-
-
-def _close(
-    turns: list[Turn], opening: tuple[Observation, ...], pending: list[Observation]
-) -> tuple[Observation, ...]:
-    """Gives what was heard since the last assistant message to its turn, or to the opening; returns
-    the opening.
-    """
-    if not turns:
-        return tuple(pending)
-    if pending:
-        turns[-1] = msgspec.structs.replace(
-            turns[-1], observations=_linked(turns[-1].tool_calls, pending)
-        )
-    return opening
+    opening, *answers = map(tuple, heard)
+    answered = tuple(
+        msgspec.structs.replace(turn, observations=_linked(turn.tool_calls, answer))
+        for turn, answer in zip(turns, answers, strict=True)
+    )
+    return Conversation(system_prompt, opening, answered, _unresolved(opening, answered))
 
 
 def _is_greeting(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
@@ -214,10 +196,7 @@ def _linked(
     """Observations with a call id on every tool result that can have one: first unanswered call of
     that name, else the first.
     """
-    results = [o for o in observations if o.source is Source.TOOL]
-    if all(o.call_id is not None for o in results):
-        return tuple(observations)
-    answered = {o.call_id for o in results}
+    answered = {o.call_id for o in observations if o.source is Source.TOOL}
     open_calls = [call for call in calls if call.call_id not in answered]
     linked = []
     for observation in observations:
@@ -296,13 +275,12 @@ def _read_observation(message: Mapping[str, Any], index: int, role: str) -> Obse
     content = _text(message, index) or ""
     name = _string(message, "name", index)
     error = bool(message.get("error"))
-    if role == "user":
-        if name == ENVIRONMENT_NAME:
-            return Observation(content, Source.ENVIRONMENT, error=error)
-        return Observation(content, Source.USER, name=name, error=error)
-    return Observation(
-        content, Source.TOOL, _string(message, "tool_call_id", index) or None, name, error
-    )
+    if role != "user":
+        call_id = _string(message, "tool_call_id", index) or None
+        return Observation(content, Source.TOOL, call_id, name, error)
+    if name == ENVIRONMENT_NAME:
+        return Observation(content, Source.ENVIRONMENT, error=error)
+    return Observation(content, Source.USER, name=name, error=error)
 
 
 def _text(message: Mapping[str, Any], index: int) -> str | None:
@@ -310,23 +288,20 @@ def _text(message: Mapping[str, Any], index: int) -> str | None:
     anything else.
     """
     content = message.get("content")
-    if content is None or isinstance(content, str):
-        return None if content is None else valid_text(content)
     if not isinstance(content, list | tuple):
-        raise ValueError(f"message {index}: content is {type(content).__name__}, not text")
+        return _as_text(content, "content", index)
     for part in content:
-        if not (
-            isinstance(part, Mapping)
-            and part.get("type") == "text"
-            and isinstance(part.get("text"), str)
-        ):
-            kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        if kind != "text" or not isinstance(part.get("text"), str):
             raise ValueError(f"message {index}: content part of type {kind!r} is not text")
     return valid_text("".join(part["text"] for part in content))
 
 
 def _string(holder: Mapping[str, Any], key: str, index: int) -> str | None:
-    value = holder.get(key)
+    return _as_text(holder.get(key), key, index)
+
+
+def _as_text(value: Any, what: str, index: int) -> str | None:
     if value is None or isinstance(value, str):
         return None if value is None else valid_text(value)
-    raise ValueError(f"message {index}: {key} is {type(value).__name__}, not text")
+    raise ValueError(f"message {index}: {what} is {type(value).__name__}, not text")

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from synth.schemas.strict_record import StrictRecord
 from synth.schemas.trajectory import TokenId, ToolCall, ToolSchema, Usage
 
 Message = dict[str, Any]
@@ -13,7 +14,7 @@ Messages = Sequence[Message]
 ToolSchemas = Sequence[ToolSchema]
 
 
-class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Sampling(StrictRecord, frozen=True):
     """How replies are drawn; None leaves the server's default. `extra` goes into the request body
     as it is.
     """
@@ -26,7 +27,7 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Completion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Completion(StrictRecord, frozen=True):
     """One reply; `raw` is the provider's message as received, `repairs` names what our parser had
     to mend.
     """

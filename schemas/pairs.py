@@ -7,15 +7,12 @@ that trajectory holds before it.
 
 from enum import StrEnum
 
-import msgspec
-
 from synth.schemas.labels import StepRef as StepRef
+from synth.schemas.strict_record import StrictRecord
 from synth.schemas.trajectory import Authorship
 
 
-class RowEvidence(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
+class RowEvidence(StrictRecord, frozen=True, kw_only=True):
     """Successes among continuations per side, counted by the test that the row stands on (`method`:
     sequential, flip_deterministic).
 
@@ -51,9 +48,7 @@ class PairFamily(StrEnum):
     """
 
 
-class PreferencePair(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
+class PreferencePair(StrictRecord, frozen=True, kw_only=True):
     """One assistant turn against another after the same bytes.
 
     `prefix_policy`, `chosen_policy`, `rejected_policy` name who sampled each (the model, or the
@@ -90,9 +85,7 @@ class PreferencePair(
     rejected_length: int = 0
 
 
-class KtoLabel(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
+class KtoLabel(StrictRecord, frozen=True, kw_only=True):
     """A single turn called desirable or not.
 
     `stratum` = template | last tool that answered | tenth of the trajectory, as text; `matched_by`
@@ -130,9 +123,7 @@ class Tier(StrEnum):
     STATISTICAL = "E3"
 
 
-class PrmLabel(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
+class PrmLabel(StrictRecord, frozen=True, kw_only=True):
     """A step's worth. `label` None: nothing decided it, and only the soft value `q` of `n` is
     known.
 

@@ -47,16 +47,10 @@ def answer_violation(
     """
     asked = Counter(_stored(call.call_id) for call in calls)
     names = {(_stored(call.call_id), _stored(call.name)) for call in calls}
-    given = Counter(
-        _stored(one.call_id)
-        for one in observations
-        if one.source is Source.TOOL and one.call_id is not None
-    )
-    last = -1
-    for at, one in enumerate(observations):
-        where = f"observations[{at}]"
-        if one.source is not Source.TOOL:
-            continue
+    by_tools = [(at, one) for at, one in enumerate(observations) if one.source is Source.TOOL]
+    given = Counter(_stored(one.call_id) for _, one in by_tools if one.call_id is not None)
+    for place, (at, one) in enumerate(by_tools):
+        where, call_id = f"observations[{at}]", _stored(one.call_id or "")
         if not calls:
             return Violation("answer_without_call", f"{where} is a tool's, and the turn calls none")
         if one.call_id is None:
@@ -64,7 +58,6 @@ def answer_violation(
                 "no_call_id",
                 f"{where} is a tool's and has no call_id; the turn calls {_shown(asked)}",
             )
-        call_id = _stored(one.call_id)
         if call_id not in asked:
             return Violation(
                 "unknown_call_id",
@@ -81,11 +74,10 @@ def answer_violation(
                 f"{where} is named {_shown([one.name])}; {_shown([call_id])} calls "
                 f"{_shown(called)}",
             )
-        if at > last + 1:
+        if at > place:
             return Violation(
                 "answer_out_of_place", f"{where} is a tool's and comes after what others say"
             )
-        last = at
     unasked = _unasked(observations)
     open_ids = asked - given
     return unasked or (

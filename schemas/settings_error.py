@@ -63,40 +63,31 @@ def explain(
     The input is never shown: it may be a key.
     """
     problems = error.errors(include_url=False, include_input=False)
-    first = problems[0]
-    if first["type"] == "missing":
-        first = next(
-            (problem for problem in problems if problem["type"] == "extra_forbidden"), first
-        )
-    location, more = (
-        first["loc"],
-        f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else "",
-    )
-    kind = first["type"]
+    mistyped = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+    first = (mistyped or problems)[0] if problems[0]["type"] == "missing" else problems[0]
+    kind, location = first["type"], first["loc"]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     context = {
         name: f"{value:g}" if isinstance(value, float) else value
         for name, value in first.get("ctx", {}).items()
     }
-    if kind == "invalid_key" or (location and location[-1] == "[key]"):
-        location = location[:-1] if location[-1] == "[key]" else location
-        if (
-            kind in _PLAIN and kind != "string_type"
-        ):  # a text, but none of those that are allowed as keys
-            return (
-                f"{_place(prefix, location)} is not a setting: a key "
-                f"{_PLAIN[kind].format(**context)}{more}"
-            )
-        return f"{_place(prefix, location)}: a key here is no text; put it in quotes{more}"
+    words = first["msg"].replace("Input should be", "must be")
+    if kind in _PLAIN:
+        words = _PLAIN[kind].format(**context)
+
+    at_key = location[-1:] == ("[key]",)
+    if kind == "invalid_key" or at_key:
+        place = _place(prefix, location[:-1] if at_key else location)
+        # a text, but none of those that are allowed as keys
+        if kind in _PLAIN and kind != "string_type":
+            return f"{place} is not a setting: a key {words}{more}"
+        return f"{place}: a key here is no text; put it in quotes{more}"
+
     place = _place(prefix, location)
     if kind == "extra_forbidden":
         return f"{place} is not a setting{allowed(model, location[:-1], also)}{more}"
     if kind == "missing":
         return f"{place} is missing{more}"
-    words = (
-        _PLAIN[kind].format(**context)
-        if kind in _PLAIN
-        else first["msg"].replace("Input should be", "must be")
-    )
     keys = allowed(model, location, also) if words == _MAPPING else ""
     return f"{place}: {words}{keys}{more}"
 
@@ -110,10 +101,9 @@ def allowed(
     found = _model_at(model, location)
     if found is None:
         return ""
-    names = {field.alias or name for name, field in found.model_fields.items()} | (
-        set() if location else set(also)
-    )
-    return f"; allowed: {', '.join(sorted(names)) or 'none'}"
+    names = {field.alias or name for name, field in found.model_fields.items()}
+    known = names if location else names.union(also)
+    return f"; allowed: {', '.join(sorted(known)) or 'none'}"
 
 
 def _place(prefix: str, location: Sequence[int | str]) -> str:
@@ -128,12 +118,11 @@ def _model_at(
 ) -> type[BaseModel] | None:
     """The settings model that a place in the input belongs to; None where that is no model."""
     for part in location:
-        if isinstance(part, int) or model is None:
-            continue  # an entry of a list: its model is the list's
-        field = model.model_fields.get(part)
-        by_alias = next((f for f in model.model_fields.values() if f.alias == part), None)
-        chosen = field or by_alias
-        model = None if chosen is None else next(_models_in(chosen.annotation), None)
+        if isinstance(part, str) and model is not None:  # the model of a list's entry is the list's
+            fields = model.model_fields
+            named = [fields[part]] if part in fields else []
+            named += [field for field in fields.values() if field.alias == part]
+            model = next((one for field in named[:1] for one in _models_in(field.annotation)), None)
     return model
 
 

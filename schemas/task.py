@@ -8,6 +8,7 @@ import msgspec
 
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.check import Check, Require
+from synth.schemas.strict_record import StrictRecord
 from synth.schemas.trajectory import ToolCall
 
 
@@ -27,9 +28,7 @@ class Environment(Protocol):
     def settings(self) -> dict[str, Any]: ...
 
 
-class Task(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
+class Task(StrictRecord, frozen=True, kw_only=True):
     """One goal in one start state. `task_id` is the hash of its content (see `Task.identified`);
     `gold` are known actions, if any.
 

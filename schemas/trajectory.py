@@ -12,6 +12,7 @@ import msgspec
 
 from synth.schemas.check import CheckResult
 from synth.schemas.outcome import Fault, Outcome, Termination, contradiction
+from synth.schemas.strict_record import StrictRecord
 
 ToolSchema = dict[str, Any]
 """A tool as the model is shown it: {"type": "function", "function": {"name", "description",
@@ -50,7 +51,7 @@ class Authorship(StrEnum):
     MIXED = "mixed"
 
 
-class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ToolCall(StrictRecord, frozen=True):
     """One call; `arguments` is the JSON text exactly as received, `parse_error` says why it is no
     JSON object.
     """
@@ -84,7 +85,7 @@ def argument_error(arguments: str) -> str | None:
     return None
 
 
-class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Usage(StrictRecord, frozen=True):
     """Tokens and money of one or many calls; `cost_usd` is None where no price is known, else
     without `unpriced_calls` of the calls.
     """
@@ -113,7 +114,7 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         )
 
 
-class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Deviation(StrictRecord, frozen=True):
     """A way in which a model's wording departs from the script of the user that it plays: a short
     stable kind, and what shows it.
     """
@@ -122,14 +123,14 @@ class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     what: str = ""
 
 
-class TurnedDown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class TurnedDown(StrictRecord, frozen=True):
     """A wording that no agent was shown, and why."""
 
     text: str
     deviations: tuple[Deviation, ...]
 
 
-class Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Wording(StrictRecord, frozen=True):
     """How a model that plays the user came to say a line: `scripted` is what the world's script
     says, and what checks and replays go by.
 
@@ -144,14 +145,14 @@ class Wording(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     weights_id: str | None = None
 
 
-class Planted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Planted(StrictRecord, frozen=True):
     """What the world had answered where a fault was planted in its place."""
 
     content: str
     error: bool = False
 
 
-class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Observation(StrictRecord, frozen=True):
     """What the world answered; `error` marks answers that a tool gave as errors. `wording` and
     `planted` are never shown to an agent.
     """
@@ -180,7 +181,7 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         )
 
 
-class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Turn(StrictRecord, frozen=True):
     """One model inference and what the world answered; `mask` None = trainable, else the reason why
     not.
     """
@@ -205,9 +206,7 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     raw: str | None = None
 
 
-class Trajectory(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
+class Trajectory(StrictRecord, frozen=True, kw_only=True):
     """One attempt at a task, with lineage. Raises `ValueError` where outcome, termination, fault
     and reward contradict.
     """

@@ -5,8 +5,10 @@ from typing import Any
 
 import msgspec
 
+from synth.schemas.strict_record import StrictRecord
 
-class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+
+class Verdict(StrictRecord, frozen=True):
     """Keep, drop or undefined (None); `reason` is a short stable name that becomes a counter.
 
     `detail` is for people. `masks`: turns that carry no loss where it takes a row as a recovery.

@@ -4,7 +4,6 @@ for text is refused with its place.
 
 import math
 import re
-from collections.abc import Hashable
 from typing import Any
 
 import yaml
@@ -13,12 +12,15 @@ from synth.schemas.errors import ConfigError
 
 MOST_NODES = 20_000
 """Values in a text, those that aliases repeat counted each time."""
+LONGEST_NUMBER = 100
+"""Characters; a longer one is not read at all."""
 _STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
+_INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 _CORE = {
     "tag:yaml.org,2002:null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     "tag:yaml.org,2002:bool": (r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    "tag:yaml.org,2002:int": (r"[-+]?\d+|0x[0-9a-fA-F]+", list("-+0123456789")),
-    "tag:yaml.org,2002:float": (
+    _INT: (r"[-+]?\d+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    _FLOAT: (
         r"[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
         list("-+.0123456789"),
     ),
@@ -46,7 +48,7 @@ _READ_IN_TWO_WAYS = (
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Refuses tags, keys given twice, numbers and text that no JSON holds."""
+    """Takes plain values as YAML 1.2 does, and refuses tags."""
 
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 - PyYAML's own attribute
 
@@ -61,82 +63,7 @@ class _StrictLoader(yaml.SafeLoader):
             )
         return super().compose_node(parent, index)
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._plain: set[int] = set()
-        """Mappings whose keys were looked at: merging puts those of others among them."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """As the parent, once every key is plain and seen only once."""
-        self._require_plain_keys(node)
-        return super().construct_mapping(node, deep)
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """As the parent, for a mapping that is merged into another too."""
-        self._require_plain_keys(node)
-        super().flatten_mapping(node)
-
-    def _require_plain_keys(self, node: yaml.MappingNode) -> None:
-        if id(node) in self._plain:
-            return
-        self._plain.add(id(node))
-        seen = set()
-        for key_node, _ in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise _refused(
-                    "a key must be plain text, not a list or a mapping", key_node.start_mark
-                )
-            key = "<<" if key_node.tag == _MERGE else self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise _refused(
-                    f"the key {key_node.value or 'null'} is no text; put it in quotes",
-                    key_node.start_mark,
-                )
-            if key in seen:
-                raise _refused(f"{key!r} is given twice", key_node.start_mark)
-            seen.add(key)
-
-    def construct_scalar(self, node: Any) -> Any:
-        """As the parent, for text that UTF-8 can hold."""
-        value = super().construct_scalar(node)
-        try:
-            str(value).encode()
-        except UnicodeEncodeError as error:
-            raise _refused("half a surrogate pair is no text", node.start_mark) from error
-        if isinstance(node, yaml.ScalarNode) and node.style is None:
-            for pattern, why in _READ_IN_TWO_WAYS:
-                if pattern.fullmatch(node.value):
-                    told = (
-                        f"{why.format(node.value[:40])}; write it plainly, or put it in "
-                        "quotes if it is text"
-                    )
-                    raise _refused(told, node.start_mark)
-        return value
-
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        """As the parent, within 64 bits: no table holds more."""
-        text = str(self.construct_scalar(node))
-        value = int(text, 16 if text.startswith("0x") else 10) if len(text) <= 100 else 2**63
-        if not -(2**63) <= value < 2**63:
-            raise _refused(
-                "a number beyond 64 bits; put it in quotes if it is a name", node.start_mark
-            )
-        return value
-
-    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
-        """As the parent, for finite numbers."""
-        text = str(self.construct_scalar(node)).lower()
-        value = math.inf if text.endswith((".inf", ".nan")) else float(text)
-        if not math.isfinite(value):
-            raise _refused(
-                "neither infinity nor nan can be a setting; leave the key out for its default",
-                node.start_mark,
-            )
-        return value
-
-
-_StrictLoader.add_constructor("tag:yaml.org,2002:int", _StrictLoader.construct_yaml_int)
-_StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct_yaml_float)
 for _tag, (_pattern, _first) in _CORE.items():
     _StrictLoader.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern})\Z"), _first)
 
@@ -173,10 +100,11 @@ def _refused(problem: str, mark: Any) -> yaml.constructor.ConstructorError:
 
 
 def _weigh(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
-    """How many values a node stands for, with what its aliases repeat. Raises before a text of 1 KB
-    becomes 10^9 values.
+    """How many values a node stands for, with what its aliases repeat, once all of them are such as
+    JSON holds. Raises before a text of 1 KB becomes 10^9 values.
     """
     if isinstance(node, yaml.ScalarNode):
+        _refuse_scalar(node)
         return 1
     identity = id(node)
     if identity in known:
@@ -184,11 +112,10 @@ def _weigh(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
     if identity in open_nodes:
         raise _refused("an alias (*name) stands inside of what it names", node.start_mark)
     open_nodes.add(identity)
-    parts = (
-        [part for pair in node.value for part in pair]
-        if isinstance(node, yaml.MappingNode)
-        else node.value
-    )
+    parts = node.value
+    if isinstance(node, yaml.MappingNode):
+        _refuse_keys([key for key, _ in parts])
+        parts = [part for pair in parts for part in pair]
     weight = 1 + sum(_weigh(part, known, open_nodes) for part in parts)
     open_nodes.discard(identity)
     if weight > MOST_NODES:
@@ -198,3 +125,46 @@ def _weigh(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
         )
     known[identity] = weight
     return weight
+
+
+def _refuse_keys(keys: list[yaml.Node]) -> None:
+    """Raises for a key that is no text, or is given twice."""
+    seen = set()
+    for key in keys:
+        problem = None
+        if not isinstance(key, yaml.ScalarNode):
+            problem = "a key must be plain text, not a list or a mapping"
+        elif key.tag not in (_STR, _MERGE):
+            problem = f"the key {key.value or 'null'} is no text; put it in quotes"
+        elif key.value in seen:
+            problem = f"{key.value!r} is given twice"
+        if problem is not None:
+            raise _refused(problem, key.start_mark)
+        seen.add(key.value)
+
+
+def _refuse_scalar(node: yaml.ScalarNode) -> None:
+    """Raises for text that UTF-8 cannot hold, for what is read in two ways, and for numbers that
+    are not finite or beyond 64 bits: no table holds more.
+    """
+    text, problem = node.value, None
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _refused("half a surrogate pair is no text", node.start_mark) from error
+    for pattern, why in _READ_IN_TWO_WAYS if node.style is None else ():
+        if pattern.fullmatch(text):
+            problem = (
+                f"{why.format(text[:40])}; write it plainly, or put it in quotes if it is text"
+            )
+    if problem is None and node.tag == _INT and _is_too_long(text):
+        problem = "a number beyond 64 bits; put it in quotes if it is a name"
+    # YAML writes infinity and nan with a dot before them, which is no number to Python
+    if node.tag == _FLOAT and (text[-1:].isalpha() or not math.isfinite(float(text))):
+        problem = "neither infinity nor nan can be a setting; leave the key out for its default"
+    if problem is not None:
+        raise _refused(problem, node.start_mark)
+
+
+def _is_too_long(number: str) -> bool:
+    return len(number) > LONGEST_NUMBER or not -(2**63) <= int(number, 0) < 2**63

@@ -2,15 +2,17 @@
 decided.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import msgspec
 from pydantic import ConfigDict, Field, field_validator
 
-from synth.engine.context import Run
 from synth.engine.runs.unfinished import unfinished_line
+from synth.engine.study.method import Method, synthesizer
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage import MethodStage
+from synth.engine.study.stage_context import StageContext
 from synth.exporters.export import ExportReport, export
 from synth.exporters.folder.dataset_folder import Replace, why_to_write
 from synth.exporters.folder.in_run import dataset_in, refuse_others
@@ -18,9 +20,10 @@ from synth.exporters.kind import RowSettings
 from synth.exporters.registry import form_of
 from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import StageRef
-from synth.schemas.canonical import content_hash
 from synth.schemas.release import Release
-from synth.schemas.stage import Plan, Shard
+
+ALLOWED = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
+"""Settings of an export that let rows leave which others keep back."""
 
 
 class ExportSettings(RowSettings):
@@ -46,14 +49,8 @@ class ExportSettings(RowSettings):
 
     def folders(self) -> dict[str, str]:
         """Kind by folder, below the run."""
-        return {
-            f"datasets/{kind if self.name is None else f'{self.name}-{kind}'}": kind
-            for kind in self.kinds
-        }
-
-    def rows(self) -> RowSettings:
-        """What the exporters are told."""
-        return RowSettings(**self.model_dump(exclude={"kinds", "name", "overwrite"}))
+        before = "" if self.name is None else f"{self.name}-"
+        return {f"datasets/{before}{kind}": kind for kind in self.kinds}
 
 
 class FlowRelease(msgspec.Struct, frozen=True):
@@ -72,8 +69,7 @@ class FlowRelease(msgspec.Struct, frozen=True):
             return cls()
 
         # whatever one of them lets leave has a place somewhere
-        names = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
-        given = {name: any(getattr(one, name) for one in of_kind) for name in names}
+        given = {name: any(getattr(one, name) for one in of_kind) for name in ALLOWED}
         masked = any(
             one.keep_masked or one.unroll != "whole" or form_of(kind, one.form).masks
             for one in of_kind
@@ -84,106 +80,94 @@ class FlowRelease(msgspec.Struct, frozen=True):
     @property
     def settings(self) -> Mapping[str, bool]:
         """For the key of the stage that goes by it."""
-        return {
-            "scripted": self.release.include_scripted,
-            "benchmark": self.release.allow_benchmark,
-            "held_out": self.release.allow_held_out,
-            "masked": self.masked,
-            "evidence": self.release.include_evidence,
-        }
+        words = {name.partition("_")[2]: getattr(self.release, name) for name in ALLOWED}
+        return {**words, "masked": self.masked}
 
 
-@dataclass(frozen=True, slots=True)
-class ExportStage:
+@synthesizer("export")
+class ExportStage(Method):
     """Writes the folders of `ExportSettings.folders`."""
 
-    name: str
-    config: ExportSettings
+    unit = "datasets"
+    shard: ClassVar[int] = 1
+    config = ExportSettings
+    settings: ExportSettings
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def key_settings(self) -> Mapping[str, Any]:
         """As in the flow; whether a card may be overwritten changes no row."""
-        return self.config.model_dump(mode="json", exclude={"overwrite"})
+        return self.settings.model_dump(mode="json", exclude={"overwrite"})
 
-    def inputs(self, run: Run) -> str:
+    def inputs(self, stage: StageContext) -> Any:
         """The collected trajectories, the stages that made or judged them, and which of these are
         not through.
         """
-        whole, _ = run.ledger.state.visible()
-        made_of = [run.ledger.state.current_valid(), sorted({shard.stage_key for shard in whole})]
-        unfinished = self._unfinished(run)
-        return content_hash(made_of if unfinished is None else [*made_of, unfinished])
+        state, unfinished = stage.run.ledger.state, self._unfinished(stage)
+        keys = sorted({shard.stage_key for shard in state.visible()[0]})
+        return [state.current_valid(), keys, *([] if unfinished is None else [unfinished])]
 
-    def _unfinished(self, run: Run) -> str | None:
-        return unfinished_line(run.ledger, "exported", before=self.name)
+    def _unfinished(self, stage: StageContext) -> str | None:
+        return unfinished_line(stage.run.ledger, "exported", before=stage.name)
 
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """One shard per dataset, unless all of them stand as this stage wrote them; one without
-        rows stands nowhere.
+    def units(self, stage: StageContext) -> Sequence[str]:
+        """The folders."""
+        return list(self.settings.folders())
+
+    def left(self, stage: StageContext, units: Sequence[str]) -> Sequence[str]:
+        """All, unless every dataset stands as this stage wrote it; one without rows stands
+        nowhere.
         """
-        folders = self.config.folders()
-        done = run.ledger.state.done.get((self.name, stage_key))
-        missing = done is None
+        ledger, again = stage.run.ledger, self.settings.overwrite
+        done = ledger.state.done.get((stage.name, stage.stage_key))
+        if done is None:
+            return units
 
-        for dataset in () if done is None else done["datasets"].values():
-            problem = self._problem(run, stage_key, dataset["path"]) if dataset["rows"] else None
+        problems = [
+            # an edited card is left as it is unless the stage may overwrite it
+            why_to_write(ledger.storage.path(folder), stage.stage_key)
+            or dataset_fault(ledger, folder, card=again)
+            for folder in (one["path"] for one in done["datasets"].values() if one["rows"])
+        ]
+        for problem in filter(None, problems):
+            stage.run.progress.say(f"{stage.name}: {problem}; written again")
 
-            if problem is not None:
-                missing = True
-                run.progress.say(f"{self.name}: {problem}; written again")
+        return units if any(problems) else ()
 
-        shards = [Shard(folder.rpartition("/")[2], (folder,)) for folder in folders if missing]
-
-        return Plan(shards, (), len(shards), "datasets")
-
-    def _problem(self, run: Run, stage_key: str, folder: str) -> str | None:
-        """Why a dataset does not stand as it was written. An edited card is left as it is unless
-        the stage may overwrite it.
-        """
-        problem = why_to_write(run.ledger.storage.path(folder), stage_key)
-        return problem or dataset_fault(run.ledger, folder, card=self.config.overwrite)
-
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+    async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
         """Writes one dataset."""
-        (folder,) = shard.items
-        if not self.config.overwrite:
-            refuse_others(run.ledger, folder, run.flow.name, self.name)
-
-        replace: Replace = "edited" if self.config.overwrite else "written"
-        target = dataset_in(
-            run.ledger,
-            folder,
-            replace=replace,
-            flow=run.flow.name,
-            ref=StageRef(self.name, stage_key),
-        )
-
-        kind = self.config.folders()[folder]
+        run, (folder,) = shard.run, units
+        kind, again = self.settings.folders()[folder], self.settings.overwrite
+        flow, ref = run.flow.name, StageRef(shard.name, shard.stage_key)
+        if not again:
+            refuse_others(run.ledger, folder, flow, shard.name)
 
         def announce(report: ExportReport) -> None:
             for line in report.losses:
-                run.progress.say(f"{self.name} {kind}: {line}")
+                run.progress.say(f"{shard.name} {kind}: {line}")
 
-        report = export(
-            kind,
-            run.ledger,
-            target,
-            self.config.rows(),
-            announce=announce,
-            unfinished=self._unfinished(run),
-        )
+        replace: Replace = "edited" if again else "written"
+        target = dataset_in(run.ledger, folder, replace=replace, flow=flow, ref=ref)
+        rows = RowSettings(**self.settings.model_dump(exclude={"kinds", "name", "overwrite"}))
+        unfinished = self._unfinished(shard)
+        report = export(kind, run.ledger, target, rows, announce=announce, unfinished=unfinished)
 
         run.exports[folder] = summary(report, kind, folder)
         run.progress.step(1)
+        # the folder stands by itself, named in the manifest: no shard is committed
+        shard.of(folder).open = True
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Rows and what was left out, by dataset; none where a ceiling stopped the run before."""
-        datasets = {
-            folder.rpartition("/")[2]: run.exports[folder]
-            for folder in self.config.folders()
-            if folder in run.exports
-        }
+        made = stage.run.exports
+        names = {folder.rpartition("/")[2]: folder for folder in self.units(stage)}
+        datasets = {name: made[folder] for name, folder in names.items() if folder in made}
         return {"kind": "export", "datasets": datasets}
+
+
+def exports_among(stages: Iterable[Any]) -> Iterator[tuple[str, ExportSettings]]:
+    """The export stages, each by its name with its settings."""
+    for stage in stages:
+        if isinstance(stage, MethodStage) and isinstance(stage.method, ExportStage):
+            yield stage.name, stage.method.settings
 
 
 def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
@@ -191,10 +175,8 @@ def summary(report: ExportReport, kind: str, path: str) -> Mapping[str, Any]:
     run, which may be moved.
     """
     told = msgspec.to_builtins(report, str_keys=True)
-    for name in ("written", "losses", "unparsed_calls"):
+    left_out = ["written", "losses", "unparsed_calls"]
+    for name in left_out if told["control_tokens"] else [*left_out, "control_tokens"]:
         del told[name]
-
-    if not told["control_tokens"]:
-        del told["control_tokens"]
 
     return {"kind": kind, "path": path, **told}

@@ -4,84 +4,69 @@ gives it again.
 
 import asyncio
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from synth.engine.context import Run
+from synth.engine.study.method import Method, synthesizer
+from synth.engine.study.shard import ShardContext
+from synth.engine.study.stage_context import StageContext
+from synth.flows.stages.earlier import stages_before
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.verify_written import fault
 from synth.report.build import pieces
 from synth.report.registry import SECTIONS
 from synth.report.written import PAGE, write_page
-from synth.schemas.canonical import content_hash
-from synth.schemas.stage import Plan, Shard
 
 
-class ReportSettings(BaseModel):
-    """No settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-@dataclass(frozen=True, slots=True)
-class ReportStage:
+@synthesizer("report")
+class ReportStage(Method):
     """Reads the ledger and writes the page; no row. What stands after it in the flow is not on
     it.
     """
 
-    name: str
-    config: ReportSettings
+    unit = "sections"
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def key_settings(self) -> Mapping[str, Any]:
         """None, but for the sections that the page has."""
         return {"sections": list(SECTIONS)}
 
-    def inputs(self, run: Run) -> str:
+    def inputs(self, stage: StageContext) -> Any:
         """The keys and reports of the stages before it, and the trajectories so far."""
-        state = run.ledger.state
-        names = list(state.stages)
+        state = stage.run.ledger.state
+        before = [(*one, state.done.get(one)) for one in stages_before(stage)]
+        return [state.current_valid(), before]
 
-        # stages after it may be of an earlier run of the same flow: they are not on the page
-        before = names[: names.index(self.name)] if self.name in names else names
-        stages = [
-            (
-                name,
-                state.stages[name].stage_key,
-                state.done.get((name, state.stages[name].stage_key)),
-            )
-            for name in before
-        ]
+    def units(self, stage: StageContext) -> Sequence[str]:
+        """The page."""
+        return [PAGE]
 
-        return content_hash([state.current_valid(), stages])
-
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """One page, unless it stands as this stage wrote it."""
-        done = run.ledger.state.done.get((self.name, stage_key))
-        if done is not None and self._stands(run):
-            return Plan(())
-        return Plan((Shard("page", (PAGE,)),), (), len(SECTIONS), "sections")
-
-    def _stands(self, run: Run) -> bool:
-        """Whether the page lies there as the manifest names it."""
-        named = run.ledger.state.written.get(PAGE)
-        return (
-            named is not None
-            and fault(run.ledger.storage, PAGE, named.files[PAGE], thorough=False) is None
+    def left(self, stage: StageContext, units: Sequence[str]) -> Sequence[str]:
+        """The page, unless it stands as this stage wrote it."""
+        ledger = stage.run.ledger
+        named = ledger.state.written.get(PAGE)
+        stands = (
+            stage.finished
+            and named is not None
+            and fault(ledger.storage, PAGE, named.files[PAGE], thorough=False) is None
         )
+        return () if stands else units
 
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+    def progress_of(self, unit: str) -> int:
+        """Progress counts sections."""
+        return len(SECTIONS)
+
+    async def play(self, shard: ShardContext, units: Sequence[str]) -> None:
         """Writes the page."""
         # an interrupt is heard here: the page itself is made in one go
         await asyncio.sleep(0)
 
+        run = shard.run
         command = shlex.join(["synth", "report", run.ledger.storage.url])
         page = pieces(run.ledger, command, lambda name: run.progress.step(1))
-        write_page(run.ledger, page, StageRef(self.name, stage_key))
+        write_page(run.ledger, page, StageRef(shard.name, shard.stage_key))
+        # the page stands by itself, named in the manifest: no shard is committed
+        shard.of(PAGE).open = True
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Where the page lies, relative to the run, which may be moved."""
         return {"kind": "report", "path": PAGE}

@@ -3,33 +3,27 @@ tasks for RL; each with its reason.
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, model_validator
 
 from synth.datasets.release import CHATS, Lineage, may_leave
-from synth.engine.context import Run
+from synth.engine.study.method import Method, synthesizer
+from synth.engine.study.shard import OF_ALL, ShardContext
+from synth.engine.study.stage_context import StageContext
 from synth.exporters.kinds.rl import rl_tasks
-from synth.flows.stages.export import FlowRelease
+from synth.flows.stages.earlier import stages_before
+from synth.flows.stages.export import ExportSettings, FlowRelease
 from synth.flows.stages.select_report import rl_report, sft_report, standings
 from synth.ledger.decisions import with_decisions
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.views import connect
+from synth.ledger.ledger import Decision, Score
 from synth.loss_turns import MASKS, turns_without_loss
-from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
-from synth.schemas.stage import Plan, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict
-from synth.selection.candidates import (
-    candidate,
-    draw_rank,
-    is_candidate,
-)
+from synth.selection.candidates import candidate, draw_rank, is_candidate
 from synth.selection.choosing import Candidate, SftSelection, chosen
 from synth.selection.recoveries import ENVIRONMENT, Recoveries, recoveries
 from synth.selection.rl_tasks import RlSelection, ranked
@@ -40,144 +34,149 @@ from synth.text.provenance.effect import effectful_by_name
 
 MEASURES = ["efficiency", "waste", "recovered", SECOND_EVIDENCE, REWARD]
 
+# what topology and others found, by trajectory, then by metric
+_MEASURED = """
+SELECT subject_id, list((metric, value))
+FROM scores
+WHERE metric IN (SELECT unnest(?)) AND turn IS NULL AND value IS NOT NULL
+GROUP BY 1
+"""
+_DECIDED = """
+SELECT trajectory_id, keep, reason
+FROM decisions_all
+WHERE stage_key = ? AND filter = ?
+ORDER BY ALL
+"""
 
-class SelectSettings(BaseModel):
-    """What is selected for: `sft` trajectories, `rl` tasks, or both; `sft` where nothing is
-    named.
+
+@synthesizer("select")
+class SelectStage(Method):
+    """Selects `sft` trajectories, `rl` tasks, or both, over what the filters before it let pass;
+    `sft` where nothing is named. The stage `topology`, where it ran, says which trajectories are
+    better.
+
+    Decisions on trajectories carry the stage's name; those on tasks `<name>.rl`, with the task's id
+    in place of a trajectory's, and each task that competes has a score `rl_rank`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    unit = "trajectories"
 
     sft: SftSelection | None = None
     rl: RlSelection | None = None
 
-    @model_validator(mode="after")
-    def _for_something(self) -> Self:
-        """A stage without settings selects for SFT."""
-        return self if self.sft or self.rl else self.model_copy(update={"sft": SftSelection()})
+    def bind(self) -> None:
+        """Looks up what the flow's exports take in, by kind."""
+        if self.rl is None and self.sft is None:
+            self.sft = SftSelection()
 
+        exports = [
+            ExportSettings.model_validate(one.settings or {})
+            for one in self.bound.flow.stages
+            if one.name == "export"
+        ]
+        self.takes = {kind: FlowRelease.by(exports, kind) for kind in ("sft", "rl")}
 
-@dataclass(frozen=True, slots=True)
-class SelectStage:
-    """Over what the filters before it let pass; the stage `topology`, where it ran, says which
-    trajectories are better.
-
-    Decisions on trajectories carry the stage's name; those on tasks `<name>.rl`, with the task's id
-    in place of a trajectory's, and each task that competes has a score `rl_rank`. `takes`: what the
-    flow's exports take in, by kind.
-    """
-
-    name: str
-    config: SelectSettings
-    takes: Mapping[str, FlowRelease]
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def key_settings(self) -> Mapping[str, Any]:
         """All of them, and what the exports take in."""
-        given = {name: found for name, found in self.config.model_dump().items() if found}
+        given = {
+            name: rule.model_dump() for name, rule in (("sft", self.sft), ("rl", self.rl)) if rule
+        }
         takes = {name: self.takes[name].settings for name in given}
         return {**given, "exports take in": takes}
 
-    def inputs(self, run: Run) -> str:
+    def inputs(self, stage: StageContext) -> Any:
         """The trajectories so far, and the keys of the stages before it that judged or measured
         them.
         """
-        state = run.ledger.state
-        names = list(state.stages)
-
-        # the stage may run again, and then stands among the others already
-        before = names[: names.index(self.name)] if self.name in names else names
-        keys = [(name, state.stages[name].stage_key) for name in before]
-
         # a draw goes by the seed, all else by what was collected
-        drawn = [run.flow.seed] if self.config.sft is not None and self.config.sft.by_reward else []
+        drawn = [stage.run.flow.seed] if self.sft is not None and self.sft.by_reward else []
+        return [stage.run.ledger.state.current_valid(), stages_before(stage), *drawn]
 
-        return content_hash([state.current_valid(), keys, *drawn])
+    def units(self, stage: StageContext) -> Sequence[int]:
+        """How many trajectories there are: rows are dealt over all tasks at once."""
+        return [len(stage.run.ledger.state.current_valid())]
 
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """One shard: rows are dealt over all tasks at once."""
-        trajectories = len(run.ledger.state.current_valid())
-        done = (stage_key, "all") in run.ledger.state.named
-        shards = () if done else (Shard("all", (trajectories,)),)
-        return Plan(shards, (), trajectories, "trajectories")
+    def progress_of(self, unit: int) -> int:
+        """Progress counts trajectories."""
+        return unit
 
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
-        """Decides, and commits the decisions."""
-        if (stage_key, shard.name) in run.ledger.refresh().named:
+    async def play(self, shard: ShardContext, units: Sequence[int]) -> None:
+        """Decides on trajectories first, then on tasks."""
+        result = shard.of(OF_ALL)
+        if self.sft is not None:
+            came_back = recoveries(shard.run.ledger)
+            settled = await self._settled(shard, self.sft, came_back)
+            for identity, (keep, reason) in sorted(settled.items()):
+                # the turns that carry no loss, where a recovery is taken
+                masks = came_back.masks_of(identity) if keep else {}
+                told = {MASKS: {str(turn): why for turn, why in masks.items()}} if masks else None
+                result.decisions.append(Decision(identity, shard.name, keep, reason, detail=told))
+        if self.rl is None:
             return
 
-        sft, rl = self.config.sft, self.config.rl
-
-        # trajectories first, then tasks: both go into one commit, or none does
-        decisions = [] if sft is None else await self._sft(run, sft)
-        scores: list[Score] = []
-        tasks = [] if rl is None else rl_tasks(run.ledger, self.takes["rl"].release)
-        found = {} if rl is None else ranked([task for task, _ in tasks], rl)
-
-        for identity, one in sorted(found.items()):
-            decisions.append(Decision(identity, self._rl_name, one.keep, one.reason, one.mixed))
+        tasks = rl_tasks(shard.run.ledger, self.takes["rl"].release)
+        for identity, one in sorted(ranked([task for task, _ in tasks], self.rl).items()):
+            name = f"{shard.name}.rl"
+            result.decisions.append(Decision(identity, name, one.keep, one.reason, one.mixed))
 
             if one.rank is not None:
-                told = {"mixed_group": one.mixed}
-                scores.append(Score(identity, "rl_rank", one.rank, detail=told))
+                mixed = {"mixed_group": one.mixed}
+                result.scores.append(Score(identity, "rl_rank", one.rank, detail=mixed))
 
-        ref = StageRef(self.name, stage_key)
-        run.ledger.commit(ref, decisions=decisions, scores=scores, name=shard.name)
-
-    @property
-    def _rl_name(self) -> str:
-        """Under which decisions on tasks stand."""
-        return f"{self.name}.rl"
-
-    async def _sft(self, run: Run, rule: SftSelection) -> list[Decision]:
-        """A decision on each success, in the order of their ids.
+    async def _settled(
+        self, shard: ShardContext, rule: SftSelection, came_back: Recoveries
+    ) -> dict[str, tuple[bool, str]]:
+        """Success -> (taken, reason).
 
         Raises `SynthError` where rows are to be drawn by rewards, and nobody gave any.
         """
-        measures, came_back = _measures(run.ledger), recoveries(run.ledger)
+        run, aside = shard.run, SetAside()
+        measures = {identity: dict(found) for identity, found in shard.select(_MEASURED, MEASURES)}
         candidates: list[Candidate] = []
         settled: dict[str, tuple[bool, str]] = {}
-        aside = SetAside()
 
-        for trajectory, verdicts in with_decisions(run.ledger, aside):
-            # provenance takes a while of each, and the run has other things to do meanwhile
-            await asyncio.sleep(0)
-            run.progress.step(1)
-            identity = trajectory.trajectory_id
-            known = measures.get(identity, {})
-            competes = partial(self._competes, trajectory, verdicts, known, came_back)
-            found = aside.tried(identity, competes)
-
+        async for identity, found in self._tried(shard, measures, came_back, aside):
             if isinstance(found, str):
                 settled[identity] = (False, found)
-            elif found is not None and rule.by_reward:
+            elif rule.by_reward:
                 # the draw decides, and what is better only between those that it ranks alike
-                drawn = draw_rank(run.flow.seed, identity, known.get(REWARD))
+                drawn = draw_rank(run.flow.seed, identity, measures.get(identity, {}).get(REWARD))
                 candidates.append(replace(found, rank=(drawn, *found.rank)))
-            elif found is not None:
+            else:
                 candidates.append(found)
 
         settled |= {identity: (False, PREFIX + aside.reason(identity)) for identity in aside.errors}
         for line in aside.lines():
-            run.progress.say(f"{self.name}: {line}")
+            run.progress.say(f"{shard.name}: {line}")
 
         if rule.by_reward and candidates and not any(REWARD in one for one in measures.values()):
             raise SynthError(
-                f"{self.name}: by_reward draws by the scores of the stage trajectory_reward, and "
+                f"{shard.name}: by_reward draws by the scores of the stage trajectory_reward, and "
                 "none came before it"
             )
 
-        settled |= chosen(candidates, standings(run.ledger), rule)
-        return [self._decision(*one, came_back) for one in sorted(settled.items())]
+        return settled | chosen(candidates, standings(run.ledger), rule)
 
-    def _decision(
-        self, identity: str, settled: tuple[bool, str], came_back: Recoveries
-    ) -> Decision:
-        """With the turns that carry no loss, where a recovery is taken."""
-        keep, reason = settled
-        masks = came_back.masks_of(identity) if keep else {}
-        told = {MASKS: {str(turn): why for turn, why in masks.items()}} if masks else None
-        return Decision(identity, self.name, keep, reason, detail=told)
+    async def _tried(
+        self,
+        shard: ShardContext,
+        measures: Mapping[str, Mapping[str, float]],
+        came_back: Recoveries,
+        aside: SetAside,
+    ) -> AsyncIterator[tuple[str, Candidate | str]]:
+        """Each success that filters let pass, as a candidate or with why no export takes it in."""
+        for trajectory, verdicts in with_decisions(shard.run.ledger, aside):
+            # provenance takes a while of each, and the run has other things to do meanwhile
+            await asyncio.sleep(0)
+            shard.run.progress.step(1)
+            identity = trajectory.trajectory_id
+            # what this stage said before is no reason to say it again
+            others = {name: verdict for name, verdict in verdicts.items() if name != shard.name}
+            known = measures.get(identity, {})
+            competes = partial(self._competes, trajectory, others, known, came_back)
+            found = aside.tried(identity, competes)
+            if found is not None:
+                yield identity, found
 
     def _competes(
         self,
@@ -189,14 +188,12 @@ class SelectStage:
         """A candidate; or why no export takes it in; or None for what is no success that filters
         let pass.
         """
-        # what this stage said before is no reason to say it again
-        others = {name: verdict for name, verdict in verdicts.items() if name != self.name}
         identity, takes = trajectory.trajectory_id, self.takes["sft"]
         side, masks = came_back.sides.get(identity), came_back.masks_of(identity)
         tested = takes.release.include_evidence and side is not None
 
         # a share that is spent on what no export takes in would be lost
-        refusal = may_leave(Lineage(trajectory), others, CHATS, takes.release)
+        refusal = may_leave(Lineage(trajectory), verdicts, CHATS, takes.release)
 
         if not is_candidate(trajectory, tested=tested) or (refusal and refusal.by_filter):
             return None
@@ -213,34 +210,20 @@ class SelectStage:
 
         return replace(one, recovered=True, world_fault=side == ENVIRONMENT)
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Chosen and not chosen by reason; what the composition was before and after."""
-        sql = "SELECT filter, trajectory_id, keep, reason FROM decisions_all WHERE stage_key = ?"
-        with connect(run.ledger) as connection:
-            rows = connection.execute(sql, [stage_key]).fetchall()
 
-        # of the key that is told of, whatever stage has decided since
-        verdicts: dict[str, dict[str, tuple[bool, str]]] = {self._rl_name: {}, self.name: {}}
-        for name, identity, keep, reason in rows:
-            verdicts[name][identity] = (keep, reason)
+        def verdicts(name: str) -> dict[str, tuple[bool, str]]:
+            # of the key that is told of, whatever stage has decided since
+            rows = stage.select(_DECIDED, stage.stage_key, name)
+            return {identity: (keep, reason) for identity, keep, reason in rows}
 
-        parts = []
-        if self.config.sft is not None:
-            parts.append(sft_report(run.ledger, verdicts[self.name]))
+        ledger, parts = stage.run.ledger, []
+        if self.sft is not None:
+            parts.append(sft_report(ledger, verdicts(stage.name)))
 
-        if self.config.rl is not None:
-            tasks = rl_tasks(run.ledger, self.takes["rl"].release)
-            parts.append(rl_report(tasks, verdicts[self._rl_name]))
+        if self.rl is not None:
+            tasks = rl_tasks(ledger, self.takes["rl"].release)
+            parts.append(rl_report(tasks, verdicts(f"{stage.name}.rl")))
 
         return {"kind": "selection", "parts": parts}
-
-
-def _measures(ledger: Ledger) -> dict[str, dict[str, float]]:
-    """What topology found, by trajectory, then by metric."""
-    sql = """SELECT subject_id, list((metric, value)) FROM scores
-        WHERE metric IN (SELECT unnest(?)) AND turn IS NULL AND value IS NOT NULL GROUP BY 1"""
-
-    with connect(ledger) as connection:
-        found = connection.execute(sql, [MEASURES]).fetchall()
-
-    return {identity: dict(measured) for identity, measured in found}

@@ -3,33 +3,35 @@ and the task, as rows.
 """
 
 from asyncio import to_thread
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from pydantic import AfterValidator, Field
 
-from synth.engine.context import Run
+from synth.engine.study.method import Method, method_report, synthesizer
+from synth.engine.study.shard import OF_ALL, ShardContext
+from synth.engine.study.stage_context import StageContext
+from synth.flows.stages.earlier import trials_by_task
 from synth.flows.stages.nondeterminism import learned_fields
-from synth.flows.stages.task_trials import trials_by_task
-from synth.flows.stages.topology_settings import TopologySettings
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.flows.stages.topology_settings import installed, patterns_of_something
+from synth.ledger.ledger import Ledger, Score
 from synth.ledger.storage.journal import state_folder
-from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.typed import read
-from synth.ledger.views import connect
 from synth.ledger.with_tasks import batches
 from synth.schemas.canonical import content_hash
 from synth.schemas.measures import Potentials
-from synth.schemas.stage import Plan, Shard
+from synth.schemas.stage import Shard
 from synth.schemas.trajectory import Trajectory
 from synth.topology.embeddings import Embed, kept_sentence_encoder
 from synth.topology.graph import BASE
+from synth.topology.keys import Level
 from synth.topology.nondeterminism.fields import Field as NondeterministicField
-from synth.topology.nondeterminism.masking import Nondeterminism
+from synth.topology.nondeterminism.fields import as_masks
+from synth.topology.nondeterminism.masking import DEFAULTS, Nondeterminism
 from synth.topology.of_task import task_rows
-from synth.topology.semantic import merges
+from synth.topology.semantic import SIMILARITY, merges
 
 TRIALS_PER_SHARD = 1000
 """As many as one process holds in memory with all their turns; the graphs of a shard are built one
@@ -55,102 +57,118 @@ LEARNED = 4
 """Trials of each environment that are done again where the flow does not say how many."""
 LEARNING = "volatile fields"
 """The piece of the stage's work that comes before all shards."""
+Patterns = Annotated[dict[str, str], AfterValidator(patterns_of_something)]
+TaskTrials = tuple[str, list[str]]
+Learned = Sequence[tuple[str, NondeterministicField]]
+"""Fields, each with its environment."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyStage:
-    """Over the current flow's base trials."""
+@synthesizer("topology")
+class TopologyStage(Method):
+    """Over the current flow's base trials. `level`: how turns are merged; `group`: trials per task
+    in the RL that tasks are ranked for.
 
-    name: str
-    config: TopologySettings
+    `similarity` is what texts must reach to be one at level semantic.
+    `learn` trials of each environment are done again, to learn what it answers differently each
+    time; left out, four of each deterministic one.
+    `masked` and `generated` add to what observations differ in without meaning it: name -> regular
+    expression (docs/topology.md).
+    """
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    unit = "trials"
+    # one at a time: building a graph keeps a core busy, and holds a shard's trials
+    at_once = 1
+
+    level: Annotated[Level, AfterValidator(installed)] = "exact"
+    similarity: float = Field(default=SIMILARITY, gt=0, le=1)
+    group: int = Field(default=8, ge=2, le=1024)
+    learn: int | None = Field(default=None, ge=0, le=1000)
+    masked: Patterns = {}  # noqa: RUF012 - a default of pydantic's, which copies it
+    generated: Patterns = {}  # noqa: RUF012
+
+    def key_settings(self) -> Mapping[str, Any]:
         """All of them that count at this level."""
-        return self.config.model_dump(
-            exclude=None if self.config.level == "semantic" else {"similarity"}
-        )
+        unused = set() if self.level == "semantic" else {"similarity"}
+        return self.settings.model_dump(exclude=unused)
 
-    def inputs(self, run: Run) -> str:
+    def inputs(self, stage: StageContext) -> Any:
         """The trajectories that the flow has collected so far."""
-        return content_hash(run.ledger.state.current_valid())
+        return stage.run.ledger.state.current_valid()
 
-    def plan(self, run: Run, stage_key: str) -> Plan:
-        """Tasks in the order of their first trial, so many together as have a thousand trials:
-        neighbours lie in the same files.
-        """
-        by_task = trials_by_task(run.ledger, BASE)
-        cut = batches(by_task.items(), TRIALS_PER_SHARD, lambda one: len(one[1]))
-        shards = [Shard(content_hash([task for task, _ in part]), part) for part in cut]
-        left = [shard for shard in shards if (stage_key, shard.name) not in run.ledger.state.named]
-        units = sum(len(trials) for shard in left for _, trials in shard.items)
+    def units(self, stage: StageContext) -> Sequence[TaskTrials]:
+        """The tasks in the order of their first trial: neighbours lie in the same files."""
+        return list(trials_by_task(stage.run.ledger, BASE).items())
 
-        # one at a time: building a graph keeps a core busy, and holds a shard's trials
-        return Plan(left, (), units, "trials", at_once=1)
+    def cut(self, units: Sequence[TaskTrials]) -> Iterator[Shard]:
+        """So many tasks together as have a thousand trials."""
+        for part in batches(units, TRIALS_PER_SHARD, self.progress_of):
+            yield Shard(content_hash([task for task, _ in part]), part)
 
-    async def work(self, run: Run, stage_key: str, shard: Shard) -> None:
+    def progress_of(self, unit: TaskTrials) -> int:
+        """Progress counts trials."""
+        return len(unit[1])
+
+    async def play(self, shard: ShardContext, units: Sequence[TaskTrials]) -> None:
         """The rows of a shard's tasks."""
-        ledger, level = run.ledger, self.config.level
-        if (stage_key, shard.name) in ledger.refresh().named:
-            return
-
-        trials: dict[str, list[Trajectory]] = {task: [] for task, _ in shard.items}
-        wanted = {identity for _, identities in shard.items for identity in identities}
-        for trajectory in ledger.trajectories(wanted):
+        trials: dict[str, list[Trajectory]] = {task: [] for task, _ in units}
+        wanted = {identity for _, identities in units for identity in identities}
+        for trajectory in shard.run.ledger.trajectories(wanted):
             trials[trajectory.task_id].append(trajectory)
 
-        nondeterminism, usual = await self._nondeterminism(run, stage_key), self.config.usual
+        nondeterminism, usual = await self._nondeterminism(shard), self.masking(())
         merging = None
-        if level == "semantic":
-            merging = partial(merges, embed=_embed(), threshold=self.config.similarity)
+        if self.level == "semantic":
+            merging = partial(merges, embed=_embed(), threshold=self.similarity)
 
-        nodes: list[Node] = []
-        edges: list[Edge] = []
-        scores: list[Score] = []
+        result = shard.of(OF_ALL)
         for task, found in trials.items():
             # on a thread, so that the loop can give signs of life meanwhile
             rows = await to_thread(
                 task_rows,
                 task,
                 found,
-                level=level,
+                level=self.level,
                 nondeterminism=nondeterminism.get(found[0].env, usual) if found else usual,
-                group=self.config.group,
+                group=self.group,
                 merging=merging,
             )
 
-            nodes += rows.nodes
-            edges += rows.edges
-            scores += rows.scores
-            run.progress.step(len(found))
+            result.nodes += rows.nodes
+            result.edges += rows.edges
+            result.scores += rows.scores
+            shard.run.progress.step(len(found))
 
-        ref = StageRef(self.name, stage_key)
-        ledger.commit(ref, nodes=nodes, edges=edges, scores=scores, name=shard.name)
-
-    async def _nondeterminism(self, run: Run, stage_key: str) -> dict[str, Nondeterminism]:
-        """Environment -> what its answers are masked by, learned once and kept in the ledger; those
-        that taught nothing are not in it.
-        """
-        count = LEARNED if self.config.learn is None else self.config.learn
-        if count and (stage_key, LEARNING) not in run.ledger.refresh().named:
-            by_task = trials_by_task(run.ledger, BASE)
-            every = self.config.learn is not None
-            rows = [
+    async def _nondeterminism(self, shard: ShardContext) -> Mapping[str, Nondeterminism]:
+        """Environment -> what its answers are masked by, learned once and kept in the ledger."""
+        count, every = (LEARNED, False) if self.learn is None else (self.learn, True)
+        if count and not shard.has(LEARNING):
+            by_task = trials_by_task(shard.run.ledger, BASE)
+            learned = await learned_fields(shard.run, by_task, count, every=every)
+            shard.of(LEARNING).scores += [
                 Score(environment, VOLATILE, float(one.refused is None), detail=one)
-                for environment, fields in (
-                    await learned_fields(run, by_task, count, every=every)
-                ).items()
+                for environment, fields in learned.items()
                 for one in fields
             ]
-            run.ledger.commit(StageRef(self.name, stage_key), scores=rows, name=LEARNING)
+            shard.commit(LEARNING)
 
-        return self.config.masks(_learned(run.ledger, stage_key))
+        return self.masks(_learned(shard.run.ledger, shard.stage_key))
 
-    def report(self, run: Run, stage_key: str) -> Mapping[str, Any]:
+    def masking(self, fields: Sequence[NondeterministicField]) -> Nondeterminism:
+        """The masks of an environment that taught these fields."""
+        return Nondeterminism({**DEFAULTS, **self.masked}, self.generated, *as_masks(fields))
+
+    def masks(self, learned: Learned) -> Mapping[str, Nondeterminism]:
+        """Environment -> what its answers are masked by, for those that taught something."""
+        return {
+            environment: self.masking([one for name, one in learned if name == environment])
+            for environment, _ in learned
+        }
+
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Tasks, those with both outcomes, and how much the trials have in common."""
-        with connect(run.ledger) as connection:
-            ((tasks, mixed, singletons),) = connection.execute(_GROUPS, [stage_key]).fetchall()
-        potentials = list(read(run.ledger, Potentials, ("potential",), stage_key=stage_key))
+        ledger, key = stage.run.ledger, stage.stage_key
+        ((tasks, mixed, singletons),) = stage.select(_GROUPS, key)
+        potentials = list(read(ledger, Potentials, ("potential",), stage_key=key))
 
         # a donor is another trial of the same task that came by the same state
         known = sum(row.value is not None for row in potentials)
@@ -161,7 +179,7 @@ class TopologyStage:
         if singletons is not None:
             also.append(f"{singletons:.0%} of the nodes were visited by one trial alone")
 
-        for _, one in _fields(run.ledger, stage_key):
+        for _, one in _fields(ledger, key):
             place = f"{one.tool or 'an answer'} {one.place}"
             also.append(
                 f"{place} differs each time it is answered, and is masked"
@@ -172,15 +190,7 @@ class TopologyStage:
 
         few = len(potentials) - known - alone
         unknown = {"alone in its task": alone, "too few turns in common": few}
-
-        return {
-            "kind": "method",
-            "unit": "trials",
-            "attempted": len(potentials),
-            "verified": known,
-            "rejected": {reason: count for reason, count in unknown.items() if count},
-            "also": also,
-        }
+        return method_report("trials", len(potentials), known, unknown, also=also)
 
 
 @lru_cache(maxsize=1)
@@ -195,18 +205,18 @@ def masking_of(ledger: Ledger, task_id: str) -> Nondeterminism:
     """
     for line in ledger.state.stages.values():
         # a stage is known by its settings, whatever it is called; one level alone has a similarity
-        differing = TopologySettings.model_fields.keys() ^ line.settings.keys()
+        differing = TopologyStage.config.model_fields.keys() ^ line.settings.keys()
         if differing <= {"similarity"}:
             # the level is of no matter here, and `semantic` would ask for its encoder
-            config = TopologySettings.model_validate({**line.settings, "level": "exact"})
-            masks = config.masks(_fields(ledger, line.stage_key))
-            return masks.get(ledger.task_ids().get(task_id, ""), config.usual)
+            stage = TopologyStage(**{**line.settings, "level": "exact"})
+            masks = stage.masks(_fields(ledger, line.stage_key))
+            return masks.get(ledger.task_ids().get(task_id, ""), stage.masking(()))
 
     return Nondeterminism()
 
 
-def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, NondeterministicField]]:
-    """The fields that a stage has learned, each with its environment, in one order."""
+def _fields(ledger: Ledger, stage_key: str) -> Learned:
+    """The fields that a stage has learned, in one order."""
     found = read(ledger, NondeterministicField, (VOLATILE,), stage_key=stage_key)
 
     return sorted(
@@ -216,7 +226,7 @@ def _fields(ledger: Ledger, stage_key: str) -> list[tuple[str, NondeterministicF
 
 
 @lru_cache(maxsize=1)
-def _learned(ledger: Ledger, stage_key: str) -> list[tuple[str, NondeterministicField]]:
+def _learned(ledger: Ledger, stage_key: str) -> Learned:
     """The fields, once they are learned, for all shards: asked of the ledger once, since every
     shard makes its tables longer.
     """

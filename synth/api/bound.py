@@ -18,5 +18,5 @@ def bindings_for(ledger: Ledger, environments: Files) -> Bindings:
 
     Raises `ConfigError` for a file that says nothing of an environment.
     """
-    said = said_by_files(environments)
-    return bindings_of(said, named_in=ledger.storage.url, further=[lambda: said_of_run(ledger)])
+    said = {**said_of_run(ledger), **said_by_files(environments)}
+    return bindings_of(said, named_in=ledger.storage.url)

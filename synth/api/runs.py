@@ -26,7 +26,7 @@ from synth.flows.curate import curated, left_alone
 from synth.flows.environments import said_by_files
 from synth.flows.own_flow import Settings, given_flow, in_file
 from synth.flows.ray import on_ray
-from synth.flows.resolve import resolve, resolve_later
+from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_datasets_at
 from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
@@ -197,7 +197,7 @@ def check_flow(
     url = _run_dir(chosen, run_dir)
     if curates:
         with in_file(where):
-            _, stages = resolve_later(chosen)
+            _, stages = resolve(chosen, collect=False)
         ledger = StoredLedger(url)
         refuse_their_datasets(ledger, chosen.name, stages)
         warned = (*dataset_warnings(curated(chosen, ledger)), *left_alone(chosen))

@@ -9,43 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from synth.cli.run import run as run_command
 from synth.engine.funnel import funnel
 from synth.ledger import Ledger
 from synth.ledger.sql import query
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.task import Task
-from tests.flow_files import echo_flow, run_flow
-from tests.flows.leveled_world import CLOSED_NAME, FEW_NAME, MISNAMED_NAME, NAME, closed_share
+from tests.flow_files import run_flow
+from tests.flows.calibrations import EPISODES, flow, played
+from tests.flows.leveled_world import CLOSED_NAME, closed_share
 from tests.flows.test_killed import start, write
 from tests.synth.models.chat_brains import Body, called, echo_expert, messages_hash
 from tests.synth.models.chat_server import ChatServer
-
-HARD_OF_HEARING = {"policy": "tests.flows.leveled_world:hard_of_hearing"}
-EPISODES = 60
-
-
-def flow(target: float = 0.5, episodes: int = EPISODES, **changes: Any) -> Flow:
-    content: dict[str, Any] = {
-        "env": {
-            "name": NAME,
-            "tasks": 3,
-            "difficulty": {"target_pass_rate": target, "against": "explorer", "episodes": episodes},
-        },
-        "models": {"explorer": HARD_OF_HEARING},
-        "stages": [{"rollout": {"trials": 8}}, {"filter": ["solved"]}],
-    }
-    return echo_flow(**(content | changes))
-
-
-def played(url: str) -> int:
-    ((count,),) = query(
-        Ledger(url), "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'calibration'"
-    ).fetchall()
-    return int(count)
 
 
 def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(
@@ -272,83 +248,3 @@ def test_a_server_that_is_gone_is_no_pass_rate(tmp_path: Path) -> None:
     with pytest.raises(SynthError, match="stopped after 10 attempts in a row that ended so"):
         run_flow(gone, str(tmp_path / "run"))
     assert Ledger(str(tmp_path / "run")).task_ids() == {}
-
-
-@pytest.mark.parametrize(
-    ("env", "message"),
-    [
-        (
-            {"name": NAME, "difficulty": {"target_pass_rate": 0.5, "against": "teacher"}},
-            r"difficulty\.against: no role 'teacher'.*explorer",
-        ),
-        (
-            {"name": "echo", "difficulty": {"target_pass_rate": 0.5}},
-            "'echo' has no setting that makes its tasks harder",
-        ),
-        (
-            {"name": NAME, "level": 0.2, "difficulty": {"target_pass_rate": 0.5}},
-            r"env\.level and env\.difficulty",
-        ),
-    ],
-)
-def test_what_cannot_be_calibrated_is_told_before_anything_is_made(
-    tmp_path: Path, env: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        run_flow(flow(env=env), str(tmp_path / "run"))
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_world_whose_settings_refuse_its_own_level_is_told_before_anything_is_made(
-    tmp_path: Path,
-) -> None:
-    message = (
-        r"world '\S+MISNAMED_WORLD' names 'strength' as its level, but refuses 0: "
-        r"env\.strength is not a setting; allowed: level"
-    )
-    with pytest.raises(ConfigError, match=message):
-        run_flow(
-            flow(env={"name": MISNAMED_NAME, "difficulty": {"target_pass_rate": 0.5}}),
-            str(tmp_path / "run"),
-        )
-    assert not (tmp_path / "run").exists()
-
-
-def test_tasks_that_a_level_cannot_have_are_told_with_the_level_before_any_is_played(
-    tmp_path: Path,
-) -> None:
-    impossible = {"name": "storefront", "look_ups": [6, 6], "difficulty": {"target_pass_rate": 0.5}}
-    with pytest.raises(
-        ConfigError,
-        match=r"^calibrate: at level 0: env: no task of kind feasible with 1 operations, look_ups "
-        r"\(6, 6\)",
-    ):
-        run_flow(
-            flow(env=impossible, models={"explorer": {"policy": "expert"}}, stages=[]),
-            str(tmp_path / "run"),
-        )
-    assert played(str(tmp_path / "run")) == 0
-
-
-def test_a_world_with_few_tasks_of_a_level_may_give_one_twice(tmp_path: Path) -> None:
-    env = {"name": FEW_NAME, "tasks": 3, "difficulty": {"target_pass_rate": 0.5, "episodes": 40}}
-    _, reports, _ = run_flow(
-        flow(env=env, stages=[{"rollout": {"trials": 1}}]), str(tmp_path / "run")
-    )
-    assert (
-        reports["calibrate"]["episodes"],
-        played(str(tmp_path / "run")),
-        reports["tasks"]["count"],
-    ) == (40, 40, 3)
-
-
-def test_a_dry_run_says_what_the_calibration_may_cost(tmp_path: Path) -> None:
-    file = write(flow(), tmp_path / "flow.yaml")
-    done = CliRunner().invoke(
-        run_command, [str(file), "--run-dir", str(tmp_path / "run"), "--dry-run"]
-    )
-    assert done.exit_code == 0, done.output
-    assert (
-        "calibrate: plays at most 60 episodes of explorer before the tasks are made" in done.stdout
-    )
-    assert not (tmp_path / "run").exists()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.flows.resolve import resolve, resolve_later
+from synth.flows.resolve import resolve
 from synth.flows.stage_choice import refuse_order
 from synth.schemas.errors import FlowError
 from synth.schemas.flow import Flow
@@ -91,12 +91,12 @@ def test_flows_that_only_curate_and_stages_that_make_no_trajectories_stay_valid(
 
 
 def test_curating_passes_over_the_stages_that_collect() -> None:
-    resolve_later(echo_flow(stages=[FILTER, ROLLOUT]))
+    resolve(echo_flow(stages=[FILTER, ROLLOUT]), collect=False)
     with pytest.raises(
         FlowError,
         match=r"stages\[0\]\.export stands before stages\[2\]\.filter.*this order: filter, export$",
     ):
-        resolve_later(echo_flow(stages=["export", ROLLOUT, FILTER]))
+        resolve(echo_flow(stages=["export", ROLLOUT, FILTER]), collect=False)
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "configs").glob("*.yaml")))

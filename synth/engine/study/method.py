@@ -77,11 +77,13 @@ class Method:
     at_once: ClassVar[int | None] = 4
     """The shards under way at a time; None: as many as keep all places of the player taken."""
     config: ClassVar[type[BaseModel]]
+    """Made of the annotated fields, unless a subclass names a model of its own."""
     player: Player
     bound: Bound
 
     def __init_subclass__(cls) -> None:
-        cls.config = settings_of(cls)
+        if "config" not in cls.__dict__:
+            cls.config = settings_of(cls)
 
     def __init__(self, **settings: Any) -> None:
         self.settings = self.config(**settings)

@@ -14,6 +14,7 @@ from synth.engine.study.player import Player
 from synth.engine.study.stage_context import StageContext
 from synth.ledger import Decision, Score, StageRef
 from synth.ledger.log.state import evidence_key
+from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.tables.row_validation import ended_line
 from synth.rollout.episode import EpisodeSpec
@@ -24,6 +25,8 @@ from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import run_workers
 
 T = TypeVar("T")
+COMMITTED = ("trajectories", "tasks", "decisions", "scores", "nodes", "edges")
+"""Kinds of rows of a unit's result, as `Ledger.commit` names them; replies are sorted out first."""
 OF_ALL = ""
 """The key of results that concern all units of a shard."""
 ASKED_AT_ONCE = 64
@@ -42,6 +45,8 @@ class UnitResult:
     scores: list[Score] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     replies: list[RoleReply] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
     open: bool = False
 
 
@@ -161,7 +166,7 @@ class ShardContext(StageContext):
         some_open = any(result.open for result in results)
         rows: dict[str, list[Any]] = {
             kind: [row for result in results for row in getattr(result, kind)]
-            for kind in ("apart", "trajectories", "tasks", "decisions", "scores")
+            for kind in ("apart", *COMMITTED)
         }
 
         # of open units they stay in the journal

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from synth.flows.stages.filter_overlap import agreements, compositions, only_by, overlap_lines
+from synth.flows.stages.filter_report import agreements, compositions, only_by, overlap_lines
 
 VERDICTS = {  # trajectory -> (solved, signals, secrets); None: undefined
     "a": (True, True, True),

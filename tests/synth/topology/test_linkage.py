@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from synth.flows.resolve import resolve_later
+from synth.flows.resolve import resolve
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.trajectory import Observation, Turn
@@ -136,6 +136,7 @@ def test_a_flow_that_asks_for_it_without_the_extra_is_told_what_to_install() -> 
         match=r"stages\[0\].topology.level: .* not installed; pip install -c constraints.txt -e "
         r"'.\[embed\]'",
     ):
-        resolve_later(
-            Flow.model_validate({"name": "f", "stages": [{"topology": {"level": "semantic"}}]})
+        resolve(
+            Flow.model_validate({"name": "f", "stages": [{"topology": {"level": "semantic"}}]}),
+            collect=False,
         )

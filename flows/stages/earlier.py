@@ -1,10 +1,23 @@
-"""The trials of each task."""
+"""What stands before a stage: the stages that came before it, and the trials of each task."""
 
 from collections.abc import Iterable
 
 import polars as pl
 
+from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Ledger
+
+
+def stages_before(stage: StageContext) -> list[tuple[str, str]]:
+    """(stage, key) of those that were begun before it.
+
+    A stage that runs again stands among the others already; those behind it may be of an earlier
+    run of the same flow.
+    """
+    begun = stage.run.ledger.state.stages
+    names = list(begun)
+    before = names[: names.index(stage.name)] if stage.name in names else names
+    return [(name, begun[name].stage_key) for name in before]
 
 
 def trials_by_task(
