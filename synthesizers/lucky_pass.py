@@ -104,10 +104,7 @@ class LuckyPass(Study):
         if self.of == "unproven" and evidence(trial):
             return HAS_EVIDENCE
 
-        other = (trial.policy, trial.model) != (
-            policy.name,
-            policy.model,
-        )
+        other = (trial.policy, trial.model) != (policy.name, policy.model)
         if trial.synthesizer == IMPORT and other:
             return "another_policy"
 
@@ -119,31 +116,21 @@ class LuckyPass(Study):
 
     def untestable(self, trial: Trajectory, reason: str) -> Score:
         """The row of a success that is not played again."""
-        if reason == HAS_EVIDENCE:
-            # no continuation is counted for a success that needs none
-            about = PlayedAgain(reason, evidence=evidence(trial))
-            return Score(trial.trajectory_id, self.metric, None, detail=about)
-        about = PlayedAgain(reason, None, 0, CONTINUATIONS, ())
+        turn = None
+        about = PlayedAgain(reason, evidence=evidence(trial))
+        # no continuation is counted for a success that needs none
+        if reason != HAS_EVIDENCE:
+            turn = first_effect(trial)
+            about = PlayedAgain(reason, None, 0, CONTINUATIONS, ())
 
-        return Score(
-            trial.trajectory_id,
-            self.metric,
-            None,
-            first_effect(trial),
-            about,
-        )
+        return Score(trial.trajectory_id, self.metric, None, turn, about)
 
     async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
         """Starts from the first turn with an effect."""
-        trials = shard.trials({unit.trajectory_id for unit in units}).values()
-        tasks = shard.tasks({trial.task_id for trial in trials})
-
+        trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
         return [
-            Unit(
-                BranchPoint(one, first_effect(one)),
-                task=tasks[one.task_id],
-            )
-            for one in trials
+            Unit(BranchPoint(one, first_effect(one)), task=tasks[one.task_id])
+            for one in trials.values()
         ]
 
     async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
@@ -160,17 +147,11 @@ class LuckyPass(Study):
         """
 
         side = played["again"]
-        start = unit.start
         known = passes_of(side)
         reason = "faults" if known is None else None
         about = PlayedAgain(reason, None, len(side.played), CONTINUATIONS, side.ids)
-        yield Score(
-            start.trajectory.trajectory_id,
-            self.metric,
-            known,
-            start.turn,
-            about,
-        )
+        identity = unit.start.trajectory.trajectory_id
+        yield Score(identity, self.metric, known, unit.start.turn, about)
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """Concludes nothing: each row stands by itself."""
@@ -178,17 +159,12 @@ class LuckyPass(Study):
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Successes of hard tasks, those that passed again, reasons of the others."""
-        found = stage.rows(PlayedAgain, self.metric)
+        rows = stage.rows(PlayedAgain, self.metric)
         hard = len(self._hard(stage))
-        proven = sum(row.value is not None and row.value >= PASSES for row in found)
-        rejected = Counter(
-            "not_passed_again" if row.value is not None else str(row.about.reason)
-            for row in found
-            if row.value is None or row.value < PASSES
-        )
-
-        rejected["not_played"] = hard - len(found)
-        return method_report(self.unit, hard, proven, rejected)
+        failed = [row for row in rows if row.value is None or row.value < PASSES]
+        rejected = Counter(row.about.reason or "not_passed_again" for row in failed)
+        rejected["not_played"] = hard - len(rows)
+        return method_report(self.unit, hard, len(rows) - len(failed), rejected)
 
 
 def first_effect(trajectory: Trajectory) -> int:

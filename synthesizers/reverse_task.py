@@ -164,6 +164,7 @@ class ReverseTask(Method):
             rows.append(row.as_score(f"{shard.name}/{place}"))
             run.progress.step(1)
             await asyncio.sleep(0)
+
         going = run.may_start()
         if going:
             writer.refuse_silence(shard.name)
@@ -238,11 +239,11 @@ class ReverseTask(Method):
         """Commits the chosen tasks, and the figures of all explorations."""
         rows, choice = self._chosen(shard)
         if rows and all(row.fault is not None for row in rows):
-            own = all(row.fault == Fault.ENVIRONMENT for row in rows)
             again = (
                 "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves such "
                 "faults out"
             )
+            own = all(row.fault == Fault.ENVIRONMENT for row in rows)
             raise SynthError(
                 f"{shard.name}: all {len(rows)} explorations ended in faults; the first: "
                 f"{rows[0].examples['fault']}{again if own else ''}"

@@ -32,15 +32,11 @@ class TemplateTasks(Method):
     def key_settings(self) -> Mapping[str, Any]:
         """The settings that determine the tasks."""
         env = self.bound.env
+        flow = self.bound.flow
+        settings = {"env": env.name, "config": env.settings(), "seed": flow.seed}
         # a flow that makes no tasks keeps its key whatever the environment starts from
         none = self._start is None or not env.tasks
         start = {} if none else {"start_state": self._start}
-        settings = {
-            "env": env.name,
-            "config": env.settings(),
-            "seed": self.bound.flow.seed,
-        }
-
         return {**settings, "count": env.tasks, **start}
 
     def inputs(self, stage: StageContext) -> Any:
@@ -90,11 +86,7 @@ class TemplateTasks(Method):
     def report(self, stage: StageContext) -> Mapping[str, Any]:
         """The number of tasks."""
         ids = sorted(stage.task_ids())
-        return {
-            "kind": "tasks",
-            "count": len(ids),
-            "digest": content_hash(ids),
-        }
+        return {"kind": "tasks", "count": len(ids), "digest": content_hash(ids)}
 
 
 def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
@@ -102,12 +94,7 @@ def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
     for index, task in enumerate(tasks):
         try:
             msgspec.convert(msgspec.to_builtins(task, builtin_types=(bytes,)), Task)
-        except (
-            msgspec.ValidationError,
-            TypeError,
-            ValueError,
-            RecursionError,
-        ) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             problem, _, place = str(error).partition(" - at `$.")
             raise ConfigError(
                 f"world {env!r}: make_tasks: task {index}: {place.removesuffix('`')}: {problem}"
@@ -133,11 +120,9 @@ def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
 def _with_calibration(task: Task, found: Mapping[str, Any]) -> Task:
     """Adds the calibration to the task's difficulty, which makes it another task by identity."""
     known = {key: value for key, value in found.items() if key not in ("kind", "finished")}
-    fields = {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
-
-    return Task.identified(
-        **{
-            **fields,
-            "difficulty": {**task.difficulty, "calibration": known},
-        }
-    )
+    about = {
+        **msgspec.structs.asdict(task),
+        "difficulty": {**task.difficulty, "calibration": known},
+    }
+    del about["task_id"]
+    return Task.identified(**about)

@@ -100,21 +100,17 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
     """
 
     first = attempt.pivot_turn or 0
-    check = attempt.check_result
     calls = (call for turn in attempt.turns[first:] for call in turn.tool_calls)
     used = [
         f"{found.path}: {found.value}"
         for found in provenance(attempt).findings
         if found.status is Status.OBSERVED and found.turn >= first
     ]
-
-    parts = check.parts if check is not None else ()
+    log = before[-1].attempts_log if before else ()
+    parts = attempt.check_result.parts if attempt.check_result is not None else ()
 
     return Memo(
-        attempts_log=(
-            *(before[-1].attempts_log if before else ()),
-            reflection.trajectory_summary,
-        ),
+        attempts_log=(*log, reflection.trajectory_summary),
         commands=tuple(f"{call.name} {call.arguments}" for call in calls)[:MOST_ENTRIES],
         verified_facts=tuple(dict.fromkeys(used))[:MOST_ENTRIES],
         error_pattern=reflection.root_cause_analysis,
@@ -157,14 +153,9 @@ def memory_scores(
     rows = []
     found = _snapshots([memo for _, memo in memos], memory)
     for (identity, _), one in zip(memos, found, strict=True):
-        detail = {
-            "key": key,
-            **msgspec.to_builtins(one),
-            "intervenes": memory.intervene,
-        }
-        why = {} if one.defined else {"why": "below_three_attempts"}
-        value = one.weighted if one.defined else None
-        rows.append(Score(identity, PDI, value, detail=detail | why))
+        about = {"key": key, **msgspec.to_builtins(one), "intervenes": memory.intervene}
+        about |= {} if one.defined else {"why": "below_three_attempts"}
+        rows.append(Score(identity, PDI, one.weighted if one.defined else None, detail=about))
 
     for attempt, new in zip(attempts, new_evidence(attempts), strict=True):
         rows.append(Score(attempt.trajectory_id, EVIDENCE, new, detail={"key": key}))

@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, chat, prompt
 from synth.engine.context import Role
 from synth.engine.study.shard import ShardContext
 from synth.ledger.tables.role_reply import RoleReply
@@ -95,17 +94,19 @@ class Reflector:
         self, shard: ShardContext, attempt: Trajectory, lessons: Sequence[str]
     ) -> Reflected:
         """Diagnoses an attempt that had been given these lessons."""
-        sampling = self.role.policy.sampling
+        evidence = attempt.check_result if self.evidence else None
+        given = self.role.policy.sampling.get("max_tokens")
         question = RoleRequest(
             purpose="reflection",
             subject_id=attempt.trajectory_id,
             task_id=attempt.task_id,
-            messages=reflection_messages(
-                attempt, lessons, attempt.check_result if self.evidence else None
-            ),
-            sampling={} if sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS},
+            messages=reflection_messages(attempt, lessons, evidence),
+            sampling={} if given else {"max_tokens": MOST_TOKENS},
         )
-        read = partial(_read, turns=len(attempt.turns))
+
+        def read(completion: Completion) -> Reflection:
+            return parsed_reflection(completion.content or "", len(attempt.turns))
+
         answer = await shard.client(self.name, self.role).ask(question, read)
         fault = answer.fault
         if fault is not None:
@@ -129,33 +130,21 @@ def reflection_messages(
     """
 
     unknown = "Nothing is known about whether it solved the task."
-    parts = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
+    said = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
     if lessons:
         given = (f"- {lesson}" for lesson in lessons)
-        parts.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
+        said.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
 
     if evidence is not None:
         failed = (part for part in evidence.parts if not part.passed)
         found = (f"- {part.name}: {'; '.join(part.evidence)}" for part in failed)
-        parts.append("\n".join(["What the environment's check found wrong:", *found]))
+        said.append("\n".join(["What the environment's check found wrong:", *found]))
 
     # a JSON escape stands for a fence: no text of the log ends the block that it stands in
     log = log_of(trajectory).replace("```", "\\u0060\\u0060\\u0060")
-    parts += [
-        f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```",
-        prompt("reflector/form"),
-    ]
-    role = prompt("reflector/role")
+    said.append(f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```")
 
-    return [
-        {"role": "system", "content": role},
-        {"role": "user", "content": "\n\n".join(parts)},
-    ]
-
-
-def _read(completion: Completion, turns: int) -> Reflection:
-    """Reads a reflection from a completion."""
-    return parsed_reflection(completion.content or "", turns)
+    return chat(prompt("reflector/role"), *said, prompt("reflector/form"))
 
 
 def parsed_reflection(reply: str, turns: int) -> Reflection:
@@ -175,10 +164,10 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")
 
     outcome = value["trajectory_outcome"]
-    if outcome not in get_args(Judged):
-        raise UnreadableError(
-            f"trajectory_outcome is {_short(outcome)}, none of {', '.join(get_args(Judged))}"
-        )
+    known = get_args(Judged)
+    if outcome not in known:
+        wrong = f"trajectory_outcome is {_short(outcome)}"
+        raise UnreadableError(f"{wrong}, none of {', '.join(known)}")
 
     summary = _text(value, "trajectory_summary")
     cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")

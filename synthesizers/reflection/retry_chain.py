@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import to_builtins
 
 from synth.engine.study.shard import UnitResult
 from synth.ledger.ledger import Decision, Score
@@ -96,20 +97,13 @@ class Retry:
             return []
 
         identity = self.outcome.trajectory_id
-        first = self.found[0] if self.found else None
-        kind = "clean"
-        shown = None
-        if first is not None:
-            kind = first.kind
-            findings = len(self.found)
-            shown = {
-                "turn": first.turn,
-                "what": first.what[:200],
-                "findings": findings,
-            }
+        kept = Decision(identity, KEPT, self.keep, self.reason)
+        if not self.found:
+            return [Decision(identity, LEAK, True, "clean"), kept]
 
-        leak = Decision(identity, LEAK, first is None, kind, detail=shown)
-        return [leak, Decision(identity, KEPT, self.keep, self.reason)]
+        first = self.found[0]
+        shown = {"turn": first.turn, "what": first.what[:200], "findings": len(self.found)}
+        return [Decision(identity, LEAK, False, first.kind, detail=shown), kept]
 
 
 @dataclass(slots=True)
@@ -138,10 +132,7 @@ class RetryChain:
     @property
     def outcomes(self) -> list[Trajectory]:
         """The attempts with a verdict, the base trial first."""
-        return [
-            self.base,
-            *(r.outcome for r in self.retries if r.outcome is not None),
-        ]
+        return [self.base, *(one.outcome for one in self.retries if one.outcome is not None)]
 
     @property
     def last(self) -> Trajectory:
@@ -181,18 +172,18 @@ class RetryChain:
         if told.reason is None and said is None:
             return None
 
-        before = self.retries[-1].found if self.retries else ()
+        leaked = self.retries[-1].found if self.retries else ()
         retry = Retry(last, told, told.tokens(last, self.lessons))
         self.retries.append(retry)
         if said is None or said.retry_from_step is None:
-            solved = last.outcome is Outcome.SUCCESS
+            efficient = last.outcome is Outcome.SUCCESS
             self.fault = told.fault
-            self.reason = told.reason or ("efficient" if solved else "says_success")
+            self.reason = told.reason or ("efficient" if efficient else "says_success")
             return None
 
         # a retry never starts after a leak of the attempt before: the leak would stay in its prefix
-        leaked = before[0].turn if before else len(last.turns)
-        retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, leaked))
+        latest = leaked[0].turn if leaked else len(last.turns)
+        retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, latest))
         retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
         retry.guidance = self.guidance
 
@@ -241,11 +232,11 @@ class RetryChain:
         row for the chain.
         """
 
-        for at, retry in enumerate(self.retries):
+        for number, retry in enumerate(self.retries, start=1):
             result.trajectories += () if retry.known else retry.attempts
             result.decisions += retry.decisions()
             result.replies += retry.reflected.replies
-            result.scores.append(self._reflection_score(at + 1, retry))
+            result.scores.append(self._reflection_score(number, retry))
 
         if self.memory is not None:
             result.scores += memory_scores(self.key, self.memos, self.outcomes, self.memory)
@@ -272,14 +263,14 @@ class RetryChain:
 
     def _reflection_score(self, number: int, retry: Retry) -> Score:
         """The row of one reflection, with the retry that followed from it."""
-        result = retry.outcome
         before = retry.of
+        result = retry.outcome
         label = RetryLabel(
             chain=self.base.trajectory_id,
             key=self.key,
             attempt=number,
             retry=None if result is None else result.trajectory_id,
-            reflection=msgspec.to_builtins(retry.reflected.reflection),
+            reflection=to_builtins(retry.reflected.reflection),
             memo=retry.memo,
             why_none=retry.reflected.reason,
             what_was_wrong=retry.reflected.detail,
@@ -289,8 +280,8 @@ class RetryChain:
             r2=None if result is None else solved(result),
             steps1=len(before.turns),
             steps2=None if result is None else len(result.turns),
-            tokens=msgspec.to_builtins(retry.spent),
-            leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
+            tokens=to_builtins(retry.spent),
+            leaks=tuple(map(to_builtins, retry.found)),
         )
         value = None if result is None else float(retry.keep and not retry.found)
 

@@ -14,8 +14,8 @@ from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
+from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
-    RejectedError,
     check_in,
     check_of,
     constraint_structure,
@@ -63,10 +63,7 @@ class Ground:
     @property
     def zones(self) -> Mapping[str, str]:
         """The environment's zones, with facts that a goal may ask for as if they were required."""
-        return {
-            **self.entry.spec.facts,
-            **dict.fromkeys(self.entry.on_request, "required"),
-        }
+        return {**self.entry.spec.facts, **dict.fromkeys(self.entry.on_request, "required")}
 
 
 async def exploration_tasks(

@@ -65,12 +65,7 @@ class Experience:
         self._counts = Counter[tuple[str, str]]()
         self._no_ops: set[tuple[str, str]] = set()
 
-    def note(
-        self,
-        turn: AgentTurn,
-        answers: Sequence[Observation],
-        effects: Iterable[str],
-    ) -> None:
+    def note(self, turn: AgentTurn, answers: Sequence[Observation], effects: Iterable[str]) -> None:
         """Counts the effects of a turn: it `changed` facts of goals, `opened` further actions,
         `showed` something new, `ended` the walk, was `denied`. A turn without effect whose tool has
         been answered alike before is a no-op.
@@ -98,10 +93,8 @@ class Experience:
         # an untried tool is as good as one that changes something
         known = CHANGING if not taken or changed or self._counts[tool, "denied"] else opened
 
-        return known * max(
-            LEAST_SHARE,
-            1 - self._counts[tool, "no_op"] / max(taken, 1),
-        )
+        no_ops = self._counts[tool, "no_op"] / max(taken, 1)
+        return known * max(LEAST_SHARE, 1 - no_ops)
 
     def draw(self, turns: Sequence[AgentTurn], draw: Random) -> AgentTurn | None:
         """Draws a tool by weight, then one of its turns uniformly; None where none may be drawn."""
@@ -159,12 +152,7 @@ class Walk:
     def operations(self) -> tuple[Operation, ...]:
         """The steps that changed facts of goals, or were refused."""
         return tuple(
-            Operation(
-                step.record.index,
-                step.turn,
-                step.asked,
-                step.denied,
-            )
+            Operation(step.record.index, step.turn, step.asked, step.denied)
             for step in self.steps
             if step.asked or step.denied is not None
         )
@@ -224,70 +212,44 @@ async def explored(
 
         deed = signature_of(turn)
         # mutants of T5 are made of these
-        alike = [other for other in offered if tool_of(other) == tool_of(turn)]
+        alike = (other for other in offered if tool_of(other) == tool_of(turn))
         others = tuple(other for other in alike if signature_of(other) != deed)
         step, facts = await _step(env, len(walked), turn, facts, zones)
         walked.append(replace(step, others=others))
         tried[deed] |= {state} if step.changed else {state, ANY}
 
         offered = [] if step.done else list(await env.affordances())
-        # a turn that makes further actions possible is worth repeating elsewhere
-        opened = not known.issuperset(map(signature_of, offered))
-        experience.note(turn, step.record.observations, _effects(walked, opened=opened))
+        effects = {
+            "changed": bool(step.asked),
+            # a turn that makes further actions possible is worth repeating elsewhere
+            "opened": not known.issuperset(map(signature_of, offered)),
+            "showed": _is_new(walked),
+            "ended": step.done,
+            "denied": step.denied is not None,
+        }
+        answers = step.record.observations
+        experience.note(turn, answers, [effect for effect, came in effects.items() if came])
         await asyncio.sleep(0)
 
     return Walk(opening, start, facts, tuple(walked))
 
 
-def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
-    """The effects of the last step, in the words of `Experience.note`."""
-    last = steps[-1]
-    came = {
-        "changed": bool(last.asked),
-        "opened": opened,
-        "showed": _is_new(steps),
-        "ended": last.done,
-        "denied": last.denied is not None,
-    }
-
-    return [effect for effect, so in came.items() if so]
-
-
 async def _step(
-    env: Env,
-    at: int,
-    turn: AgentTurn,
-    before: Facts,
-    zones: Mapping[str, str],
+    env: Env, at: int, turn: AgentTurn, before: Facts, zones: Mapping[str, str]
 ) -> tuple[WalkStep, Facts]:
     """Does a turn, and reads the facts after it."""
     response = await stepped(env.step(turn), at, turn.tool_calls)
     after = dict(await env.facts())
     changed = changes(before, after)
     seen = response.observations
-    record = Turn(
-        at,
-        turn.content,
-        turn.tool_calls,
-        seen,
-        state_key=response.state_key,
-    )
+    record = Turn(at, turn.content, turn.tool_calls, seen, state_key=response.state_key)
 
     # a refusal that changed something was none
     rules = [] if changed else [DENIED.match(one.content) for one in seen if one.error]
-    denied = next(
-        (rule[1] for rule in rules if rule is not None),
-        None,
-    )
+    denied = next((rule[1] for rule in rules if rule is not None), None)
+    asked = of_goals(changed, zones)
 
-    return WalkStep(
-        record,
-        turn,
-        changed,
-        of_goals(changed, zones),
-        denied,
-        response.done,
-    ), after
+    return WalkStep(record, turn, changed, asked, denied, response.done), after
 
 
 def _is_new(steps: Sequence[WalkStep]) -> bool:

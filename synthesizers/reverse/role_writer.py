@@ -11,13 +11,20 @@ from typing import TypeVar
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.asking import RoleClient, RoleRequest, UnreadableError, json_reply, prompt
+from synth.engine.asking import (
+    RoleClient,
+    RoleRequest,
+    UnreadableError,
+    chat,
+    json_reply,
+    prompt,
+)
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import SynthError
 from synth.schemas.model import Completion, Message
 from synth.schemas.outcome import Fault
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window, WriteGoal
+from synth.schemas.reverse import Draft, NoGoal, Window, WriteGoal
 from synth.schemas.trajectory import Observation
 from synth.synthesizers.reverse.subtrajectories import scalars
 
@@ -42,11 +49,7 @@ class GoalWriter:
     keeps.
     """
 
-    def __init__(
-        self,
-        rules: WriteGoal | None,
-        client: RoleClient | None,
-    ) -> None:
+    def __init__(self, rules: WriteGoal | None, client: RoleClient | None) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []
         self._clock = asyncio.timeout(None)
@@ -63,24 +66,13 @@ class GoalWriter:
                 "mend it and run again, what was answered is kept"
             )
 
-    async def timed(
-        self,
-        what: str,
-        limit_s: float,
-        job: Callable[[], Awaitable[T]],
-    ) -> T:
+    async def timed(self, what: str, limit_s: float, job: Callable[[], Awaitable[T]]) -> T:
         """Does a job within a time limit that stops while the model is asked. Raises
         `FaultError`.
         """
 
         self._clock = asyncio.timeout(limit_s)
-        return await guard_async(
-            Fault.ENVIRONMENT,
-            what,
-            job,
-            limit_s,
-            self._clock,
-        )
+        return await guard_async(Fault.ENVIRONMENT, what, job, limit_s, self._clock)
 
     async def goal(self, exploration: str, window: Window) -> Draft | NoGoal:
         """The goal of a window; it may be awaited on another thread's loop."""
@@ -94,12 +86,7 @@ class GoalWriter:
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
 
-    async def _asked(
-        self,
-        client: RoleClient,
-        exploration: str,
-        window: Window,
-    ) -> Draft | NoGoal:
+    async def _asked(self, client: RoleClient, exploration: str, window: Window) -> Draft | NoGoal:
         """Asks the model, and stops the clock meanwhile."""
         question = RoleRequest(
             purpose="write_goal",
@@ -164,47 +151,23 @@ def read_goal(completion: Completion, window: Window) -> Draft:
 def messages(window: Window) -> list[Message]:
     """The chat that asks for a goal."""
     last = window.operations[-1].at
-    seen = [_short(o.content) for o in _seen(window, last) if not o.error]
-    done = [f"{number}. {_told(one)}" for number, one in enumerate(window.operations, start=1)]
-    parts = [
-        "What was seen:",
-        "\n".join(dict.fromkeys(seen)),
-        "\nThe operations:",
-        *done,
-    ]
+    seen = [_short(one.content) for one in _seen(window, last) if not one.error]
+    parts = ["What was seen:", "\n".join(dict.fromkeys(seen)), "\nThe operations:"]
 
-    return [
-        {
-            "role": "system",
-            "content": prompt("writer/goal"),
-        },
-        {"role": "user", "content": "\n".join(parts)},
-    ]
+    for number, one in enumerate(window.operations, start=1):
+        calls = "; ".join(f"{call.name} {call.arguments}" for call in one.turn.tool_calls)
+        effect = [f"  {at}: {two.before!r} -> {two.after!r}" for at, two in one.changed.items()]
+        refused = [f"  refused by rule {one.denied}"]
+        parts += [f"{number}. {calls or one.turn.content}", *(effect or refused)]
 
-
-def _told(operation: Operation) -> str:
-    """An operation with its changes, or the rule that refused it."""
-    calls = "; ".join(f"{call.name} {call.arguments}" for call in operation.turn.tool_calls)
-    effect = [f"  {at}: {one.before!r} -> {one.after!r}" for at, one in operation.changed.items()]
-    refused = [f"  refused by rule {operation.denied}"]
-
-    return "\n".join(
-        [
-            calls or str(operation.turn.content),
-            *(effect or refused),
-        ]
-    )
+    return chat(prompt("writer/goal"), "\n".join(parts))
 
 
 def _seen(window: Window, before: int) -> list[Observation]:
     """The observations before a turn of the walk, without the answers to the operations."""
     own = {operation.at for operation in window.operations}
     walk = [turn for turn in window.walk[:before] if turn.index not in own]
-
-    return [
-        *window.opening.observations,
-        *(o for turn in walk for o in turn.observations),
-    ]
+    return [*window.opening.observations, *(o for turn in walk for o in turn.observations)]
 
 
 def _short(text: str) -> str:

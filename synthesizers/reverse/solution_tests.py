@@ -17,7 +17,8 @@ from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.check_predicates import RejectedError, broken, check_in, verdict
+from synth.synthesizers.rejected import RejectedError
+from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
 from synth.synthesizers.reverse.exploration import Walk, played
 from synth.synthesizers.reverse.subtrajectories import Segment, columns
 
@@ -92,19 +93,19 @@ async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str,
 
     known = await solution(bench, task)
     planned = bench.claims("expert")
-    # played once more, for the reason that the error names
-    if known is None and planned:
-        found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
-        raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
-    if known is None:
+    if known is not None:
+        turns = len(known.transcript.actions)
+        none = verdict(None, why="the world has no expert")
+        return known, verdict(turns=turns) if planned else none
+    if not planned:
         raise RejectedError(
             "walk_does_not_pass",
             "the operations themselves do not pass the check, and the world has no expert",
         )
-    if not planned:
-        return known, verdict(None, why="the world has no expert")
 
-    return known, verdict(turns=len(known.transcript.actions))
+    # played once more, for the reason that the error names
+    found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
+    raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
 
 
 def _failure(transcript: Transcript) -> str:
@@ -138,23 +139,24 @@ class SolvedTask:
         bench = self.bench
         task = self.task
         known = self.known.transcript
-        ways = {_way(known)}
         strategies = STRATEGIES if bench.claims("expert") else 0
+        transcripts = [known]
 
         for seed in range(bench.seed + 1, bench.seed + 1 + strategies):
             found = await bench.played(task, expert("correct"), seed=seed, max_turns=MAX_TURNS)
-            ways.add(_way(found))
-            if not found.verdict.passed:
-                raise RejectedError("T4_strategy_rejected", _failure(found))
+            transcripts.append(found)
+            _must_pass("strategy", found)
 
         own = bench.world.alternatives
         rewritten = list(own(task, known))[:MOST_ALTERNATIVES] if own else []
-
         for name, actions in rewritten:
-            transcript, _ = await variant(bench, task, actions)
-            if not transcript.verdict.passed:
-                raise RejectedError(f"T4_{name}_rejected", _failure(transcript))
+            _must_pass(name, (await variant(bench, task, actions))[0])
 
+        # transcripts are equal ways where their acts are
+        ways = {
+            tuple(action.tool_calls or (action.content,) for action in transcript.actions)
+            for transcript in transcripts
+        }
         return verdict(
             strategies=strategies,
             ways=len(ways),
@@ -177,11 +179,7 @@ class SolvedTask:
                 continue
 
             count += 1
-            if not found.verdict.passed:
-                raise RejectedError(
-                    "T4_reordering_rejected",
-                    f"{other.what}: {_failure(found)}",
-                )
+            _must_pass("reordering", found, f"{other.what}: ")
 
         return count
 
@@ -208,6 +206,7 @@ class SolvedTask:
         return count
 
 
-def _way(transcript: Transcript) -> tuple[Any, ...]:
-    """The acts of a transcript, to compare it with others."""
-    return tuple(action.tool_calls or (action.content,) for action in transcript.actions)
+def _must_pass(name: str, transcript: Transcript, what: str = "") -> None:
+    """Raises `RejectedError` for another right solution that the check does not accept."""
+    if not transcript.verdict.passed:
+        raise RejectedError(f"T4_{name}_rejected", f"{what}{_failure(transcript)}")

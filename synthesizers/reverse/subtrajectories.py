@@ -2,6 +2,7 @@
 start of the environment, alone or after no more of the walk than they need.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from random import Random
@@ -19,9 +20,9 @@ class Entities:
     """Finds the entities (keys of the environment's rows) that an operation is about."""
 
     def __init__(self, start: Facts) -> None:
-        self._rows: dict[str, list[Scalar]] = {}
+        self._rows = defaultdict[str, list[Scalar]](list)
         for path, value in start.items():
-            self._rows.setdefault(_key(path), []).append(value)
+            self._rows[_key(path)].append(value)
 
     def of(self, operation: Operation) -> frozenset[str]:
         """The rows that it changed, the entities that its arguments name, and those that both refer
@@ -52,10 +53,7 @@ def scalars(call: ToolCall, *, keys: bool = True) -> Iterator[Scalar]:
     while waiting:
         match waiting.pop():
             case Mapping() as mapping:
-                waiting += [
-                    *(mapping if keys else ()),
-                    *mapping.values(),
-                ]
+                waiting += [*(mapping if keys else ()), *mapping.values()]
             case list() as values:
                 waiting += values
             case str() | int() | float() | None as value:
@@ -63,10 +61,7 @@ def scalars(call: ToolCall, *, keys: bool = True) -> Iterator[Scalar]:
 
 
 def windows(
-    operations: Sequence[Operation],
-    start: Facts,
-    most: int,
-    draw: Random,
+    operations: Sequence[Operation], start: Facts, most: int, draw: Random
 ) -> list[tuple[int, ...]]:
     """Numbers of the operations of each subtrajectory, 1 to `most` of them, every two neighbours
     about a common entity; in a drawn order.
@@ -203,10 +198,7 @@ class Cutter:
         return None if idle else found
 
     async def _played(
-        self,
-        turns: tuple[AgentTurn, ...],
-        places: tuple[int, ...],
-        kept: Sequence[Operation],
+        self, turns: tuple[AgentTurn, ...], places: tuple[int, ...], kept: Sequence[Operation]
     ) -> Segment:
         """Plays turns, and reads what the operations among them change now."""
         done = await played(self.env, turns, zones=self.zones)
@@ -214,7 +206,6 @@ class Cutter:
             msgspec.structs.replace(operation, changed=done.steps[place].asked)
             for operation, place in zip(kept, places, strict=True)
         )
-
         return Segment(turns, places, operations, done.start, done.end)
 
     async def _fewest(self, kept: Set[int], wanted: Set[int]) -> Set[int]:
@@ -240,11 +231,7 @@ class Cutter:
         # a look-up must show the same; what an operation shows may differ
         looked = {operation.at for operation in self.walk.reads}
         before = {at: self.walk.steps[at] for at in sorted(turns)}
-        done = await played(
-            self.env,
-            [s.turn for s in before.values()],
-            zones=self.zones,
-        )
+        done = await played(self.env, [one.turn for one in before.values()], zones=self.zones)
 
         return all(
             (at not in looked or now.shown == then.shown)
@@ -257,15 +244,8 @@ class Cutter:
 
 def columns(changed: Mapping[str, Change], start: Facts) -> list[str]:
     """The changed columns; new rows without their keys, which may be numbered as they come."""
-    return sorted(
-        path
-        if path in start
-        else "/".join(
-            (
-                *path.split("/")[:1],
-                "+",
-                *path.split("/")[2:],
-            )
-        )
-        for path in changed
-    )
+    found = []
+    for path in changed:
+        table, key, column = path.split("/", 2)
+        found.append(f"{table}/{key if path in start else '+'}/{column}")
+    return sorted(found)

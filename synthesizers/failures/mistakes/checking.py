@@ -7,19 +7,9 @@ from random import Random
 
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Source, ToolCall, Turn
-from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, closing, with_call
-from synth.synthesizers.failures.mistakes.transcript import written
+from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, closing
 
-VERIFYING_VERBS = frozenset(
-    {
-        "verify",
-        "validate",
-        "confirm",
-        "check",
-        "test",
-        "authenticate",
-    }
-)
+VERIFYING_VERBS = frozenset(["verify", "validate", "confirm", "check", "test", "authenticate"])
 _ASKING = re.compile(r"\?\s*$")
 _VALUE = re.compile(r"(?<![\w.-])[$€£]?(?=[A-Za-z-]*\d)[A-Za-z]*[\d-][\w.,:-]*\w")
 """An amount, date, number or identifier in a text."""
@@ -57,25 +47,19 @@ def wrong_look(site: InjectionPoint, random: Random) -> Mistake | None:
             for text in site.texts(call):
                 told = _misquoted(site, str(text.value), random)
                 if told is not None:
-                    said, right, wrong = told
-                    what = f"tells {wrong} where {right} was seen"
-                    return with_call(site.turn, call, site.changed(call, text, said), what)
+                    said, what = told
+                    return site.mistaken(random, [(call, text, said)], f"tells {what}")
         elif call.name.split("_")[0].lower() in VERIFYING_VERBS:
-            found = site.choices((call,))
-            if found:
-                _, argument, value = random.choice(found)
-                what = (
-                    f"verifies {argument.path} {written(value)} in place of "
-                    f"{written(argument.value)}"
-                )
-                return with_call(site.turn, call, site.changed(call, argument, value), what)
+            what = "verifies {path} {new} in place of {old}"
+            found = site.mistaken(random, site.choices((call,)), what)
+            if found is not None:
+                return found
 
     told = None if asks else _misquoted(site, site.turn.content or "", random)
     if told is None:
         return None
 
-    said, right, wrong = told
-    return Mistake(AgentTurn(said, site.turn.tool_calls), f"tells {wrong} where {right} was seen")
+    return Mistake(AgentTurn(told[0], site.turn.tool_calls), f"tells {told[1]}")
 
 
 def _confirmed_wrongly(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -93,18 +77,15 @@ def _confirmed_wrongly(site: InjectionPoint, random: Random) -> Mistake | None:
     if not wrongs or not last:
         return None
 
-    (said, right, wrong), (call, text) = (
-        random.choice(wrongs),
-        last[0],
-    )
-    what = f"confirms {wrong} at the end where {right} was seen"
-    return with_call(site.turn, call, site.changed(call, text, said), what)
+    said, what = random.choice(wrongs)
+    what = what.replace(" where ", " at the end where ")
+    return site.mistaken(random, [(*last[0], said)], f"confirms {what}")
 
 
 def _asks(site: InjectionPoint, turn: Turn) -> bool:
     """Whether a turn only asks a user, and was answered."""
     calls = turn.tool_calls
-    if not _answered_by_user(turn) or not all(site.talks(call) for call in calls):
+    if not _answered_by_user(turn) or not all(map(site.talks, calls)):
         return False
     by_name = any(call.name.lower().startswith("ask") for call in calls)
     return by_name or any(map(_ASKING.search, [turn.content or "", *site.said(turn)]))
@@ -117,37 +98,30 @@ def _answered_by_user(turn: Turn) -> bool:
 
 def _next_write(site: InjectionPoint, random: Random, without: str) -> Mistake | None:
     """Makes the next write of the twin at once, with unknown values guessed."""
-    for turn in site.after:
-        calls = site.writes(turn)
-        if calls:
-            done = [_guessed(site, call, random) for call in calls]
-            if None in done:
-                return None
-            made = tuple(call for call in done if call is not None)
-            names = ", ".join(call.name for call in made)
-            what = f"does {names} of turn {turn.index} {without}"
-            return Mistake(AgentTurn(tool_calls=made), what)
-    return None
+    writing = next((turn for turn in site.after if site.writes(turn)), None)
+    if writing is None:
+        return None
+
+    made = list[ToolCall]()
+    for call in site.writes(writing):
+        for argument in site.names(call):
+            number = isinstance(argument.value, int | float)
+            if not (site.seen(argument.value) or argument.schema.get("enum") or number):
+                others = site.others(argument)
+                # an unknown value that cannot be guessed
+                if not others:
+                    return None
+                call = site.changed(call, argument, random.choice(others))
+        made.append(site.fresh(call))
+
+    names = ", ".join(call.name for call in made)
+    what = f"does {names} of turn {writing.index} {without}"
+    return Mistake(AgentTurn(tool_calls=tuple(made)), what)
 
 
-def _guessed(site: InjectionPoint, call: ToolCall, random: Random) -> ToolCall | None:
-    """The call as the agent could make it now; None where a value is unknown and cannot be
-    guessed.
-    """
-
-    for argument in site.names(call):
-        number = isinstance(argument.value, int | float)
-        if not (site.seen(argument.value) or argument.schema.get("enum") or number):
-            others = site.others(argument)
-            if not others:
-                return None
-            call = site.changed(call, argument, random.choice(others))
-    return site.fresh(call)
-
-
-def _misquoted(site: InjectionPoint, text: str, random: Random) -> tuple[str, str, str] | None:
-    """(text, right, wrong): replaces one value by another of the same shape that was seen, else by
-    one with another digit.
+def _misquoted(site: InjectionPoint, text: str, random: Random) -> tuple[str, str] | None:
+    """(text, what): replaces one value by another of the same shape that was seen, else by one with
+    another digit.
 
     Amounts and dates come before identifiers: with a wrong identifier the agent only names
     something else.
@@ -171,20 +145,14 @@ def _misquoted(site: InjectionPoint, text: str, random: Random) -> tuple[str, st
         if _shape(value) == _shape(right) and value.casefold() != right.casefold()
     ]
 
-    wrong = random.choice(alike) if alike else _other_digit(right)
-    return (
-        text[: match.start()] + wrong + text[match.end() :],
-        right,
-        wrong,
-    )
+    # without another value, the first digit is raised by one
+    digit = re.search(r"\d", right)
+    raised = right if digit is None else right.replace(digit[0], str((int(digit[0]) + 1) % 10), 1)
+    wrong = random.choice(alike) if alike else raised
+    said = text[: match.start()] + wrong + text[match.end() :]
+    return said, f"{wrong} where {right} was seen"
 
 
 def _shape(value: str) -> str:
     """A value with letters and digits masked."""
     return re.sub(r"[A-Za-z]+", "A", re.sub(r"\d", "9", value))
-
-
-def _other_digit(value: str) -> str:
-    """The value with its first digit raised by one."""
-    at = next(at for at, character in enumerate(value) if character.isdigit())
-    return f"{value[:at]}{(int(value[at]) + 1) % 10}{value[at + 1 :]}"
