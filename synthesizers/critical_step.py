@@ -3,7 +3,7 @@ policy that is to be trained test each of them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -12,17 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from synth.engine.asking import Answer
 from synth.engine.context import Role
 from synth.engine.study.alternatives import EXPERT, Ask, Proposal
-from synth.engine.study.arms import CONTROL, Arm, Episodes, PlannedUnit, Unit
+from synth.engine.study.arms import PlannedUnit, Unit
 from synth.engine.study.method import synthesizer
 from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
-from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
@@ -65,13 +63,10 @@ class CriticalStep(Study):
     `shard` trajectories are committed together; `live` as for a rollout.
     """
 
-    role: str = "explorer"
     proposals: Proposals = Proposals()
     alternatives_from: tuple[str, ...] = ()
     control_share: float = Field(default=0.05, gt=0, le=0.5)
-    limits: Limits | None = None
     shard: int = Field(default=10, ge=1, le=200)
-    live: int | None = Field(default=None, ge=1)
 
     def agents(self) -> Sequence[str]:
         """The role that continues, then the roles that propose."""
@@ -81,6 +76,7 @@ class CriticalStep(Study):
         """Looks up the sources of alternatives, and the judge where the flow has one."""
         roles = self.bound.roles
         spec = self.bound.entry.spec
+
         if EXPERT in self.alternatives_from and EXPERT not in {*roles, *spec.capabilities}:
             raise ConfigError(f"world {spec.name} has no expert; name a role in alternatives_from")
 
@@ -104,6 +100,7 @@ class CriticalStep(Study):
         """
 
         drops = decisive_drops(stage)
+
         return [*super().inputs(stage), *([drops] if drops else [])]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
@@ -141,9 +138,15 @@ class CriticalStep(Study):
                 suspicions[identity],
                 drops.get(identity, ()),
             )
+
             controlled = self._drawn(steps, identity)[: controls[identity]]
             found += [
-                Unit(BranchPoint(trial, turn), rule, turn in controlled, tasks[trial.task_id])
+                Unit(
+                    BranchPoint(trial, turn),
+                    rule,
+                    turn in controlled,
+                    tasks[trial.task_id],
+                )
                 for turn, rule in steps.items()
                 if (identity, turn) not in done
             ]
@@ -163,6 +166,7 @@ class CriticalStep(Study):
         order = self._drawn(unit.trajectory_id for unit in self.units(stage))
         tests = len(order) * self.proposals.per_trajectory * self.proposals.alternatives
         count = control_count(tests, self.control_share)
+
         return Counter(order[number % len(order)] for number in range(count))
 
     async def _judge_proposals(
@@ -193,19 +197,16 @@ class CriticalStep(Study):
 
         return {unit: one.value for unit, one in found.items() if one.value is not None}
 
-    async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
+    async def propose(
+        self,
+        unit: Unit,
+        ask: Ask,
+    ) -> Sequence[Proposal]:
         """Samples all sources in turn."""
         most = self.proposals.alternatives
         samples = self.proposals.samples
+
         return await ask.alternatives(self.sources, most=most, samples=samples)
-
-    def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """Plays the alternative against the own act."""
-        return Arm("treated", force=proposal.act), Arm(CONTROL, force=unit.recorded_act)
-
-    def judge(self, unit: Unit, played: Episodes) -> Iterator[StepLabel]:
-        """Yields the label of the test."""
-        yield StepLabel.tested(unit, played.sequential_test("treated"))
 
 
 def _identity(role: Role) -> Sequence[Any]:

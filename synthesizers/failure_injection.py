@@ -91,6 +91,7 @@ class FailureInjection(InjectionSettings):
             )
             for task_id in drawn(found)
         ]
+
         return in_rounds((task for task in tasks if task.twins or task.failed), self)
 
     def cut(self, units: Sequence[PlannedTask]) -> Iterator[Shard]:
@@ -107,7 +108,11 @@ class FailureInjection(InjectionSettings):
         """The injected runs that the stage has labelled."""
         return sorted({row.subject_id for row in stage.rows(AttributionLabel, *OF_INJECTED_RUNS)})
 
-    async def play(self, shard: ShardContext, units: Sequence[PlannedTask]) -> None:
+    async def play(
+        self,
+        shard: ShardContext,
+        units: Sequence[PlannedTask],
+    ) -> None:
         """Makes the attempts of one round that are still to be made."""
         number = units[0].round
         notes = [row.about for row in shard.rows(Note, ATTEMPT)]
@@ -125,7 +130,14 @@ class FailureInjection(InjectionSettings):
             await asyncio.sleep(0)  # looking for places in long trajectories must stop nobody
             if not fit.keys().isdisjoint((*unit.twins, *unit.failed)):
                 own = {key for task_id, key in done if task_id == unit.task_id}
-                planned = self._injections(shard, planner, unit, tasks[unit.task_id], fit, own)
+                planned = self._injections(
+                    shard,
+                    planner,
+                    unit,
+                    tasks[unit.task_id],
+                    fit,
+                    own,
+                )
                 jobs |= dict(planned) | dict(_repairs(unit, tasks[unit.task_id], fit, own))
 
         async def attempt(job: Job, result: UnitResult) -> None:
@@ -142,10 +154,18 @@ class FailureInjection(InjectionSettings):
         """Selects the trials that can be replayed, and notes why the others cannot."""
         trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
         misfits = await shard.misfits(trials, self.unfit)
+
         for identity, reason in misfits.items():
             result = shard.of(identity)
             task_id = trials[identity].task_id
-            note = Note("twin", task_id, identity, reason, units[0].round, open=result.open)
+            note = Note(
+                "twin",
+                task_id,
+                identity,
+                reason,
+                units[0].round,
+                open=result.open,
+            )
             result.scores.append(note.as_score(identity))
 
         return {identity: one for identity, one in trials.items() if identity not in misfits}
@@ -170,14 +190,24 @@ class FailureInjection(InjectionSettings):
             {int(key) for key in done if key.isdigit()},
             affordances=shard.able(task, "affordances"),
         )
+
         shard.of(OF_ALL).scores += [
             Note("declined", task_id, f"{why} {at}", why, unit.round).as_score(task_id)
             for why, count in declined.items()
             for at in range(count)
         ]
+
         for plan in planned:
             key = str(plan.ordinal)
-            note = Note("injection", task_id, key, "", unit.round, plan.strategy, plan.mode)
+            note = Note(
+                "injection",
+                task_id,
+                key,
+                "",
+                unit.round,
+                plan.strategy,
+                plan.mode,
+            )
             yield plan.seed, Job(DecisionState(fit[plan.twin_id], task, plan.turn), note, plan)
 
     async def _attempt(self, context: InjectionContext, job: Job) -> None:
@@ -185,6 +215,7 @@ class FailureInjection(InjectionSettings):
         result = context.result
         run = context.shard.run
         subject = job.state.parent.trajectory_id
+
         try:
             if job.plan is None:
                 reason = await repair(context)
@@ -200,11 +231,21 @@ class FailureInjection(InjectionSettings):
         result.scores.append(note.as_score(subject))
         run.progress.step(1)
 
-    async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
+    async def unfit(
+        self,
+        shard: ShardContext,
+        trial: Trajectory,
+        task: Task | None,
+    ) -> str | None:
         """Replays every trial, the flow's own too: a mistake needs an environment that answers the
         same again.
         """
-        return await why_not_replayable(shard.run, task, trial, self.player.limits.step_timeout_s)
+        return await why_not_replayable(
+            shard.run,
+            task,
+            trial,
+            self.player.limits.step_timeout_s,
+        )
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """The labels that follow from the tests of the whole stage."""

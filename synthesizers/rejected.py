@@ -4,7 +4,12 @@
 class RejectedError(Exception):
     """A proposal gives nothing: `reason` is a counter's name, `example` shows why."""
 
-    def __init__(self, reason: str, example: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        example: str = "",
+    ) -> None:
         super().__init__(reason, example)
+
         self.reason = reason
         self.example = example

@@ -39,25 +39,22 @@ def proposed(
     """
 
     turns = {turn.index: turn.state_key for turn in _own(trajectory)}
-    records = trajectory.turns
-    refused = [at for at in turns if any(seen.error for seen in records[at].observations)]
+    keys = [trajectory.opening_state_key, *(turn.state_key for turn in trajectory.turns)]
+    refused = [at for at in turns if any(one.error for one in trajectory.turns[at].observations)]
+    changed = [at for at, key in turns.items() if key not in (None, keys[at])]
     passed = {turn.state_key for success in successes for turn in success.turns} - {None}
     left = [at for at, key in turns.items() if key not in {None, *passed}]
-
-    def changed(at: int) -> bool:
-        """Whether a turn changed the state."""
-        before = records[at - 1].state_key if at else trajectory.opening_state_key
-        return turns[at] not in (None, before)
 
     rules: Mapping[str, Sequence[int]] = {
         "judge": [at for at in suspected if at in turns],
         "drop": [at for at in dropped if at in turns],
         "departure": left[:1] if passed else (),
-        "effect": [at for at in reversed(turns) if at not in refused and changed(at)],
+        "effect": [at for at in reversed(changed) if at not in refused],
         "error": refused,
         "last": list(turns)[-1:],
     }
     found: dict[int, str] = {}
+
     for places in zip_longest(*rules.values()):
         for rule, at in zip(rules, places, strict=True):
             if at is not None:
@@ -80,6 +77,7 @@ async def judge_proposals(
     """
 
     own = [turn.index for turn in _own(trajectory)]
+
     if not own:
         return Answer(())
 
@@ -89,10 +87,12 @@ async def judge_proposals(
             raise UnreadableError("it holds no JSON list of step numbers, or several")
 
         named = tuple(dict.fromkeys(msgspec.json.decode(lists[0], type=list[int])))
+
         if not set(named) <= set(own):
             raise UnreadableError(
                 f"it names steps that the agent did not take; the log has {own[0]} to {own[-1]}"
             )
+
         return named[:most]
 
     said = log_of(trajectory), prompt("judge/steps_form").format(most)

@@ -37,6 +37,7 @@ class TemplateTasks(Method):
         # a flow that makes no tasks keeps its key whatever the environment starts from
         none = self._start is None or not env.tasks
         start = {} if none else {"start_state": self._start}
+
         return {**settings, "count": env.tasks, **start}
 
     def inputs(self, stage: StageContext) -> Any:
@@ -66,11 +67,13 @@ class TemplateTasks(Method):
         env, (count,) = self.bound.env, units
         config = env.settings()
         found = None
+
         if env.difficulty is not None:
             found = shard.report_of(CALIBRATE)
             config |= {} if found is None else {self.bound.entry.level: found["level"]}
 
         tasks = shard.run.make_tasks(env.name, config, self.bound.flow.seed, count)
+
         if len(tasks) < count:
             raise ConfigError(
                 f"world {env.name!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for "
@@ -107,6 +110,7 @@ def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
     """
 
     places: dict[str, int] = {}
+
     for index, task in enumerate(tasks):
         first = places.setdefault(task.task_id, index)
         if first != index:
@@ -124,5 +128,7 @@ def _with_calibration(task: Task, found: Mapping[str, Any]) -> Task:
         **msgspec.structs.asdict(task),
         "difficulty": {**task.difficulty, "calibration": known},
     }
+
     del about["task_id"]
+
     return Task.identified(**about)

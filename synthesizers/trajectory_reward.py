@@ -63,11 +63,13 @@ class TrajectoryReward(Method):
     def bind(self) -> None:
         """Looks up the judge, which must be a model."""
         judge = self.bound.roles.get(self.role)
+
         if judge is None or judge.model is None:
             raise ConfigError(
                 f"trajectory_reward needs a model as {self.role!r}: add `{self.role}: {{model: "
                 "...}` to the flow's models, or leave the stage out"
             )
+
         self.judge = judge
 
     def key_settings(self) -> Mapping[str, Any]:
@@ -110,6 +112,7 @@ class TrajectoryReward(Method):
             answer = await client.ask(question, read_reward)
             result.replies += answer.replies
             judged = answer.value
+
             # a fault or a ceiling: a rerun asks again
             if judged is None and not answer.unreadable:
                 result.open = True
@@ -117,10 +120,19 @@ class TrajectoryReward(Method):
 
             value = None if judged is None else float(judged.reward)
             about = Reason(unreadable=answer.unreadable)
+
             if judged is not None:
                 about = Reason(valid_text(judged.reason)[:LONGEST_REASON])
 
-            result.scores.append(Score(trial.trajectory_id, METRIC, value, detail=about))
+            result.scores.append(
+                Score(
+                    trial.trajectory_id,
+                    METRIC,
+                    value,
+                    detail=about,
+                )
+            )
+
             shard.run.progress.step(1)
 
         await shard.each({one: trials[one] for one in units if one in trials}, judge)
@@ -135,6 +147,7 @@ class TrajectoryReward(Method):
         shares = {str(reward): round(reward * count / total, 4) for reward, count in counts}
 
         each = ", ".join(f"{count} of {reward}" for reward, count in reversed(counts))
+
         return method_report(
             self.unit,
             len(found) + left,
@@ -154,6 +167,8 @@ def read_reward(completion: Completion) -> JudgedReward:
     """
 
     judged = json_reply(completion, JudgedReward)
+
     if not 1 <= judged.reward <= 5:
         raise UnreadableError(f"reward is {judged.reward}; 1 to 5 are allowed")
+
     return judged

@@ -150,6 +150,7 @@ class InjectionSettings(Method):
         if self.evidence == "replay":
             # `NOBODY` has no name in the flow, and its episodes have no role
             return replace(self.playing(self.role, NOBODY), name=None)
+
         try:
             return self.playing(self.role, agent_in(self.method, self.role, self.bound.roles))
         except ConfigError as error:
@@ -169,11 +170,13 @@ class InjectionSettings(Method):
             )
 
         self.writers: dict[str, Role | None] = {}
+
         for setting, what in WRITERS.items():
             name = getattr(self, setting)
             found = self.bound.roles.get(name)
             if found is not None and found.model is None:
                 raise ConfigError(f"{setting}: the role {name!r} writes {what}")
+
             self.writers[setting] = found
 
         if self.writers["injector"] is None and BY_INJECTOR.issuperset(self.strategies):
@@ -203,15 +206,19 @@ class InjectionSettings(Method):
             ("natural", models and not chats, "policy_is_no_chat_model"),
             ("prompt", not chats, "policy_is_no_chat_model"),
         )
+
         declined = dict[str, str]()
+
         if self.evidence == "replay":
             declined = dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
+
         for strategy, ruled_out, reason in reasons:
             if ruled_out:
                 declined.setdefault(strategy, reason)
 
         unwritten = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
         offered = self.strategies.items()
+
         return Offer({name: weight for name, weight in offered if name not in unwritten}, declined)
 
 
@@ -251,8 +258,10 @@ class InjectionContext:
         client = self.shard.client(getattr(self.settings, writer), role)
         answer = await client.ask(question, read)
         self.result.replies += answer.replies
+
         if answer.value is not None:
             return answer.value
+
         if answer.unreadable is not None:
             raise RejectedError("unreadable")
 

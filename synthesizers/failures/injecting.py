@@ -45,12 +45,14 @@ async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, s
     result = context.result
     run = attempts.made[-1]
     new = [] if attempts.known else attempts.made
+
     if run.fault is not None:
         result.apart += new
         raise RejectedError(context.faulted(run.fault))
 
     changed = executed(context.state.parent.turns[plan.turn], run.turns[plan.turn])
     reason = _without_label(run, plan.turn, has_effect=changed.any)
+
     if context.settings.evidence == "replay":
         reason = {"": "replay_flip", "recovered": "harmless"}.get(reason, reason)
 
@@ -60,6 +62,7 @@ async def inject(context: InjectionContext, plan: InjectionPlan) -> tuple[str, s
         (result.trajectories if shown else result.apart).append(attempt)
 
     label = _label(context, plan, ready, run, changed)
+
     if not reason:
         reason = await _tested(context, plan, ready.put, run, label)
     elif reason in UNTESTED:
@@ -79,12 +82,14 @@ async def _run(context: InjectionContext, plan: InjectionPlan, put: ForcedAct) -
 
     shard = context.shard
     puts = [put]
+
     if context.settings.evidence == "replay":
         rest = context.state.parent.turns[plan.turn + 1 :]
         puts += [ForcedAct(act=recorded_act(turn), mask=PREFIX_MASK) for turn in rest]
 
     spec = continued(shard.run, shard.player, context.state, tuple(puts), 0)
     found = await shard.episodes.attempted([spec], shard.player, shown=False)
+
     if spec.slot_id not in found:
         context.result.open = True
         raise RejectedError("not_started")
@@ -108,6 +113,7 @@ async def _tested(
     scores = context.result.scores
     good = ForcedAct(act=recorded_act(twin.turns[turn]), mask=PREFIX_MASK)
     found = await context.tested(turn, good, bad)
+
     if found.accepted is None:
         context.result.open |= found.open
         return f"undefined:{found.reason}"
@@ -116,6 +122,7 @@ async def _tested(
     scores.append(Score(run.trajectory_id, TEST, float(found.accepted), turn, label))
 
     drawn = Random(f"control {plan.seed}").random() < context.settings.controls
+
     if found.method == SEQUENTIAL and drawn:
         same = await context.tested(turn, good, good, draws_from=CONTROL_DRAWS)
         if same.accepted is not None:
@@ -157,10 +164,17 @@ def _label(
         dpo=False,
         instruction=UNSET if ready.instruction is None else ready.instruction,
     )
-    if plan.strategy != "environment":
-        return label
 
-    # the agent made no mistake: what counts is how it took the false answer
+    return label if plan.strategy != "environment" else _of_environment(label, run, plan, ready)
+
+
+def _of_environment(
+    label: AttributionLabel, run: Trajectory, plan: InjectionPlan, ready: PreparedInjection
+) -> AttributionLabel:
+    """The label of a fault of the environment. The agent made no mistake: what counts is how it
+    took the false answer.
+    """
+
     seen = scripted_reaction(run, plan.turn, ready.answered, ready.wrong)
     return replace(
         label,
@@ -185,6 +199,7 @@ def executed(twin: Turn, injected: Turn) -> Changed:
 
     keys = {twin.state_key, injected.state_key}
     moved = len(keys) == 2 and None not in keys
+
     return Changed(moved, shown(twin) != shown(injected))
 
 
@@ -197,6 +212,8 @@ def _without_label(run: Trajectory, turn: int, *, has_effect: bool) -> str:
         return "no_verdict"
     if not has_effect:
         return "no_effect"
+
     if run.outcome is Outcome.SUCCESS:
         return "recovered" if len(run.turns) > turn + 1 else "harmless"
+
     return "truncated" if run.outcome is Outcome.TRUNCATED else ""

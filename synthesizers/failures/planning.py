@@ -114,6 +114,7 @@ def draw_mode(
         for mode in sorted(possible)
         if weights.get(mode, 0) > 0 and yielded.get(mode, 0.5) > 0
     }
+
     return random.choices(list(odds), list(odds.values()))[0] if odds else None
 
 
@@ -173,6 +174,7 @@ class AttemptPlanner:
             _possible_places(twin, self.seed, affordances=affordances)
             for twin in order[: settings.per_task]
         ]
+
         planned: list[InjectionPlan] = []
         declined: Counter[str] = Counter()
 
@@ -180,6 +182,7 @@ class AttemptPlanner:
             at = ordinal % len(order)
             random = Random(content_hash(["attempt", self.seed, task_id, ordinal]))
             cell = self._drawn(places[at], random, declined)
+
             if cell is not None:
                 turn = random.choice(places[at][cell])
                 places[at][cell].remove(turn)
@@ -193,6 +196,7 @@ class AttemptPlanner:
     ) -> Cell | None:
         """Draws (strategy, mode): the strategy by its weight, the mode by weight / yield."""
         strategies = {name: weight for name, weight in self.offer.strategies.items() if weight > 0}
+
         while strategies:
             strategy = random.choices(list(strategies), list(strategies.values()))[0]
             modes = sorted(mode for (name, mode), at in places.items() if name == strategy and at)
@@ -203,6 +207,7 @@ class AttemptPlanner:
 
             # the mode is drawn before this look, so that random numbers do not depend on the offer
             ruled_out = self.offer.declined.get(strategy)
+
             if ruled_out is None and mode is not None:
                 return strategy, mode
 
@@ -228,15 +233,18 @@ def _possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> dict[
 
         site = InjectionPoint(transcript, turn.index)
         cells = [("natural", NATURAL)]
+
         for code, rule in RULES.items():
             drawn = content_hash([seed, twin.trajectory_id, turn.index, code])
             mistake = rule(site, Random(drawn))
             differs = mistake is not None and not same_act(mistake.turn, turn)
+
             if differs or (derails and code == "FM-2.3"):
                 cells.append(("rule", code))
 
             # who goes on too long does so where the twin ends, all other mistakes come before
             at_the_end = (code == "FM-1.5") is (turn is closing(twin))
+
             if at_the_end and not (code == "FM-3.1" and turn is twin.turns[-1]):
                 cells += [("role", code), ("prompt", code)]
 

@@ -75,11 +75,13 @@ async def prepared(context: InjectionContext, plan: InjectionPlan) -> PreparedIn
 
     if mistake is None:
         raise RejectedError("applies_not")
+
     if same_act(mistake.turn, site.turn):
         raise RejectedError("equal")
 
     act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
     put = ForcedAct(act=act, mask=INJECTED_MASK, injected=plan.mode)
+
     return PreparedInjection(put=put, what=mistake.what, instruction=instruction)
 
 
@@ -103,7 +105,9 @@ async def _misled(context: InjectionContext, site: InjectionPoint, text: str) ->
         messages=rewritten(state.shown_to(player.role), text),
         purpose="prompted",
     )
+
     found = taken(drawn.acts)
+
     if found:
         return found[0]
 
@@ -121,6 +125,7 @@ async def _natural(context: InjectionContext) -> PreparedInjection:
         samples=settings.natural_draws,
         temperature=settings.natural_temperature,
     )
+
     if not others:
         context.result.open |= ask.open
         raise RejectedError(ask.lost or "no_natural_error")
@@ -143,7 +148,9 @@ def _planted(site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
         injected=f"environment:{plan.mode}",
         alter=planting.altered,
     )
+
     answered = call_of(site.turn, planting.old)
+
     return PreparedInjection(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
 
 

@@ -108,6 +108,7 @@ def labels(tests: Sequence[Judged]) -> list[Score]:
     """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
     control = ErrorControl(map(ended, tests))
     found = []
+
     for test in tests:
         if test.metric != CONTROL:
             confirmed = control.status(ended(test)) == "confirmed"
@@ -132,24 +133,23 @@ def injection_report(
     control = ErrorControl(map(ended, tests))
     held = [test for test in tests if test.value == 1 and test.metric != CONTROL]
     confirmed = [test for test in held if control.status(ended(test)) == "confirmed"]
-    injected = [test.about for test in confirmed if test.metric == TEST]
-    modes = Counter(str(label.mode) for label in injected if label.strategy in WITH_MODE)
-    strategies = Counter(
-        "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
-    )
+    modes, strategies = _mix(confirmed)
     methods = Counter(str(given(test.about.method)) for test in held)
 
     reasons = Counter(note.reason for note in notes if note.tried)
     tried = reasons.total()
     del reasons[ACCEPTED]
     reasons["weak_by_control"] = len(held) - len(confirmed)
-
     cost = stage.cost()
-    also = list(_counts({"confirmed by": strategies, "tested by": methods}))
-    also += [mode_quotas_line(target, modes)] if modes else []
-    also += [*_control_line(control), *_lines(notes)]
-    also.append(cost_line(cost, cost["episodes"], "episode"))
+    also = [
+        *_counts({"confirmed by": strategies, "tested by": methods}),
+        *([mode_quotas_line(target, modes)] if modes else []),
+        *_control_line(control),
+        *_lines(notes),
+        cost_line(cost, cost["episodes"], "episode"),
+    ]
     also += [f"{counted_noun(without, 'task')} without a clean trial"] if without else []
+    found = {"modes": modes, "target": target, "by_strategy": strategies, "methods": methods}
 
     return method_report(
         "attempts",
@@ -157,13 +157,20 @@ def injection_report(
         len(confirmed),
         reasons,
         also=also,
-        modes=dict(modes),
-        target=dict(target),
-        by_strategy=dict(strategies),
-        methods=dict(methods),
+        **{name: dict(counts) for name, counts in found.items()},
         false_share=control.false_share,
         cost=cost,
     )
+
+
+def _mix(confirmed: Sequence[Judged]) -> tuple[Counter[str], Counter[str]]:
+    """Counts the confirmed injections by mode, and all confirmed labels by strategy."""
+    of_runs = [test.about for test in confirmed if test.metric == TEST]
+    modes = Counter(str(label.mode) for label in of_runs if label.strategy in WITH_MODE)
+    names = {REPAIR_TEST: "repair"}
+    strategies = Counter(names.get(test.metric, str(test.about.strategy)) for test in confirmed)
+
+    return modes, strategies
 
 
 def _counts(found: Mapping[str, Counter[str]]) -> Iterator[str]:
@@ -192,6 +199,8 @@ def _lines(notes: Sequence[Note]) -> Iterator[str]:
             for what, kind in kinds.items()
         }
     )
+
     left = sum(note.open for note in notes)
+
     if left:
         yield f"{counted_noun(left, 'attempt')} left to a rerun"

@@ -36,6 +36,7 @@ async def repair(context: InjectionContext) -> str:
     by_role = await _by_role(context)
     if context.result.open or by_role == ACCEPTED:
         return str(by_role)
+
     return await _by_expert(context) or by_role or "no_correction"
 
 
@@ -51,17 +52,21 @@ async def _by_role(context: InjectionContext) -> str | None:
     for number in range(context.settings.repair_rounds if asked else 0):
         question = corrector_question(trial, tried, number)
         read = partial(read_correction, trial=trial, tried=tried)
+
         try:
             correction = await context.ask("corrector", question, read)
         except RejectedError:
             # an open attempt ends at once: a rerun asks the role again, from the journal
             if context.result.open:
                 raise
+
             break
 
         ended = await _tested(context, correction, "role", earliest=False)
+
         if ended is not None:
             return ended
+
         tried.append(correction)
 
     return NO_REPAIR if tried else None
@@ -83,11 +88,13 @@ async def _by_expert(context: InjectionContext) -> str | None:
         return not (site.writes(site.turn) or tells), correction.turn
 
     failed: set[int] = set()
+
     for correction in sorted(corrections, key=rank)[: context.settings.repair_rounds]:
         before = {other.turn for other in corrections if other.turn < correction.turn}
         ended = await _tested(context, correction, "expert", earliest=before <= failed)
         if ended is not None:
             return ended
+
         failed.add(correction.turn)
 
     return NO_REPAIR if corrections else None
@@ -108,6 +115,7 @@ async def _tested(
         mask=CORRECTED_MASK,
         injected="correction",
     )
+
     found = await context.tested(turn, good, ForcedAct(act=recorded, mask=PREFIX_MASK))
     if found.accepted is None:
         context.result.open |= found.open
@@ -127,6 +135,7 @@ async def _tested(
         dpo=False,
         **found.evidence(),
     )
+
     score = Score(trial.trajectory_id, REPAIR_TEST, float(found.accepted), turn, label)
     context.result.scores.append(score)
 
@@ -143,6 +152,7 @@ async def _corrections(context: InjectionContext) -> list[Correction]:
         async with context.placed(turn.index) as env:
             expert = partial(env.expert, "correct", 0)
             act = await guard_async(Fault.ENVIRONMENT, "expert", expert, context.patience)
+
         if not same_act(act, turn):
             found.append(Correction(turn.index, msgspec.structs.replace(act, thought=None)))
 

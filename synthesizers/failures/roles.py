@@ -110,6 +110,7 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
     task = prompt(f"injector/{name}").format(code=code, name=mode.name, meaning=mode.meaning)
     said = [f"{title}:\n{text}" for title, text in parts.items() if text is not None]
     sampling = {"temperature": TEMPERATURE}
+
     return RoleRequest.about(twin, purpose, task, *said, sampling=sampling, draw=draw)
 
 
@@ -122,9 +123,12 @@ def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
     reply = json_reply(completion, InjectorReply)
     if _BETRAYS.search(reply.content or ""):
         raise UnreadableError("the turn gives away that it is a mistake made on purpose")
+
     turn = _written_turn(site, reply, "the turn")
+
     if same_act(turn, site.turn):
         raise UnreadableError("the turn is the recorded one; it must differ")
+
     return Mistake(turn, reply.description.strip()[:500])
 
 
@@ -159,16 +163,19 @@ def read_correction(
 
     reply = json_reply(completion, CorrectorReply)
     own = [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
+
     if reply.step not in own:
         took = f"; it took {own[0]} to {own[-1]}" if own else ""
         raise UnreadableError(f"there is no step {reply.step} of the agent{took}")
 
     site = InjectionPoint(InjectionTranscript(trial), reply.step)
     act = _written_turn(site, reply, "the correction")
+
     if same_act(act, site.turn):
         raise UnreadableError("that is what the agent did there; it must differ")
 
     found = Correction(reply.step, act)
+
     if found.key in {one.key for one in tried}:
         raise UnreadableError("that was tried already, and did not help")
 
@@ -185,6 +192,7 @@ def _written_turn(site: InjectionPoint, written: WrittenTurn, what: str) -> Agen
         raise UnreadableError(f"{what} says nothing and does nothing")
 
     schemas = site.transcript.tools
+
     for call in written.tool_calls:
         name = call.name
         if name not in schemas:
@@ -194,14 +202,17 @@ def _written_turn(site: InjectionPoint, written: WrittenTurn, what: str) -> Agen
         schema = parameters(schemas[name])
         arguments = schema.get("properties", {})
         strange = [one for one in call.arguments if arguments and one not in arguments]
+
         if strange:
             raise UnreadableError(f"{name} has no argument {strange[0][:60]!r}")
 
         missing = [one for one in schema.get("required", ()) if one not in call.arguments]
+
         if missing:
             raise UnreadableError(f"{name} lacks its argument {missing[0]!r}")
 
     received = [ToolCall.received("", one.name, _json(one.arguments)) for one in written.tool_calls]
+
     return AgentTurn(said, tuple(map(site.fresh, received)))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.branching import recorded_opening
 from synth.ledger.ledger import Score
-from synth.schemas.environment import Opening
 from synth.schemas.labels import Memo
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Message
@@ -58,6 +58,7 @@ def attempts_of(given: Any) -> Any:
         return {"n": given}
 
     unknown = sorted(map(str, given.keys() - {"n", "memo"}))
+
     if unknown or "n" not in given:
         raise ValueError(
             f"{f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; give "
@@ -65,6 +66,7 @@ def attempts_of(given: Any) -> Any:
         )
 
     memo = given.get("memo") or None
+
     return {"n": given["n"], "memo": {} if memo is True else memo}
 
 
@@ -80,15 +82,8 @@ def guided_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Me
     """
 
     text = trajectory.guidance
-    pivot = trajectory.pivot_turn or 0
-    opening = Opening(
-        trajectory.system_prompt,
-        trajectory.tools,
-        trajectory.opening,
-        trajectory.opening_state_key,
-    )
-    guidance = None if text is None else Guidance(text, pivot)
-
+    guidance = None if text is None else Guidance(text, trajectory.pivot_turn or 0)
+    opening = recorded_opening(trajectory)
     return view_messages(opening, trajectory.turns, thoughts=thoughts, guidance=guidance)
 
 
@@ -106,6 +101,7 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
         for found in provenance(attempt).findings
         if found.status is Status.OBSERVED and found.turn >= first
     ]
+
     log = before[-1].attempts_log if before else ()
     parts = attempt.check_result.parts if attempt.check_result is not None else ()
 
@@ -152,6 +148,7 @@ def memory_scores(
 
     rows = []
     found = _snapshots([memo for _, memo in memos], memory)
+
     for (identity, _), one in zip(memos, found, strict=True):
         about = {"key": key, **msgspec.to_builtins(one), "intervenes": memory.intervene}
         about |= {} if one.defined else {"why": "below_three_attempts"}
@@ -174,4 +171,5 @@ def _snapshots(memos: Sequence[Memo], memory: CarriedMemo) -> list[PdiSnapshot]:
         )
         for memo in memos
     ]
+
     return snapshots(steps, memory.backend, least_attempts=memory.from_attempt)

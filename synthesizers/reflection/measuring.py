@@ -96,6 +96,7 @@ class Measures:
 
         if self.scorer is None or self.scorer[1].open_scoring is None:
             return None
+
         try:
             return run.scoring(self.scorer[0], self.scorer[1].open_scoring)
         except ConfigError as error:
@@ -124,6 +125,7 @@ class Measures:
             gain = replace(gain, key=key, reason=gain.reason if value is None else None)
             state = DecisionState(retry, chain.task, retry.pivot_turn or 0)
             method, drawn = await self._unguided(shard, state, chain.retries[-1].of, result)
+
             if drawn.lost != "not_started":
                 score = Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, gain)
                 chain.measures = [score, _tag(state, method, drawn, key)]
@@ -143,6 +145,7 @@ class Measures:
             return None, Gain(model=model, reason="no_scoring_model")
 
         texts = [retry.guidance, *_shuffled(retry, others)]
+
         try:
             score = partial(turn_gains_of_each, scorer, retry, texts)
             found = await guard_async(Fault.JUDGE, "scoring", score, None)
@@ -167,16 +170,20 @@ class Measures:
 
         player = shard.player
         policy = player.role.policy
+
         if policy.deterministic:
             own = (parent.policy, parent.model) == (policy.name, policy.model)
             if parent.guidance is not None or not own or state.turn >= len(parent.turns):
                 return "deterministic", Drawn((), lost="not_its_own_trial")
+
             return "deterministic", Drawn([DecisionState(parent, state.task, state.turn).own])
+
         if not self.samples:
             return "none", Drawn((), lost="not_measured")
 
         ask = Ask(shard, state, result)
         enough = partial(_has_own, state)
+
         return "sampled", await ask.drawn(player, self.samples, enough, purpose=PURPOSE)
 
 

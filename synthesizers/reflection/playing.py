@@ -49,10 +49,12 @@ def stored_chains(
 
     found: dict[str, Read[ChainEnd]] = {}
     ledger = stage.run.ledger
+
     for row in read(ledger, ChainEnd, (CHAIN,), having=("key", list(keys)), every=True):
         end = row.about
         enough = end.made == attempts if end.exhausted else end.made <= attempts
         first = end.chain not in found or row.stage_key == stage.stage_key
+
         if end.settled and enough and end.measured == measured and first:
             found[end.chain] = row
 
@@ -64,6 +66,7 @@ def stored_chains(
         for (_, number), label in recorded(ledger, going).items()
         if number <= attempts and label.about.retry is not None
     ]
+
     return StoredChains(found, sorted(retries))
 
 
@@ -151,12 +154,14 @@ async def play_through(
     """
 
     known = recorded(shard.run.ledger, [chain.key for chain in chains])
+
     for number in range(1, attempts + 1):
         going = [chain for chain in chains if not chain.reason]
         if not going or not shard.run.may_start():
             return
 
         planned = list[tuple[RetryChain, Retry, EpisodeSpec]]()
+
         for chain, retry in await _reflected(shard, going, reflect, number, known):
             start = BranchPoint(retry.of, retry.pivot or 0)
             trial = chain.base.trial
@@ -164,6 +169,7 @@ async def play_through(
             planned.append((chain, retry, spec))
 
         found = await shard.episodes.attempted([spec for *_, spec in planned], shard.player)
+
         for chain, retry, spec in planned:
             # leak scans of long attempts must not stop the event loop
             await asyncio.sleep(0)
@@ -197,6 +203,7 @@ async def _reflected(
 
         retry = chain.reflected(told)
         await asyncio.sleep(0)
+
         if retry is not None:
             found[chain.key] = retry
         elif chain.reason:
@@ -204,4 +211,5 @@ async def _reflected(
 
     items = {chain.base.trajectory_id: chain for chain in chains}
     await shard.each(items, look, at_once=ASKED_AT_ONCE)
+
     return [(chain, found[chain.key]) for chain in chains if chain.key in found]

@@ -109,11 +109,13 @@ class Reflector:
 
         answer = await shard.client(self.name, self.role).ask(question, read)
         fault = answer.fault
+
         if fault is not None:
             broken = f"reflector_fault:{fault.fault}"
             return Reflected(None, broken, fault.detail, answer.replies, fault.fault)
 
         reason = None if answer.unreadable is None else "unreadable_reflection"
+
         return Reflected(answer.value, reason, answer.unreadable, answer.replies)
 
 
@@ -131,6 +133,7 @@ def reflection_messages(
 
     unknown = "Nothing is known about whether it solved the task."
     said = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
+
     if lessons:
         given = (f"- {lesson}" for lesson in lessons)
         said.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
@@ -177,7 +180,9 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
                 raise UnreadableError(
                     f"{key} is {_short(value[key])}; it is null where the outcome is success"
                 )
+
         return Reflection(summary, cause, outcome, None, None)
+
     if value["improvement_suggestion"] is None:
         raise UnreadableError(
             f"improvement_suggestion is null; it is a text where the outcome is {outcome}"
@@ -196,8 +201,10 @@ def _step(value: Any, turns: int) -> int:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise UnreadableError(f"retry_from_step is {_short(value)}, not a whole number")
+
     if not 0 <= value < turns:
         raise UnreadableError(f"retry_from_step is {value}; the steps are 0 to {turns - 1}")
+
     return value
 
 
@@ -206,8 +213,10 @@ def _text(value: Mapping[str, Any], key: str) -> str:
     text = value[key]
     if not isinstance(text, str):
         raise UnreadableError(f"{key} is {_short(text)}, not a text")
+
     if not text.strip():
         raise UnreadableError(f"{key} is empty")
+
     if len(text) > LONGEST_TEXT:
         raise UnreadableError(
             f"{key} has {len(text)} characters; at most {LONGEST_TEXT} are allowed"
@@ -222,6 +231,7 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
     """
 
     end = 0
+
     # a decoder is tried from every brace; too many would take quadratic time
     for match in list(re.finditer(r"\{", reply))[-MOST_BRACES:]:
         if match.start() >= end:
@@ -229,6 +239,7 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
                 value, end = _DECODER.raw_decode(reply, match.start())
             except (ValueError, RecursionError):
                 continue
+
             yield value
 
 

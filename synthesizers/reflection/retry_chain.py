@@ -98,11 +98,13 @@ class Retry:
 
         identity = self.outcome.trajectory_id
         kept = Decision(identity, KEPT, self.keep, self.reason)
+
         if not self.found:
             return [Decision(identity, LEAK, True, "clean"), kept]
 
         first = self.found[0]
         shown = {"turn": first.turn, "what": first.what[:200], "findings": len(self.found)}
+
         return [Decision(identity, LEAK, False, first.kind, detail=shown), kept]
 
 
@@ -169,16 +171,19 @@ class RetryChain:
 
         last = self.last
         said = told.reflection
+
         if told.reason is None and said is None:
             return None
 
         leaked = self.retries[-1].found if self.retries else ()
         retry = Retry(last, told, told.tokens(last, self.lessons))
         self.retries.append(retry)
+
         if said is None or said.retry_from_step is None:
             efficient = last.outcome is Outcome.SUCCESS
             self.fault = told.fault
             self.reason = told.reason or ("efficient" if efficient else "says_success")
+
             return None
 
         # a retry never starts after a leak of the attempt before: the leak would stay in its prefix
@@ -194,6 +199,7 @@ class RetryChain:
         retry = self.retries[-1]
         retry.attempts = attempts
         result = retry.outcome
+
         if result is None:
             self.fault = attempts[-1].fault
             retry.reason = self.reason = f"fault:{self.fault}"
@@ -202,6 +208,7 @@ class RetryChain:
         solved = result.outcome is Outcome.SUCCESS
         retry.found = leaks(result)
         retry.keep, retry.reason = improved(self.base, result)
+
         if retry.found and solved:
             self.reason = f"leak:{retry.found[0].kind}"
         elif retry.keep:
@@ -258,6 +265,7 @@ class RetryChain:
             estimated=tokens.estimated,
             arms=self.arms,
         )
+
         value = float(self.reason == VERIFIED)
         result.scores += [*self.measures, Score(end.chain, CHAIN, value, detail=end)]
 
@@ -283,6 +291,7 @@ class RetryChain:
             tokens=to_builtins(retry.spent),
             leaks=tuple(map(to_builtins, retry.found)),
         )
+
         value = None if result is None else float(retry.keep and not retry.found)
 
         return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)

@@ -77,6 +77,7 @@ def informed_reflection(trajectory: Trajectory) -> Reflection | None:
     check = trajectory.check_result
     failed = [part for part in (check.parts if check is not None else ()) if not part.passed]
     lines = [line for part in failed for line in part.evidence]
+
     if not lines:
         return None
 
@@ -88,11 +89,14 @@ def informed_reflection(trajectory: Trajectory) -> Reflection | None:
         if any(re.search(sign, line, re.IGNORECASE) for line in lines)
         for name in lessons
     ]
+
     advice = f"see to it that {' and '.join(names)} come out as the task asks"
+
     if known and called_for:
         advice = known.named(called_for)
 
     cause = f"The check found wrong: {', '.join(names)}."
+
     return _failure(trajectory, cause, advice, _where(trajectory, lines))
 
 
@@ -112,6 +116,7 @@ def blind_reflection(trajectory: Trajectory) -> Reflection | None:
     noticed = dict.fromkeys([worst.kind, *(one.kind for one in found)])
 
     known = lessons_of(trajectory.env)
+
     if known:
         names = dict.fromkeys(name for kind in noticed for name in known.of_symptom[kind])
         advice = known.named(list(names)[:MOST_LESSONS])
@@ -119,6 +124,7 @@ def blind_reflection(trajectory: Trajectory) -> Reflection | None:
         advice = "; ".join([KINDS[kind].advice for kind in noticed][:MOST_SYMPTOMS])
 
     cause = f"A guess: {KINDS[worst.kind].what}."
+
     return _failure(trajectory, cause, advice, max(own, worst.turn))
 
 
@@ -156,6 +162,7 @@ def symptoms(trajectory: Trajectory) -> list[Symptom]:
     """
 
     found = []
+
     for at, turn in enumerate(trajectory.turns):
         before = trajectory.turns[:at]
         tools = [seen for seen in turn.observations if seen.source is Source.TOOL]
@@ -168,6 +175,7 @@ def symptoms(trajectory: Trajectory) -> list[Symptom]:
             "complaint": any(map(_COMPLAINT.search, user)),
             "repeated": bool(turn.tool_calls) and _calls(turn) in map(_calls, before),
         }
+
         found += [Symptom(kind, turn.index) for kind, seen in shown.items() if seen]
 
     return found
@@ -214,12 +222,15 @@ def _where(trajectory: Trajectory, lines: Sequence[str]) -> int:
                 for turn in trajectory.turns[own:]
                 if any(thing in call.arguments for call in turn.tool_calls for thing in things)
             ]
+
             writes = (
                 turn
                 for turn in about
                 if any(effectful_by_name(call.name) for call in turn.tool_calls)
             )
+
             turns = [turn.index for turn in [*writes, *about]][:1]
+
         named += [turn for turn in turns if own <= turn < len(trajectory.turns)]
 
     return min(named, default=own)

@@ -79,6 +79,7 @@ def tokens_of_reflection(
 
     read = sum(len(message["content"]) for message in messages)
     found = []
+
     for reply in replies:
         used = reply.usage
         usage = Usage(used.prompt_tokens, used.completion_tokens, used.cached_tokens)
@@ -109,6 +110,7 @@ def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
                 total += _measured(usage)
             else:
                 total += _estimate(shown - cached, cached, written)
+
             cached = shown
 
         shown += written + sum(len(observation.content) for observation in turn.observations)

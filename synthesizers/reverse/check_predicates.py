@@ -28,7 +28,9 @@ def changes(before: Facts, after: Facts) -> dict[str, Change]:
     """The paths whose values differ; None stands for a path that did not exist."""
     if before == after:
         return {}
+
     paths = sorted({path for path, _ in before.items() ^ after.items()})
+
     return {path: Change(before.get(path), after.get(path)) for path in paths}
 
 
@@ -41,7 +43,12 @@ def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[st
     }
 
 
-def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -> Check:
+def check_of(
+    start: Facts,
+    end: Facts,
+    draft: Draft,
+    zones: Mapping[str, str],
+) -> Check:
     """Required: every row that differs between start and end, in the columns that differ and are
     neither free nor generated; what is free in the environment and asked for by this goal is not
     free.
@@ -72,10 +79,15 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     )
 
 
-def _present(changed: Facts, start: Facts, end: Facts) -> Iterator[RowPredicate]:
+def _present(
+    changed: Facts,
+    start: Facts,
+    end: Facts,
+) -> Iterator[RowPredicate]:
     """Yields the predicates of changed and new rows."""
     before = _rows(start)
     after = _rows(end)
+
     for (table, key), columns in _rows(changed).items():
         if (table, key) in before:
             yield RowPredicate(table, {"id": key, **columns})
@@ -99,7 +111,11 @@ def _absent(gone: Facts, end: Facts) -> Iterator[RowPredicate]:
             yield RowPredicate(table, {"id": key, column: value}, 0)
 
 
-def _is_free(path: str, draft: Draft, zones: Mapping[str, str]) -> bool:
+def _is_free(
+    path: str,
+    draft: Draft,
+    zones: Mapping[str, str],
+) -> bool:
     """Whether a goal leaves a fact open: by its zone, unless it asks for that, or by its draft."""
     by_zone = zone_of(zones, path) in NOT_ASKED_FOR
     asked = pattern_of(zones, path) in draft.asked
@@ -112,6 +128,7 @@ def _rows(facts: Facts) -> Mapping[Row, dict[str, Scalar]]:
     for path, value in facts.items():
         table, key, column = path.split("/", 2)
         rows[table, key][column] = value
+
     return rows
 
 
@@ -127,6 +144,7 @@ def constraint_structure(check: Check) -> str:
     """
 
     parts = Counter[str]()
+
     for row in check.required:
         columns = ", ".join(sorted(row.where.keys() - {"id"}))
         found = f"{'' if 'id' in row.where else '+'}{row.table}({columns})"
@@ -149,6 +167,7 @@ def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
     """
 
     found = []
+
     for operation in operations:
         tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
         if operation.denied is not None:

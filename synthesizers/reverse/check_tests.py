@@ -49,6 +49,7 @@ async def first_tests(
     forms = (form for fact in check.told for form in _forms(fact)) if said is not None else ()
     # an answer that stands in the goal is no question
     stated = next((form for form in forms if form in task.goal.lower()), None)
+
     if stated is not None:
         raise RejectedError("answer_in_the_goal", f"{stated}: {task.goal}")
 
@@ -56,6 +57,7 @@ async def first_tests(
     await env.reset(task)
     passes = (await env.check()).passed
     decides = said is not None or check.required
+
     if passes or (decides and not await _wrong_after(env, task, (), said)):
         raise RejectedError("T1_true_at_the_start", task.goal)
     if wrong := await _wrong_after(env, task, segment.turns, said):
@@ -70,6 +72,7 @@ async def first_tests(
         raise RejectedError("T3_known_without_the_look_up", task.goal)
 
     third = verdict(not incidental if ablated else None, ablated=len(ablated))
+
     return {"T1": verdict(), "T2": verdict(), "T3": third}, incidental
 
 
@@ -87,6 +90,7 @@ async def _wrong_after(
     # an answer is judged in its environment, after the look-ups
     found = (await perform(env, task, (*turns, said))).verdict
     passed = {part.name: part.passed for part in reversed(found.parts)}.get(TOLD, found.passed)
+
     return "" if passed else f"{said} {task.goal}"
 
 
@@ -95,7 +99,9 @@ def _forms(fact: ToldFact) -> Iterator[str]:
     if fact.type == "money" and isinstance(fact.value, int):
         yield f"{fact.value / 100:.2f}"
         yield f"${fact.value / 100:g} "
+
         return
+
     yield str(fact.value).lower()
     yield str(fact.value).lower().replace("_", " ")
 
@@ -138,6 +144,7 @@ async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
         raise RejectedError("T5_mutants_survive", "; ".join(survivors)[:300])
 
     kinds = dict(sorted(counted.items()))
+
     return verdict(mutants=made, killed=killed, equal=equal, kinds=kinds)
 
 
@@ -196,14 +203,29 @@ async def _offered(solved: SolvedTask) -> list[Mutant]:
         effectful = solved.known.effectful[place]
         for other in await env.affordances() if asked and effectful else ():
             if tool_of(other) in changing and signature_of(other) != signature_of(action):
-                found += [_mutant(solved, kind, place, other) for kind in ("other", "extra")]
+                found += [
+                    _mutant(
+                        solved,
+                        kind,
+                        place,
+                        other,
+                    )
+                    for kind in ("other", "extra")
+                ]
+
         await env.step(action)
 
     await env.close()
+
     return found
 
 
-def _mutant(solved: SolvedTask, kind: str, place: int, turn: AgentTurn) -> Mutant:
+def _mutant(
+    solved: SolvedTask,
+    kind: str,
+    place: int,
+    turn: AgentTurn,
+) -> Mutant:
     """The solution with a turn in the place of its own (`other`), or before it (`extra`)."""
     actions = solved.known.transcript.actions
     instead = kind == "other"

@@ -117,8 +117,10 @@ def chosen(
         """Tells a task apart: the same goal, check, user and start may come from other seeds."""
         if not told_apart_by:
             return task.task_id
+
         start = {name: one for name, one in task.env_config.items() if name not in told_apart_by}
         same = [task.goal, task.check, task.script, start, task.split, task.benchmark]
+
         return content_hash(same)
 
     first: dict[str, Task] = {}

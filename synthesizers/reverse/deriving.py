@@ -108,7 +108,11 @@ async def exploration_tasks(
     return tasks, explored_row(tasks, rejected, walk, ground.entry.spec.facts)
 
 
-def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
+def _windows(
+    walk: Walk,
+    ground: Ground,
+    draw: Random,
+) -> list[list[Operation]]:
     """Lists, in a drawn order, the operations that belong together, and look-ups whose answers the
     environment can be asked for, one for every `DEEDS_PER_QUESTION` of the others.
     """
@@ -120,8 +124,17 @@ def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
         for read in walk.reads
         if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
     ]
+
     deeds, questions = (
-        [[among[at] for at in one] for one in windows(among, walk.start, ground.longest, draw)]
+        [
+            [among[at] for at in one]
+            for one in windows(
+                among,
+                walk.start,
+                ground.longest,
+                draw,
+            )
+        ]
         for among in (walk.operations, reads)
     )
 
@@ -150,6 +163,7 @@ class Derivation:
 
         cutter = Cutter(self.env, self.ground.zones, self.walk)
         segment = await cutter.segment(wanted, self.ground.longest)
+
         if segment is None:
             raise RejectedError("depends_on_before")
 
@@ -159,11 +173,13 @@ class Derivation:
             tests, incidental = await first_tests(
                 self.env, task, segment, draft.answer if asks else None
             )
+
             if not incidental:
                 return await self._tested(segment, draft, task, tests)
 
             # the goal is written anew for what is left
             shorter = await cutter.shortened(segment, incidental)
+
             if shorter is None:
                 names = (segment.operations[at].turn.tool_calls[0].name for at in incidental)
                 raise RejectedError("T3_incidental", "; ".join(names))
@@ -184,7 +200,9 @@ class Derivation:
             segment.start,
             segment.end,
         )
+
         draft = await ground.write(window)
+
         if isinstance(draft, NoGoal):
             raise RejectedError(f"no_goal_{draft.reason}")
 
@@ -206,6 +224,7 @@ class Derivation:
             split=ground.split,
             benchmark=ground.benchmark,
         )
+
         return draft, task
 
     async def _tested(
@@ -221,7 +240,13 @@ class Derivation:
         calls = tuple(call for turn in turns for call in turn.tool_calls)
         passes = (await perform(self.env, task, turns)).verdict.passed
         gold = calls if passes and calls and len(calls) == len(turns) else None
-        bench = ConformanceRig(entry, task.env_config, self.ground.seed, (task,), CALL_LIMIT_S)
+        bench = ConformanceRig(
+            entry,
+            task.env_config,
+            self.ground.seed,
+            (task,),
+            CALL_LIMIT_S,
+        )
 
         planned = bench.claims("expert")
         # without an expert the operations themselves are the known solution
@@ -241,7 +266,12 @@ class Derivation:
 
         return Task.identified(**about)
 
-    def _described(self, segment: Segment, draft: Draft, task: Task) -> dict[str, Any]:
+    def _described(
+        self,
+        segment: Segment,
+        draft: Draft,
+        task: Task,
+    ) -> dict[str, Any]:
         """A task's `difficulty` without its tests."""
         operations = segment.operations
         tools = [call.name for operation in operations for call in operation.turn.tool_calls]

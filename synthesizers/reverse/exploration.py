@@ -65,7 +65,12 @@ class Experience:
         self._counts = Counter[tuple[str, str]]()
         self._no_ops: set[tuple[str, str]] = set()
 
-    def note(self, turn: AgentTurn, answers: Sequence[Observation], effects: Iterable[str]) -> None:
+    def note(
+        self,
+        turn: AgentTurn,
+        answers: Sequence[Observation],
+        effects: Iterable[str],
+    ) -> None:
         """Counts the effects of a turn: it `changed` facts of goals, `opened` further actions,
         `showed` something new, `ended` the walk, was `denied`. A turn without effect whose tool has
         been answered alike before is a no-op.
@@ -74,6 +79,7 @@ class Experience:
         tool = tool_of(turn)
         found = {"taken", *effects}
         self._counts.update((tool, effect) for effect in found)
+
         if found.isdisjoint(("changed", "opened", "showed")):
             no_op = (tool, template(answers))
             self._counts[tool, "no_op"] += no_op in self._no_ops
@@ -86,6 +92,7 @@ class Experience:
 
         taken = self._counts[tool, "taken"]
         changed = self._counts[tool, "changed"]
+
         if taken and self._counts[tool, "ended"] == taken and not changed:
             return 0.0
 
@@ -94,19 +101,26 @@ class Experience:
         known = CHANGING if not taken or changed or self._counts[tool, "denied"] else opened
 
         no_ops = self._counts[tool, "no_op"] / max(taken, 1)
+
         return known * max(LEAST_SHARE, 1 - no_ops)
 
-    def draw(self, turns: Sequence[AgentTurn], draw: Random) -> AgentTurn | None:
+    def draw(
+        self,
+        turns: Sequence[AgentTurn],
+        draw: Random,
+    ) -> AgentTurn | None:
         """Draws a tool by weight, then one of its turns uniformly; None where none may be drawn."""
         by_tool: dict[str, list[AgentTurn]] = {}
         for turn in turns:
             by_tool.setdefault(tool_of(turn), []).append(turn)
 
         weights = {tool: weight for tool in by_tool if (weight := self.weight(tool)) > 0}
+
         if not weights:
             return None
 
         (tool,) = draw.choices(list(weights), list(weights.values()))
+
         return draw.choice(by_tool[tool])
 
 
@@ -129,6 +143,7 @@ class WalkStep:
     def shown(self) -> tuple[str, ...]:
         """The answers of tools and environment, without errors."""
         answers = self.record.observations
+
         return tuple(
             seen.content for seen in answers if not seen.error and seen.source is not Source.USER
         )
@@ -207,6 +222,7 @@ async def explored(
         known = {signature_of(turn) for turn in offered}
         fresh = [turn for turn in offered if tried[signature_of(turn)].isdisjoint((state, ANY))]
         turn = experience.draw(fresh, draw)
+
         if turn is None:
             break
 
@@ -219,19 +235,26 @@ async def explored(
         tried[deed] |= {state} if step.changed else {state, ANY}
 
         offered = [] if step.done else list(await env.affordances())
-        effects = {
-            "changed": bool(step.asked),
-            # a turn that makes further actions possible is worth repeating elsewhere
-            "opened": not known.issuperset(map(signature_of, offered)),
-            "showed": _is_new(walked),
-            "ended": step.done,
-            "denied": step.denied is not None,
-        }
-        answers = step.record.observations
-        experience.note(turn, answers, [effect for effect, came in effects.items() if came])
+        # a turn that makes further actions possible is worth repeating elsewhere
+        opened = not known.issuperset(map(signature_of, offered))
+        experience.note(turn, step.record.observations, _effects(walked, opened=opened))
         await asyncio.sleep(0)
 
     return Walk(opening, start, facts, tuple(walked))
+
+
+def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
+    """The effects of the last step, in the words of `Experience.note`."""
+    last = steps[-1]
+    effects = {
+        "changed": bool(last.asked),
+        "opened": opened,
+        "showed": _is_new(steps),
+        "ended": last.done,
+        "denied": last.denied is not None,
+    }
+
+    return [effect for effect, came in effects.items() if came]
 
 
 async def _step(
@@ -242,7 +265,13 @@ async def _step(
     after = dict(await env.facts())
     changed = changes(before, after)
     seen = response.observations
-    record = Turn(at, turn.content, turn.tool_calls, seen, state_key=response.state_key)
+    record = Turn(
+        at,
+        turn.content,
+        turn.tool_calls,
+        seen,
+        state_key=response.state_key,
+    )
 
     # a refusal that changed something was none
     rules = [] if changed else [DENIED.match(one.content) for one in seen if one.error]

@@ -54,10 +54,12 @@ def in_words(found: Mapping[str, Any]) -> Iterator[str]:
         f"{counted_noun(found['signatures'], 'operation signature')}, "
         f"{counted_noun(found['kinds'], 'kind')} with goals"
     )
+
     yield (
         f"{100 * found['several_operations'] // found['tasks']} % of several operations, "
         f"{found['refusals']} with a refusal, {counted_noun(found['questions'], 'question')}"
     )
+
     yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
 
 
@@ -113,4 +115,5 @@ def _sums(explored: Sequence[Explored], counts: str) -> dict[str, int]:
     total = Counter[str]()
     for row in explored:
         total.update(getattr(row, counts) or {})
+
     return dict(sorted(total.items()))

@@ -49,7 +49,11 @@ class GoalWriter:
     keeps.
     """
 
-    def __init__(self, rules: WriteGoal | None, client: RoleClient | None) -> None:
+    def __init__(
+        self,
+        rules: WriteGoal | None,
+        client: RoleClient | None,
+    ) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []
         self._clock = asyncio.timeout(None)
@@ -60,33 +64,50 @@ class GoalWriter:
     def refuse_silence(self, stage: str) -> None:
         """Raises `SynthError` where the model has failed more often than it has answered."""
         count = len(self.faults)
+
         if count > len(self.replies):
             raise SynthError(
                 f"{stage}: {self.faults[-1].detail}; {count} of its questions were not answered: "
                 "mend it and run again, what was answered is kept"
             )
 
-    async def timed(self, what: str, limit_s: float, job: Callable[[], Awaitable[T]]) -> T:
+    async def timed(
+        self,
+        what: str,
+        limit_s: float,
+        job: Callable[[], Awaitable[T]],
+    ) -> T:
         """Does a job within a time limit that stops while the model is asked. Raises
         `FaultError`.
         """
 
         self._clock = asyncio.timeout(limit_s)
+
         return await guard_async(Fault.ENVIRONMENT, what, job, limit_s, self._clock)
 
-    async def goal(self, exploration: str, window: Window) -> Draft | NoGoal:
+    async def goal(
+        self,
+        exploration: str,
+        window: Window,
+    ) -> Draft | NoGoal:
         """The goal of a window; it may be awaited on another thread's loop."""
         if self._client is None:
             return NoGoal("not_asked") if self._rules is None else self._rules(window)
 
         asked = self._asked(self._client, exploration, window)
+
         # a blocking environment is explored on a thread, and the model is asked on the run's loop
         if asyncio.get_running_loop() is self._loop:
             return await asked
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, self._loop))
 
-    async def _asked(self, client: RoleClient, exploration: str, window: Window) -> Draft | NoGoal:
+    async def _asked(
+        self,
+        client: RoleClient,
+        exploration: str,
+        window: Window,
+    ) -> Draft | NoGoal:
         """Asks the model, and stops the clock meanwhile."""
         question = RoleRequest(
             purpose="write_goal",
@@ -94,6 +115,7 @@ class GoalWriter:
             messages=messages(window),
             sampling={"temperature": TEMPERATURE},
         )
+
         now = self._loop.time
         # what was left of the limit is left after the answer too
         left = (self._clock.when() or now()) - now()
@@ -102,6 +124,7 @@ class GoalWriter:
         answer = await client.ask(question, partial(read_goal, window=window))
         self._clock.reschedule(now() + left)
         self.replies += answer.replies
+
         if answer.fault is not None and not answer.fault.context_overflow:
             self.faults.append(answer.fault)
 
@@ -119,10 +142,12 @@ def read_goal(completion: Completion, window: Window) -> Draft:
     written = json_reply(completion, WrittenGoal)
     goal = valid_text(written.goal).strip()
     steps = [valid_text(line).strip() for line in written.low_level]
+
     if not goal or len(goal) > LONGEST_GOAL:
         raise UnreadableError(
             f"the goal has {len(goal)} characters; 1 to {LONGEST_GOAL} are allowed"
         )
+
     if len(steps) != len(window.operations) or not all(steps):
         raise UnreadableError(
             f"low_level has {len(steps)} instructions for {len(window.operations)} operations"
@@ -131,15 +156,18 @@ def read_goal(completion: Completion, window: Window) -> Draft:
     calls = [call for operation in window.operations for call in operation.turn.tool_calls]
     # only names with an underscore: others are words of the language
     named = sorted({call.name for call in calls if "_" in call.name and call.name in goal})
+
     if named:
         raise UnreadableError(
             f"the goal names the tool {named[0]}; it is to name the end and not the way"
         )
 
     known = [goal, *(o.content for o in _seen(window, len(window.walk)))]
+
     for value in (value for call in calls for value in scalars(call, keys=False)):
         word = re.compile(rf"(?<!\w){re.escape(str(value))}(?!\w)", re.IGNORECASE)
         is_text = value is not None and not isinstance(value, bool)
+
         if is_text and not any(map(word.search, known)):
             raise UnreadableError(
                 f"the goal does not say {str(value)!r}, and nothing that was seen does"

@@ -48,21 +48,25 @@ def not_guessed(entry: EnvEntry, task: Task) -> dict[str, Any]:
     if not asks_for_an_answer(task):
         why = "the task asks for a change or a refusal, not for an answer alone"
         return verdict(None, why=why)
+
     if entry.questions is None:
         raise RejectedError("T7_not_judged", task.goal)
 
     answers = Counter[bytes]()
+
     for seed in range(MOST_SEEDS):
         told = entry.questions.elsewhere(task, seed)
         if told is not None:
             # answers are compared whole: a question may have several parts
             answers[msgspec.json.encode([(fact.type, fact.value) for fact in told])] += 1
+
         if answers.total() == SEEDS:
             break
     else:
         raise RejectedError("T7_too_few_worlds", f"{answers.total()}: {task.goal}")
 
     share = max(answers.values()) / SEEDS
+
     if share > MOST_GUESSED:
         raise RejectedError("T7_answer_can_be_guessed", f"{share:.2f}: {task.goal}")
 
@@ -75,6 +79,7 @@ async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
     """
 
     bots = {**BOTS, **bench.world.bots}
+
     if not bench.claims("affordances"):
         # it draws affordances, which this environment does not list
         bots.pop("random_affordance", None)
@@ -93,10 +98,13 @@ async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str,
 
     known = await solution(bench, task)
     planned = bench.claims("expert")
+
     if known is not None:
         turns = len(known.transcript.actions)
         none = verdict(None, why="the world has no expert")
+
         return known, verdict(turns=turns) if planned else none
+
     if not planned:
         raise RejectedError(
             "walk_does_not_pass",
@@ -157,6 +165,7 @@ class SolvedTask:
             tuple(action.tool_calls or (action.content,) for action in transcript.actions)
             for transcript in transcripts
         }
+
         return verdict(
             strategies=strategies,
             ways=len(ways),
@@ -168,6 +177,7 @@ class SolvedTask:
     async def _reordered(self) -> int:
         """Counts the other orders of the solution's calls that come to the same end."""
         count = 0
+
         for other in list(reorderings(self.known))[:MOST_ALTERNATIVES]:
             found, end = await variant(self.bench, self.task, other.actions)
             # an order that a rule forbids is no right solution
@@ -175,7 +185,17 @@ class SolvedTask:
             ruled_out = not found.verdict.passed and failed == {ORDER_RULES}
             # an order with other answers is another task, whatever its end
             alike = answers_alike(self.known.transcript, found, other.order)
-            if ruled_out or not alike or differences(self.bench, self.task, self.known.end, end):
+
+            if (
+                ruled_out
+                or not alike
+                or differences(
+                    self.bench,
+                    self.task,
+                    self.known.end,
+                    end,
+                )
+            ):
                 continue
 
             count += 1
@@ -196,17 +216,23 @@ class SolvedTask:
             done = await played(self.env, segment.swapped(number), self.task)
             after = [columns(done.steps[at].changed, segment.start) for at in segment.places]
             other_end = differences(self.bench, self.task, segment.end, done.end)
+
             if sorted(before) != sorted(after) or other_end:
                 continue
 
             count += 1
+
             if broken(check_in(self.task), done.start, done.end):
                 raise RejectedError("T4_commuting_order_rejected", self.task.goal)
 
         return count
 
 
-def _must_pass(name: str, transcript: Transcript, what: str = "") -> None:
+def _must_pass(
+    name: str,
+    transcript: Transcript,
+    what: str = "",
+) -> None:
     """Raises `RejectedError` for another right solution that the check does not accept."""
     if not transcript.verdict.passed:
         raise RejectedError(f"T4_{name}_rejected", f"{what}{_failure(transcript)}")

@@ -50,6 +50,7 @@ def _key(path: str) -> str:
 def scalars(call: ToolCall, *, keys: bool = True) -> Iterator[Scalar]:
     """Yields the values in a call's arguments, with `keys` also the names that they stand under."""
     waiting: list[object] = [] if call.parse_error is not None else [call.parsed()]
+
     while waiting:
         match waiting.pop():
             case Mapping() as mapping:
@@ -76,6 +77,7 @@ def windows(
         [(call.name, call.arguments) for call in operation.turn.tool_calls]
         for operation in operations
     ]
+
     found: dict[tuple[int, ...], None] = {}
 
     for last in range(len(operations)):
@@ -131,6 +133,7 @@ class Segment:
         one, other = self.places[operation : operation + 2]
         turns = list(self.turns)
         turns[one], turns[other] = turns[other], turns[one]
+
         return tuple(turns)
 
 
@@ -155,11 +158,13 @@ class Cutter:
         reads = all(operation.shown is not None for operation in wanted)
         own: Set[int] = {operation.at for operation in wanted}
         kept = own
+
         if not await self._as_before(own, own):
             before = range(max(own))
             written = {operation.at for operation in self.walk.operations}
             changing = {at for at in before if self.walk.steps[at].changed}
             kept = own | (set(before) - written if reads else changing)
+
             if kept == own or not await self._as_before(kept, own):
                 return None
 
@@ -167,6 +172,7 @@ class Cutter:
 
         if not reads:
             wanted = [operation for operation in self.walk.operations if operation.at in kept]
+
         if len(wanted) > most:
             return None
 
@@ -176,12 +182,17 @@ class Cutter:
 
         return await self._played(turns, places, wanted)
 
-    async def shortened(self, segment: Segment, gone: Sequence[int]) -> Segment | None:
+    async def shortened(
+        self,
+        segment: Segment,
+        gone: Sequence[int],
+    ) -> Segment | None:
         """Leaves out some operations of a segment; None where none would be left, or one of the
         others would change nothing.
         """
 
         left = [number for number in range(len(segment.operations)) if number not in gone]
+
         if not left:
             return None
 
@@ -190,6 +201,7 @@ class Cutter:
             place - sum(other < place for other in removed)
             for place in (segment.places[number] for number in left)
         )
+
         kept = [segment.operations[number] for number in left]
         found = await self._played(segment.without(*gone), places, kept)
         # an operation that changes nothing without the others is not one of its own
@@ -206,14 +218,21 @@ class Cutter:
             msgspec.structs.replace(operation, changed=done.steps[place].asked)
             for operation, place in zip(kept, places, strict=True)
         )
+
         return Segment(turns, places, operations, done.start, done.end)
 
-    async def _fewest(self, kept: Set[int], wanted: Set[int]) -> Set[int]:
+    async def _fewest(
+        self,
+        kept: Set[int],
+        wanted: Set[int],
+    ) -> Set[int]:
         """Leaves out runs of turns that the wanted ones do not need, long runs first."""
         # delta debugging: long runs first, single turns last
         size = max(len(kept - wanted) // 2, 1)
+
         while size:
             left = sorted(kept - wanted)
+
             for first in range(0, len(left), size):
                 fewer = kept - set(left[first : first + size])
                 if fewer < kept and await self._as_before(fewer, wanted):
@@ -223,7 +242,11 @@ class Cutter:
 
         return kept
 
-    async def _as_before(self, turns: Set[int], wanted: Set[int]) -> bool:
+    async def _as_before(
+        self,
+        turns: Set[int],
+        wanted: Set[int],
+    ) -> bool:
         """Plays these turns of the walk alone: whether the wanted ones change the same, are refused
         alike, and show the same where they are look-ups.
         """
@@ -248,4 +271,5 @@ def columns(changed: Mapping[str, Change], start: Facts) -> list[str]:
     for path in changed:
         table, key, column = path.split("/", 2)
         found.append(f"{table}/{key if path in start else '+'}/{column}")
+
     return sorted(found)

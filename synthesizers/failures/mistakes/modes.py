@@ -21,7 +21,12 @@ def disobedience(site: InjectionPoint, random: Random) -> Mistake | None:
     that the tool names.
     """
     choices = site.choices(site.writes(site.turn))
-    return site.mistaken(random, choices, "{path} of {tool} is {new} where the task asks for {old}")
+
+    return site.mistaken(
+        random,
+        choices,
+        "{path} of {tool} is {new} where the task asks for {old}",
+    )
 
 
 def repetition(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -32,6 +37,7 @@ def repetition(site: InjectionPoint, random: Random) -> Mistake | None:
         for call in site.writes(turn)
         if not any(o.error for o in turn.observations if o.call_id in (None, call.call_id))
     ]
+
     if not done:
         return None
 
@@ -39,6 +45,7 @@ def repetition(site: InjectionPoint, random: Random) -> Mistake | None:
     odds = [2**at for at in range(len(done))] if len(done) < 20 else None
     turn, call = random.choices(done, odds)[0]
     what = f"does {call.name} of turn {turn.index} again"
+
     return Mistake(AgentTurn(tool_calls=(site.fresh(call),)), what)
 
 
@@ -54,9 +61,11 @@ def forgetting(site: InjectionPoint, random: Random) -> Mistake | None:
         for argument in site.names(call):
             now = site.heard.rfind(written(argument.value).casefold())
             older = [value for value in site.others(argument) if 0 <= place(value) < now]
+
             if older:
                 choices = [(call, argument, value) for value in older[:2]]
                 what = "{path} of {tool} goes back to {new}, the state before {old}"
+
                 return site.mistaken(random, choices, what)
 
     old = [
@@ -64,10 +73,12 @@ def forgetting(site: InjectionPoint, random: Random) -> Mistake | None:
         for turn in site.before
         if site.index - turn.index >= FAR_BACK and turn.tool_calls and not site.writes(turn)
     ]
+
     if not old:
         return None
 
     turn = random.choice(old)
+
     return site.again(turn, f"asks again what turn {turn.index} had been answered")
 
 
@@ -77,6 +88,7 @@ def too_late(site: InjectionPoint, random: Random) -> Mistake | None:
     """
 
     writes = [call for turn in site.before for call in site.writes(turn)]
+
     if site.turn is not closing(site.twin) or not writes:
         return None
 
@@ -85,10 +97,12 @@ def too_late(site: InjectionPoint, random: Random) -> Mistake | None:
             choices = [(call, argument, value) for value in site.others(argument)]
             what = "does not stop: {tool} once more, with {path} {new}"
             found = site.mistaken(random, choices, what, alone=True)
+
             if found is not None:
                 return found
 
     what = f"does not stop: {writes[-1].name} once more"
+
     return Mistake(AgentTurn(tool_calls=(site.fresh(writes[-1]),)), what)
 
 
@@ -96,9 +110,12 @@ def reset(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.1: repeats the first turn."""
     if site.index < 2 or not site.before or site.before[0].index >= site.index - 1:
         return None
+
     first = site.before[0]
+
     if not (first.tool_calls or (first.content or "").strip()):
         return None
+
     return site.again(first, f"begins again with turn {first.index}")
 
 
@@ -124,6 +141,7 @@ def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
         for alone in offered
         if len(alone) == 1 and any(strays(one, one.value) for one in site.names(alone[0]))
     ]
+
     if not possible:
         so_far = (call for turn in site.twin.turns[: site.index + 1] for call in turn.tool_calls)
         readable = [call for call in so_far if call.parse_error is None and not site.talks(call)]
@@ -136,8 +154,10 @@ def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
     drawn = [call for call in possible if site.changes(call)] or possible
     if not drawn:
         return None
+
     call = site.fresh(random.choice(drawn))
     what = f"leaves the goal: {call.name} {call.arguments}"
+
     return Mistake(AgentTurn(tool_calls=(call,)), what)
 
 
@@ -155,12 +175,18 @@ def mismatch(site: InjectionPoint, random: Random) -> Mistake | None:
 
     choices = site.choices(site.writes(site.turn))
     against = [one for one in choices if named(one[1].value) and not named(one[2])]
-    found = site.mistaken(random, against, "says {old} and does {tool} with {path} {new}")
+    found = site.mistaken(
+        random,
+        against,
+        "says {old} and does {tool} with {path} {new}",
+    )
+
     if found is None:
         return None
 
     # what it says stays, since the act goes against that
     turn = AgentTurn(site.turn.content, found.turn.tool_calls, site.turn.thought)
+
     return Mistake(turn, found.what)
 
 
@@ -174,8 +200,10 @@ def too_early(site: InjectionPoint, random: Random) -> Mistake | None:
         return tells or bool(site.writes(turn))
 
     last = closing(site.twin)
+
     if last is None or last is site.turn:
         return None
+
     if not any(map(writes_or_tells, (site.turn, *site.after[:-1]))):
         return None
 

@@ -37,6 +37,7 @@ class Planting(msgspec.Struct, frozen=True):
         old = self.old
         new = self.new
         told = old.content, old.call_id, old.source
+
         return tuple(
             replace(seen, content=new.content, error=new.error)
             if (seen.content, seen.call_id, seen.source) == told
@@ -49,16 +50,22 @@ Plant = Callable[[InjectionPoint, Random, Observation], Planting | None]
 """Replaces one answer of a turn; None where that cannot be done."""
 
 
-def corrupted(site: InjectionPoint, random: Random, old: Observation) -> Planting | None:
+def corrupted(
+    site: InjectionPoint,
+    random: Random,
+    old: Observation,
+) -> Planting | None:
     """Garbles one value of an answer: changes a digit of a number, or reverses a quoted word."""
     content = old.content
     found = list(_NUMBER.finditer(content)) or list(_WORDED.finditer(content))
+
     if not found:
         return None
 
     match = random.choice(found)
     right = match[0]
     digits = [at for at, character in enumerate(right) if character.isdigit()]
+
     if digits:
         at = random.choice(digits)
         digit = (int(right[at]) + random.randint(1, 9)) % 10
@@ -68,17 +75,24 @@ def corrupted(site: InjectionPoint, random: Random, old: Observation) -> Plantin
         wrong = turned if turned != right else right + right[-1]
 
     new = replace(old, content=content[: match.start()] + wrong + content[match.end() :])
+
     return Planting(old, new, f"shows {wrong} in place of {right}", wrong)
 
 
-def stale(site: InjectionPoint, random: Random, old: Observation) -> Planting | None:
+def stale(
+    site: InjectionPoint,
+    random: Random,
+    old: Observation,
+) -> Planting | None:
     """Replaces an answer by an earlier one of the same tool: to the same call where there is one,
     else to another.
     """
 
     call = call_of(site.turn, old)
+
     if call is None:
         return None
+
     alike = [
         (turn.index, before, seen)
         for turn in site.before
@@ -87,21 +101,32 @@ def stale(site: InjectionPoint, random: Random, old: Observation) -> Planting | 
         and before.name == call.name
         and seen.content != old.content
     ]
+
     same = [one for one in alike if one[1].arguments == call.arguments]
+
     if not alike:
         return None
 
     at, _, earlier = (same or alike)[-1]
+
     return Planting(old, replace(old, content=earlier.content), f"shows the answer of turn {at}")
 
 
-def tool_error(site: InjectionPoint, random: Random, old: Observation) -> Planting | None:
+def tool_error(
+    site: InjectionPoint,
+    random: Random,
+    old: Observation,
+) -> Planting | None:
     """Reports an error of the tool, though it has done its work."""
     new = replace(old, content=ERROR_TEXT, error=True)
     return Planting(old, new, "shows an error of the tool")
 
 
-def planted(plant: Plant, site: InjectionPoint, random: Random) -> Planting | None:
+def planted(
+    plant: Plant,
+    site: InjectionPoint,
+    random: Random,
+) -> Planting | None:
     """Replaces the first answer of the turn, in a drawn order, at which that can be done."""
     answers = _answers(site.turn)
     random.shuffle(answers)
@@ -147,12 +172,15 @@ def scripted_reaction(
     for later in trajectory.turns[turn + 1 :]:
         made = [(one.name, one.arguments) for one in later.tool_calls]
         words = {first_word(name) for name, _ in made}
+
         if call is not None and (call.name, call.arguments) in made:
             return Reaction("re_reads", later.index, uses=False)
+
         if words & ESCALATING_VERBS:
             return Reaction("escalates", later.index, uses=False)
 
         speaks = bool(later.content) and not made
+
         if speaks or words & _TELLING_VERBS or any(effectful_by_name(name) for name, _ in made):
             uses = None if wrong is None else _uses(trajectory, later.index, wrong)
             return Reaction("proceeds", later.index, uses)
@@ -160,7 +188,11 @@ def scripted_reaction(
     return Reaction("stops", None, uses=None)
 
 
-def _uses(trajectory: Trajectory, start: int, wrong: str) -> bool:
+def _uses(
+    trajectory: Trajectory,
+    start: int,
+    wrong: str,
+) -> bool:
     """Whether the agent uses the false value from `start` on."""
     number = wrong.replace(".", "").isdigit()
     texts = (
@@ -168,4 +200,12 @@ def _uses(trajectory: Trajectory, start: int, wrong: str) -> bool:
         for turn in trajectory.turns[start:]
         for text in (turn.content or "", *(call.arguments for call in turn.tool_calls))
     )
-    return any(stands(text.casefold(), wrong.casefold(), number=number) for text in texts)
+
+    return any(
+        stands(
+            text.casefold(),
+            wrong.casefold(),
+            number=number,
+        )
+        for text in texts
+    )

@@ -93,6 +93,7 @@ class InjectionPoint:
     def texts(self, call: ToolCall) -> list[Argument]:
         """The free texts of a call, which the agent has worded itself."""
         found = self.transcript.scalars(call)
+
         return [
             one for one in found if isinstance(one.value, str) and exempt(one) and one.value.strip()
         ]
@@ -136,15 +137,25 @@ class InjectionPoint:
         for at, key, value in self.transcript.entries:
             if at < self.index:
                 found[key][value] = None
+
         return found
 
-    def fresh(self, call: ToolCall, arguments: Mapping[str, Any] | None = None) -> ToolCall:
+    def fresh(
+        self,
+        call: ToolCall,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> ToolCall:
         """The call under an id of its own, with other arguments where given."""
         text = call.arguments if arguments is None else canonical_json(arguments).decode()
         about = [self.twin.trajectory_id, self.index, call.name, text]
         return ToolCall.received(f"call_{content_hash(about, size=4)}", call.name, text)
 
-    def changed(self, call: ToolCall, argument: Argument, value: Scalar) -> ToolCall:
+    def changed(
+        self,
+        call: ToolCall,
+        argument: Argument,
+        value: Scalar,
+    ) -> ToolCall:
         """The call with another value in one place."""
         return self.fresh(call, with_value(call.parsed(), argument.path, value))
 
@@ -197,8 +208,11 @@ def closing(twin: Trajectory) -> Turn | None:
     """
 
     last = twin.turns[-1] if twin.turns else None
+
     if last is None or twin.termination not in _ENDED:
         return None
+
     if not last.tool_calls:
         return last if last.content and twin.termination is not Termination.DONE else None
+
     return last if all(first_word(call.name) in CLOSING_VERBS for call in last.tool_calls) else None

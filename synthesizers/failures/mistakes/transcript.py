@@ -33,6 +33,7 @@ class InjectionTranscript:
             if seen.content[:1] in ("{", "[") and not seen.error
             for key, value in _entries(seen.content)
         ]
+
         """Scalars of the JSON answers: turn, key, value."""
         self.used: defaultdict[str, list[Scalar]] = defaultdict(list)
         """What the calls give under each argument name, anywhere."""
@@ -45,7 +46,9 @@ class InjectionTranscript:
         """A call's scalars, without keys that are values; none where the call cannot be parsed."""
         if call.parse_error is not None:
             return []
+
         found = scalars(call.parsed(), parameters(self.tools.get(call.name)))
+
         return [argument for argument in found if not argument.path.endswith("#key")]
 
 
@@ -54,7 +57,11 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) else canonical_json(value).decode()
 
 
-def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[str, Any]:
+def with_value(
+    arguments: Mapping[str, Any],
+    path: str,
+    value: Scalar,
+) -> dict[str, Any]:
     """Replaces the scalar at a path, as `scalars` names it. Raises `KeyError` for a path that the
     arguments do not have.
     """
@@ -67,13 +74,16 @@ def with_value(arguments: Mapping[str, Any], path: str, value: Scalar) -> dict[s
             return {key: rebuilt(node[key], below) for key, below in inside.items()}
         if isinstance(node, list):
             return [rebuilt(entry, f"{here}[{at}]") for at, entry in enumerate(node)]
+
         if here != path:
             return node
 
         hits.append(here)
+
         return value
 
     changed: dict[str, Any] = rebuilt(arguments, "")
+
     if not hits:
         raise KeyError(path)
 
@@ -85,7 +95,11 @@ def _entries(content: str) -> Iterator[tuple[str, Scalar]]:
     the singular. Other texts give nothing.
     """
 
-    def inside(node: Any, key: str, depth: int) -> Iterator[tuple[str, Scalar]]:
+    def inside(
+        node: Any,
+        key: str,
+        depth: int,
+    ) -> Iterator[tuple[str, Scalar]]:
         if depth > _DEEPEST:
             return
         if isinstance(node, dict | list):

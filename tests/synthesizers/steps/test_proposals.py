@@ -27,9 +27,7 @@ def rules(trajectory: Trajectory, *successes: Trajectory, most: int = 100) -> li
     return list(proposed(trajectory, successes, most).items())
 
 
-def test_the_departure_from_all_successes_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> (
-    None
-):
+def test_the_departure_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> None:
     failed = trial("a", "a", "x", "y", "y", "y", errors=(1, 4))
     won = trial("a", "b", "c")
     assert rules(failed, won) == [
@@ -73,9 +71,7 @@ def call(name: str, arguments: str, call_id: str = "c") -> AgentTurn:
     return AgentTurn(tool_calls=(ToolCall.received(call_id, name, arguments),))
 
 
-def test_the_same_deed_is_the_same_act_whatever_its_call_is_numbered_and_however_it_is_spelled() -> (
-    None
-):
+def test_the_same_deed_is_the_same_act_however_it_is_numbered_and_spelled() -> None:
     act = call("buy", '{"a": 1, "b": 2}')
     assert act_digest(act) == act_digest(call("buy", '{"b":2,"a":1}', "other"))
     assert act_digest(act) == act_digest(AgentTurn("I will buy.", act.tool_calls, "a thought"))
