@@ -91,6 +91,11 @@ async def branch(
     found = found or await _redo(env, trajectory, range(done, turn), normalise)
     if found is not None:
         raise DriftError(found)
+    return recorded_opening(trajectory)
+
+
+def recorded_opening(trajectory: Trajectory) -> Opening:
+    """The opening as a trajectory records it."""
     return Opening(
         trajectory.system_prompt, trajectory.tools, trajectory.opening, trajectory.opening_state_key
     )

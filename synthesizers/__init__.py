@@ -7,5 +7,6 @@
 - `reverse_task` explores without a task and derives tasks from what was achieved.
 - `trajectory_reward` asks a judge for sampling weights.
 
+`rejected` has the error by which a method drops a proposal for a reason that its report counts.
 Each is a `Method` or a `Study` (`synth.engine.study`), which does all that they have in common.
 """

@@ -135,12 +135,7 @@ class Calibrate(Method):
 
             known += self._verdicts(shard, placed)
 
-    async def _play(
-        self,
-        shard: ShardContext,
-        number: int,
-        placed: Sequence[LevelEpisode],
-    ) -> None:
+    async def _play(self, shard: ShardContext, number: int, placed: Sequence[LevelEpisode]) -> None:
         """Fills the open slots of a round and commits them; the round is done once enough of its
         slots have a verdict.
         """
@@ -184,10 +179,7 @@ class Calibrate(Method):
         return known, number, faults
 
     def _round(
-        self,
-        stage: StageContext,
-        number: int,
-        known: Sequence[LevelPlayed],
+        self, stage: StageContext, number: int, known: Sequence[LevelPlayed]
     ) -> list[LevelEpisode]:
         """Lays out the episodes of a round; they depend on nothing but the verdicts before it."""
         placed: list[LevelEpisode] = []
@@ -195,14 +187,11 @@ class Calibrate(Method):
 
         for part, (level, size) in enumerate(levels):
             # each level of each round has tasks of its own, which a rerun makes again
-            seed = int(
-                content_hash(["calibration", self.player.seed, number, part])[:7],
-                16,
-            )
-            for task in self._tasks(stage, level, seed, size):
-                also = {"place": [number, len(placed)]}
-                trial = len(placed) % self.trials
-                spec = self.player.episode(stage.run, task, trial, also)
+            digest = content_hash(["calibration", self.player.seed, number, part])
+            for task in self._tasks(stage, level, int(digest[:7], 16), size):
+                at = len(placed)
+                also = {"place": [number, at]}
+                spec = self.player.episode(stage.run, task, at % self.trials, also)
                 placed.append((level, spec))
 
         return placed
@@ -230,12 +219,8 @@ class Calibrate(Method):
         sql = "SELECT trajectory_id, outcome FROM trajectories_all WHERE synthesizer = ?"
         outcomes: dict[str, str] = dict(stage.select(sql, self.method))
         slots = [(level, stage.slot(spec.slot_id)) for level, spec in placed]
-
         return [
-            LevelPlayed(
-                level,
-                outcomes[slot.valid.trajectory_id] == Outcome.SUCCESS,
-            )
+            LevelPlayed(level, outcomes[slot.valid.trajectory_id] == Outcome.SUCCESS)
             for level, slot in slots
             if slot is not None and slot.valid is not None
         ]
@@ -247,6 +232,7 @@ class Calibrate(Method):
         curve = fitted(known)
         level = round(curve.crossing(target), LEVEL_DIGITS)
         low, high = curve.interval(level)
+        policy = self.player.role.policy
         found = {
             "kind": "calibration",
             "finished": not self._round(stage, rounds, known),
@@ -254,13 +240,10 @@ class Calibrate(Method):
             "reached": 0 < level < 1 or low <= target <= high,
             "level": level,
             "pass_rate": round(curve.rate(level), LEVEL_DIGITS),
-            "interval": [
-                round(low, LEVEL_DIGITS),
-                round(high, LEVEL_DIGITS),
-            ],
+            "interval": [round(low, LEVEL_DIGITS), round(high, LEVEL_DIGITS)],
             "against": self.against,
-            "policy": self.player.role.policy.identity,
-            "model": self.player.role.policy.model,
+            "policy": policy.identity,
+            "model": policy.model,
             "episodes": len(known),
             "passed": sum(episode.passed for episode in known),
             "faults": faults,
@@ -275,9 +258,8 @@ class Calibrate(Method):
 def _too_many_faults(stage: str, lost: int, of: int, faulty: Sequence[Trajectory]) -> str:
     """The error of a round without enough verdicts, with the commonest fault."""
     faults = Counter(str(attempt.fault) for attempt in faulty)
-    (detail, _), *_ = commonest(
-        Counter(attempt.fault_detail or "unknown" for attempt in faulty)
-    ).items()
+    details = Counter(attempt.fault_detail or "unknown" for attempt in faulty)
+    detail = next(iter(commonest(details)))
 
     return (
         f"{stage}: {lost} of {of} episodes ended in a fault ({counted(faults)}), which says "

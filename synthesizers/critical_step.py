@@ -3,35 +3,31 @@ policy that is to be trained test each of them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.asking import Answer
 from synth.engine.context import Role
 from synth.engine.study.alternatives import EXPERT, Ask, Proposal
-from synth.engine.study.arms import CONTROL, Arm, Episodes, PlannedUnit, Unit
+from synth.engine.study.arms import PlannedUnit, Unit
 from synth.engine.study.method import synthesizer
 from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
-from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
-from synth.schemas.labels import StepLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import control_count
 from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, judge_proposals, proposed
 
-_EXPERT_ROLE = Role(
-    expert_policy({"profiles": "correct"}, model_name=None, sampling={}),
-    None,
-)
+T = TypeVar("T")
+_EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
 """The environment's own planner as a source of alternatives, unless the flow has a role of that
 name.
 """
@@ -67,40 +63,27 @@ class CriticalStep(Study):
     `shard` trajectories are committed together; `live` as for a rollout.
     """
 
-    role: str = "explorer"
     proposals: Proposals = Proposals()
     alternatives_from: tuple[str, ...] = ()
     control_share: float = Field(default=0.05, gt=0, le=0.5)
-    limits: Limits | None = None
     shard: int = Field(default=10, ge=1, le=200)
-    live: int | None = Field(default=None, ge=1)
 
     def agents(self) -> Sequence[str]:
         """The role that continues, then the roles that propose."""
-        return (
-            self.role,
-            *(name for name in self.alternatives_from if name != EXPERT),
-        )
+        return (self.role, *(name for name in self.alternatives_from if name != EXPERT))
 
     def bind(self) -> None:
         """Looks up the sources of alternatives, and the judge where the flow has one."""
         roles = self.bound.roles
         spec = self.bound.entry.spec
-        if EXPERT in self.alternatives_from and not {EXPERT} & {
-            *roles,
-            *spec.capabilities,
-        }:
+
+        if EXPERT in self.alternatives_from and EXPERT not in {*roles, *spec.capabilities}:
             raise ConfigError(f"world {spec.name} has no expert; name a role in alternatives_from")
 
         # the expert is no source in an environment without one: `Ask` skips it there
         names = self.alternatives_from or tuple(dict.fromkeys((self.role, EXPERT)))
         self.sources = [
-            replace(
-                self.player,
-                name=name,
-                role=roles.get(name, _EXPERT_ROLE),
-            )
-            for name in names
+            replace(self.player, name=name, role=roles.get(name, _EXPERT_ROLE)) for name in names
         ]
         judge = roles.get(JUDGE)
         self.judging = judge if judge is not None and judge.model is not None else None
@@ -117,6 +100,7 @@ class CriticalStep(Study):
         """
 
         drops = decisive_drops(stage)
+
         return [*super().inputs(stage), *([drops] if drops else [])]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
@@ -142,47 +126,44 @@ class CriticalStep(Study):
 
         for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
             trial = trials[identity]
-            # the trial itself may be a success, which is no departure from itself
-            same_task = {one.trajectory_id for one in solved if one.task_id == trial.task_id}
             steps = proposed(
                 trial,
-                [one for name, one in successes.items() if name in same_task - {identity}],
+                # the trial itself may be a success, which is no departure from itself
+                [
+                    one
+                    for name, one in successes.items()
+                    if one.task_id == trial.task_id and name != identity
+                ],
                 self.proposals.per_trajectory,
                 suspicions[identity],
                 drops.get(identity, ()),
             )
-            controlled = self._drawn(
-                [step.turn for step in steps],
-                identity,
-                controls[identity],
-            )
 
+            controlled = self._drawn(steps, identity)[: controls[identity]]
             found += [
                 Unit(
-                    BranchPoint(trial, step.turn),
-                    step.rule,
-                    step.turn in controlled,
+                    BranchPoint(trial, turn),
+                    rule,
+                    turn in controlled,
                     tasks[trial.task_id],
                 )
-                for step in steps
-                if (identity, step.turn) not in done
+                for turn, rule in steps.items()
+                if (identity, turn) not in done
             ]
 
         return found
 
-    def _drawn(self, turns: Sequence[int], identity: str, count: int) -> set[int]:
-        """Draws `count` of a trial's turns for the control."""
-        key = ["control", self.player.seed, identity]
-        return set(sorted(turns, key=lambda turn: content_hash([*key, turn]))[:count])
+    def _drawn(self, items: Iterable[T], *about: object) -> list[T]:
+        """Draws an order for the control."""
+        key = ["control", self.player.seed, *about]
+        return sorted(items, key=lambda one: content_hash([*key, one]))
 
     def _controls(self, stage: StageContext) -> Counter[str]:
         """Counts, by trial, the steps whose own act is compared with itself too: in a drawn order
         each trial gets one, and a second one once all have one.
         """
 
-        # sorted first, so that the draw does not depend on the order of the ledger
-        order = sorted(unit.trajectory_id for unit in self.units(stage))
-        order.sort(key=lambda one: content_hash(["control", self.player.seed, one]))
+        order = self._drawn(unit.trajectory_id for unit in self.units(stage))
         tests = len(order) * self.proposals.per_trajectory * self.proposals.alternatives
         count = control_count(tests, self.control_share)
 
@@ -216,28 +197,18 @@ class CriticalStep(Study):
 
         return {unit: one.value for unit, one in found.items() if one.value is not None}
 
-    async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
+    async def propose(
+        self,
+        unit: Unit,
+        ask: Ask,
+    ) -> Sequence[Proposal]:
         """Samples all sources in turn."""
         most = self.proposals.alternatives
         samples = self.proposals.samples
+
         return await ask.alternatives(self.sources, most=most, samples=samples)
-
-    def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """Plays the alternative against the own act."""
-        return (
-            Arm("treated", force=proposal.act),
-            Arm(CONTROL, force=unit.recorded_act),
-        )
-
-    def judge(self, unit: Unit, played: Episodes) -> Iterator[StepLabel]:
-        """Yields the label of the test."""
-        yield StepLabel.tested(unit, played.sequential_test("treated"))
 
 
 def _identity(role: Role) -> Sequence[Any]:
     """The settings of a role that determine its proposals."""
-    return [
-        role.policy.identity,
-        role.policy.model,
-        role.policy.sampling,
-    ]
+    return [role.policy.identity, role.policy.model, role.policy.sampling]

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from synth.boundary import FaultError
 from synth.engine.study.method import synthesizer
 from synth.engine.study.rebuilding import why_not_replayable
 from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
@@ -41,20 +42,23 @@ from synth.synthesizers.failures.records import (
     Note,
     injection_report,
     labels,
-    note_of,
     settled,
     yields_of,
 )
 from synth.synthesizers.failures.repairing import repair
+from synth.synthesizers.rejected import RejectedError
 
 NATURAL_SOURCES = frozenset({"rollout", IMPORT})
 """Synthesizers whose trials are unaltered; clean twins and failures to repair come from these."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One attempt: an injection at a state by a plan, or, without a plan, a repair."""
+    """One attempt: an injection at a state by a plan, or, without a plan, a repair; its `note` gets
+    the reason how it ended.
+    """
 
     state: DecisionState
+    note: Note
     plan: InjectionPlan | None = None
 
 
@@ -76,23 +80,18 @@ class FailureInjection(InjectionSettings):
             if row["synthesizer"] in NATURAL_SOURCES:
                 found[row["task_id"]][row["outcome"]].append(row["trajectory_id"])
 
-        seed = self.player.seed
-
-        def drawn(identities: Sequence[str], count: int) -> tuple[str, ...]:
-            order = sorted(
-                identities,
-                key=lambda identity: content_hash([seed, identity]),
-            )
-            return tuple(order[:count])
+        def drawn(identities: Iterable[str]) -> list[str]:
+            return sorted(identities, key=lambda one: content_hash([self.player.seed, one]))
 
         tasks = [
             PlannedTask(
                 task_id,
-                drawn(found[task_id][Outcome.SUCCESS], self.per_task),
-                drawn(found[task_id][Outcome.FAILURE], self.repairs),
+                tuple(drawn(found[task_id][Outcome.SUCCESS])[: self.per_task]),
+                tuple(drawn(found[task_id][Outcome.FAILURE])[: self.repairs]),
             )
-            for task_id in sorted(found, key=lambda task_id: content_hash([seed, task_id]))
+            for task_id in drawn(found)
         ]
+
         return in_rounds((task for task in tasks if task.twins or task.failed), self)
 
     def cut(self, units: Sequence[PlannedTask]) -> Iterator[Shard]:
@@ -109,71 +108,69 @@ class FailureInjection(InjectionSettings):
         """The injected runs that the stage has labelled."""
         return sorted({row.subject_id for row in stage.rows(AttributionLabel, *OF_INJECTED_RUNS)})
 
-    async def play(self, shard: ShardContext, units: Sequence[PlannedTask]) -> None:
+    async def play(
+        self,
+        shard: ShardContext,
+        units: Sequence[PlannedTask],
+    ) -> None:
         """Makes the attempts of one round that are still to be made."""
         number = units[0].round
-        planner, done = self._planner(shard, number)
-        trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
+        notes = [row.about for row in shard.rows(Note, ATTEMPT)]
+        before = settled(note for note in notes if note.round < number)
+        made = settled(note for note in notes if note.round == number)
+        done = {(note.task_id, note.key) for note in made if note.tried and not note.open}
+        shard.run.progress.step(len(done))
+
+        planner = AttemptPlanner(self, self.offer(), yields_of(before), self.player.seed)
         tasks = shard.tasks({unit.task_id for unit in units})
-        fit = await self._fit(shard, trials, number)
+        fit = await self._fit(shard, units)
         jobs: dict[str, Job] = {}
 
         for unit in units:
             await asyncio.sleep(0)  # looking for places in long trajectories must stop nobody
             if not fit.keys().isdisjoint((*unit.twins, *unit.failed)):
-                task = tasks[unit.task_id]
                 own = {key for task_id, key in done if task_id == unit.task_id}
-                jobs |= self._jobs(shard, planner, unit, task, fit, own)
-
-        shard.run.progress.step(len(done))
+                planned = self._injections(
+                    shard,
+                    planner,
+                    unit,
+                    tasks[unit.task_id],
+                    fit,
+                    own,
+                )
+                jobs |= dict(planned) | dict(_repairs(unit, tasks[unit.task_id], fit, own))
 
         async def attempt(job: Job, result: UnitResult) -> None:
             if shard.run.may_start():
-                await self._attempt(
-                    InjectionContext(self, shard, result, job.state),
-                    job,
-                    number,
-                )
+                await self._attempt(InjectionContext(self, shard, result, job.state), job)
             else:
                 result.open = True
 
         await shard.each(jobs, attempt)
 
-    def _planner(
-        self, shard: ShardContext, number: int
-    ) -> tuple[AttemptPlanner, set[tuple[str, str]]]:
-        """(the planner of a round, the tasks and keys of its attempts that are done)."""
-        notes = [row.about for row in shard.rows(Note, ATTEMPT)]
-        before = settled(note for note in notes if note.round < number)
-        made = settled(note for note in notes if note.round == number)
-        done = {(note.task_id, note.key) for note in made if note.tried and not note.open}
-
-        return AttemptPlanner(self, self.offer(), yields_of(before), self.player.seed), done
-
     async def _fit(
-        self,
-        shard: ShardContext,
-        trials: Mapping[str, Trajectory],
-        number: int,
+        self, shard: ShardContext, units: Sequence[PlannedTask]
     ) -> Mapping[str, Trajectory]:
         """Selects the trials that can be replayed, and notes why the others cannot."""
+        trials = shard.trials({one for unit in units for one in (*unit.twins, *unit.failed)})
         misfits = await shard.misfits(trials, self.unfit)
+
         for identity, reason in misfits.items():
-            task_id = trials[identity].task_id
             result = shard.of(identity)
+            task_id = trials[identity].task_id
             note = Note(
                 "twin",
                 task_id,
                 identity,
                 reason,
-                number,
+                units[0].round,
                 open=result.open,
             )
             result.scores.append(note.as_score(identity))
 
         return {identity: one for identity, one in trials.items() if identity not in misfits}
 
-    def _jobs(
+    def _injections(
         self,
         shard: ShardContext,
         planner: AttemptPlanner,
@@ -181,63 +178,74 @@ class FailureInjection(InjectionSettings):
         task: Task,
         fit: Mapping[str, Trajectory],
         done: Collection[str],
-    ) -> Mapping[str, Job]:
-        """Plans the attempts at one task that are not `done`, and notes strategies that were drawn
-        but are ruled out.
+    ) -> Iterator[tuple[str, Job]]:
+        """Plans the injections at one task that are not `done`, and notes strategies that were
+        drawn but are ruled out.
         """
 
-        twins, failed = (
-            [fit[one] for one in ids if one in fit] for ids in (unit.twins, unit.failed)
+        task_id = unit.task_id
+        planned, declined = planner.planned(
+            unit,
+            [fit[one] for one in unit.twins if one in fit],
+            {int(key) for key in done if key.isdigit()},
+            affordances=shard.able(task, "affordances"),
         )
-        able = shard.able(task, "affordances")
-        ordinals = {int(key) for key in done if key.isdigit()}
-        planned, declined = planner.planned(unit, twins, ordinals, affordances=able)
+
         shard.of(OF_ALL).scores += [
-            Note("declined", unit.task_id, f"{why} {at}", why, unit.round).as_score(unit.task_id)
+            Note("declined", task_id, f"{why} {at}", why, unit.round).as_score(task_id)
             for why, count in declined.items()
             for at in range(count)
         ]
 
-        injections = {
-            plan.seed: Job(DecisionState(fit[plan.twin_id], task, plan.turn), plan)
-            for plan in planned
-        }
-        repairs = {
-            trial.trajectory_id: Job(DecisionState(trial, task, 0))
-            for trial in failed
-            if _repair_key(trial) not in done
-        }
-
-        return injections | repairs
-
-    async def _attempt(self, context: InjectionContext, job: Job, number: int) -> None:
-        """Makes one attempt of round `number`, and notes its result."""
-        result = context.result
-        trial = job.state.parent
-        if job.plan is not None:
-            subject, reason = await inject(context, job.plan)
-            note = note_of(job.plan, reason, number, still_open=result.open)
-        else:
-            subject = trial.trajectory_id
-            reason = await repair(context)
-            key = _repair_key(trial)
+        for plan in planned:
+            key = str(plan.ordinal)
             note = Note(
-                "repair",
-                trial.task_id,
+                "injection",
+                task_id,
                 key,
-                reason,
-                number,
-                open=result.open,
+                "",
+                unit.round,
+                plan.strategy,
+                plan.mode,
             )
+            yield plan.seed, Job(DecisionState(fit[plan.twin_id], task, plan.turn), note, plan)
 
+    async def _attempt(self, context: InjectionContext, job: Job) -> None:
+        """Makes one attempt, and notes its result. A fault of the machinery is a reason too."""
+        result = context.result
+        run = context.shard.run
+        subject = job.state.parent.trajectory_id
+
+        try:
+            if job.plan is None:
+                reason = await repair(context)
+            else:
+                subject, reason = await inject(context, job.plan)
+        except RejectedError as why:
+            reason = why.reason
+        except FaultError as error:
+            run.faulted(error)
+            reason = context.faulted(error.fault)
+
+        note = msgspec.structs.replace(job.note, reason=reason, open=result.open)
         result.scores.append(note.as_score(subject))
-        context.shard.run.progress.step(1)
+        run.progress.step(1)
 
-    async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
+    async def unfit(
+        self,
+        shard: ShardContext,
+        trial: Trajectory,
+        task: Task | None,
+    ) -> str | None:
         """Replays every trial, the flow's own too: a mistake needs an environment that answers the
         same again.
         """
-        return await why_not_replayable(shard.run, task, trial, self.player.limits.step_timeout_s)
+        return await why_not_replayable(
+            shard.run,
+            task,
+            trial,
+            self.player.limits.step_timeout_s,
+        )
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """The labels that follow from the tests of the whole stage."""
@@ -250,6 +258,13 @@ class FailureInjection(InjectionSettings):
         return injection_report(stage, self.modes, without)
 
 
-def _repair_key(trial: Trajectory) -> str:
-    """The key of a repair, beside which injections have their ordinals."""
-    return f"repair {trial.trajectory_id}"
+def _repairs(
+    unit: PlannedTask, task: Task, fit: Mapping[str, Trajectory], done: Collection[str]
+) -> Iterator[tuple[str, Job]]:
+    """Plans the repairs at one task that are not `done`."""
+    for identity in unit.failed:
+        # beside the keys of repairs, injections have their ordinals
+        key = f"repair {identity}"
+        if identity in fit and key not in done:
+            note = Note("repair", unit.task_id, key, "", unit.round)
+            yield identity, Job(DecisionState(fit[identity], task, 0), note)

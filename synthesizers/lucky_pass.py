@@ -23,7 +23,6 @@ from synth.engine.study.study import Study
 from synth.ledger.ledger import Score
 from synth.ledger.log.state import IMPORT
 from synth.loss_turns import EVIDENCE
-from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
 from synth.schemas.task import Task
 from synth.schemas.trajectory import SampledBy, Trajectory
@@ -56,12 +55,9 @@ class LuckyPass(Study):
     unit = "successes"
     metric = SECOND_EVIDENCE
 
-    role: str = "explorer"
     of: Literal["unproven", "all"] = "unproven"
     hard: float = Field(default=HARD, ge=0, le=1)
-    limits: Limits | None = None
     shard: int = Field(default=50, ge=1, le=1000)
-    live: int | None = Field(default=None, ge=1)
 
     def inputs(self, stage: StageContext) -> Any:
         """The successes of hard tasks."""
@@ -81,6 +77,7 @@ class LuckyPass(Study):
                 OR (role = ? AND policy = ? AND model IS NOT DISTINCT FROM ?))
             ORDER BY task_id, trajectory_id
         """
+
         policy = self.player.role.policy
         who = IMPORT, self.role, policy.name, policy.model
 
@@ -90,63 +87,77 @@ class LuckyPass(Study):
         """One unit per success; its turn is found once the trial is read."""
         return [PlannedUnit(identity) for identity in self._hard(stage)]
 
-    def left(self, stage: StageContext, units: Sequence[PlannedUnit]) -> Sequence[PlannedUnit]:
+    def left(
+        self,
+        stage: StageContext,
+        units: Sequence[PlannedUnit],
+    ) -> Sequence[PlannedUnit]:
         """The successes without a row."""
         known = {subject for subject, _ in self.tested_turns(stage)}
+
         return [unit for unit in units if unit.trajectory_id not in known]
 
-    async def unfit(self, shard: ShardContext, trial: Trajectory, task: Task | None) -> str | None:
+    async def unfit(
+        self,
+        shard: ShardContext,
+        trial: Trajectory,
+        task: Task | None,
+    ) -> str | None:
         """The reason why a success is not played again: it has evidence already, another policy
         played it, its environment cannot be rebuilt, or the policy would do the same again.
         """
 
         policy = self.player.role.policy
+
         if self.of == "unproven" and evidence(trial):
             return HAS_EVIDENCE
 
-        other = (trial.policy, trial.model) != (
-            policy.name,
-            policy.model,
-        )
+        other = (trial.policy, trial.model) != (policy.name, policy.model)
+
         if trial.synthesizer == IMPORT and other:
             return "another_policy"
 
         reason = await super().unfit(shard, trial, task)
+
         if reason is not None or task is None:
             return reason or "no_task"
 
         return "deterministic" if self.player.certain(shard.run, task) else None
 
-    def untestable(self, trial: Trajectory, reason: str) -> Score:
+    def untestable(
+        self,
+        trial: Trajectory,
+        reason: str,
+    ) -> Score:
         """The row of a success that is not played again."""
-        if reason == HAS_EVIDENCE:
-            # no continuation is counted for a success that needs none
-            about = PlayedAgain(reason, evidence=evidence(trial))
-            return Score(trial.trajectory_id, self.metric, None, detail=about)
-        about = PlayedAgain(reason, None, 0, CONTINUATIONS, ())
+        turn = None
+        about = PlayedAgain(reason, evidence=evidence(trial))
 
-        return Score(
-            trial.trajectory_id,
-            self.metric,
-            None,
-            first_effect(trial),
-            about,
-        )
+        # no continuation is counted for a success that needs none
+        if reason != HAS_EVIDENCE:
+            turn = first_effect(trial)
+            about = PlayedAgain(reason, None, 0, CONTINUATIONS, ())
 
-    async def states(self, shard: ShardContext, units: Sequence[PlannedUnit]) -> Sequence[Unit]:
+        return Score(trial.trajectory_id, self.metric, None, turn, about)
+
+    async def states(
+        self,
+        shard: ShardContext,
+        units: Sequence[PlannedUnit],
+    ) -> Sequence[Unit]:
         """Starts from the first turn with an effect."""
-        trials = shard.trials({unit.trajectory_id for unit in units}).values()
-        tasks = shard.tasks({trial.task_id for trial in trials})
+        trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
 
         return [
-            Unit(
-                BranchPoint(one, first_effect(one)),
-                task=tasks[one.task_id],
-            )
-            for one in trials
+            Unit(BranchPoint(one, first_effect(one)), task=tasks[one.task_id])
+            for one in trials.values()
         ]
 
-    async def propose(self, unit: Unit, ask: Ask) -> Sequence[Proposal]:
+    async def propose(
+        self,
+        unit: Unit,
+        ask: Ask,
+    ) -> Sequence[Proposal]:
         """Proposes the own act: the policy decides anew."""
         return [Proposal(unit.state.own)]
 
@@ -154,23 +165,21 @@ class LuckyPass(Study):
         """Lets the policy continue, until enough continuations have passed."""
         return (Arm("again", n=CONTINUATIONS, enough=PASSES),)
 
-    def judge(self, unit: Unit, played: Episodes) -> Iterator[Score]:
+    def judge(
+        self,
+        unit: Unit,
+        played: Episodes,
+    ) -> Iterator[Score]:
         """Counts enough passes whatever was lost, and too few only where lost ones could not have
         made up for them.
         """
 
         side = played["again"]
-        start = unit.start
         known = passes_of(side)
         reason = "faults" if known is None else None
         about = PlayedAgain(reason, None, len(side.played), CONTINUATIONS, side.ids)
-        yield Score(
-            start.trajectory.trajectory_id,
-            self.metric,
-            known,
-            start.turn,
-            about,
-        )
+        identity = unit.start.trajectory.trajectory_id
+        yield Score(identity, self.metric, known, unit.start.turn, about)
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """Concludes nothing: each row stands by itself."""
@@ -178,17 +187,13 @@ class LuckyPass(Study):
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Successes of hard tasks, those that passed again, reasons of the others."""
-        found = stage.rows(PlayedAgain, self.metric)
+        rows = stage.rows(PlayedAgain, self.metric)
         hard = len(self._hard(stage))
-        proven = sum(row.value is not None and row.value >= PASSES for row in found)
-        rejected = Counter(
-            "not_passed_again" if row.value is not None else str(row.about.reason)
-            for row in found
-            if row.value is None or row.value < PASSES
-        )
+        failed = [row for row in rows if row.value is None or row.value < PASSES]
+        rejected = Counter(row.about.reason or "not_passed_again" for row in failed)
+        rejected["not_played"] = hard - len(rows)
 
-        rejected["not_played"] = hard - len(found)
-        return method_report(self.unit, hard, proven, rejected)
+        return method_report(self.unit, hard, len(rows) - len(failed), rejected)
 
 
 def first_effect(trajectory: Trajectory) -> int:
@@ -207,6 +212,7 @@ def first_effect(trajectory: Trajectory) -> int:
         called = any(
             effectful_by_name(call.name) and call.call_id not in failed for call in turn.tool_calls
         )
+
         if (turn.state_key != before) if keyed else called:
             return turn.index
 

@@ -81,11 +81,13 @@ class ReverseTask(Method):
         env = self.bound.env.name
         entry = self.bound.entry
         missing = [one for one in NEEDED if one not in entry.spec.capabilities]
+
         if missing:
             raise ConfigError(
                 f"reverse_task explores by affordances and checks by facts; world {env!r} does not "
                 f"claim {' nor '.join(missing)}"
             )
+
         if self.role is None and entry.write_goal is None:
             raise ConfigError(
                 f"reverse_task: world {env!r} has no rules that say what was achieved "
@@ -94,6 +96,7 @@ class ReverseTask(Method):
             )
 
         self.writer = self.bound.roles.get(self.role or "")
+
         if self.role is not None and (self.writer is None or self.writer.model is None):
             raise ConfigError(
                 f"role: a model is needed as {self.role!r}: add `{self.role}: {{model: ...}}` to "
@@ -127,6 +130,7 @@ class ReverseTask(Method):
         *places, choice = units
         for first in range(0, len(places), self.shard):
             yield Shard(f"from_{first}", places[first : first + self.shard])
+
         yield Shard(CHOICE, [choice])
 
     def progress_of(self, unit: int | str) -> int:
@@ -207,11 +211,18 @@ class ReverseTask(Method):
                     run.progress.say(f"first fault of kind {error.fault}: {error.detail}")
 
                 gone = {"fault": error.detail}
+
                 return [], Explored(0, {}, gone, (), 0, 0, fault=str(error.fault))
 
         return explored
 
-    def _ground(self, place: int, name: str, own: Sequence[Task], writer: GoalWriter) -> Ground:
+    def _ground(
+        self,
+        place: int,
+        name: str,
+        own: Sequence[Task],
+        writer: GoalWriter,
+    ) -> Ground:
         """The start of one exploration; its tasks have the split and benchmark of the environment's
         `own`.
         """
@@ -237,12 +248,14 @@ class ReverseTask(Method):
     def _choose(self, shard: ShardContext) -> None:
         """Commits the chosen tasks, and the figures of all explorations."""
         rows, choice = self._chosen(shard)
+
         if rows and all(row.fault is not None for row in rows):
-            own = all(row.fault == Fault.ENVIRONMENT for row in rows)
             again = (
                 "; after a fix of the world raise `version` in its EnvSpec: a rerun leaves such "
                 "faults out"
             )
+
+            own = all(row.fault == Fault.ENVIRONMENT for row in rows)
             raise SynthError(
                 f"{shard.name}: all {len(rows)} explorations ended in faults; the first: "
                 f"{rows[0].examples['fault']}{again if own else ''}"
@@ -274,4 +287,5 @@ class ReverseTask(Method):
 
         rows, choice = self._chosen(stage)
         cost = stage.cost()
+
         return report_of(rows, choice, [cost_line(cost, len(rows), "walk")], cost=cost)

@@ -43,6 +43,7 @@ class Rollout(Method):
         """Raises `ConfigError` for more episodes than a plan can hold in memory."""
         tasks = self.bound.env.tasks
         episodes = tasks * self.trials
+
         if episodes > MOST_EPISODES:
             raise ConfigError(
                 f"{tasks:,} tasks x {self.trials:,} trials are {episodes:,} episodes, and a run "
@@ -78,6 +79,7 @@ class Rollout(Method):
             for trial in range(self.trials):
                 slot_id = self.player.slot(task_id, version, trial)
                 slot = stage.slot(slot_id)
+
                 if slot is not None and slot.valid is not None:
                     self._filled.append(slot.valid.trajectory_id)
                 # a slot whose last fault will not pass is not tried again
@@ -95,7 +97,11 @@ class Rollout(Method):
         """The filled slots that `units` has just found."""
         return self._filled
 
-    async def play(self, shard: ShardContext, units: Sequence[PlannedSlot]) -> None:
+    async def play(
+        self,
+        shard: ShardContext,
+        units: Sequence[PlannedSlot],
+    ) -> None:
         """Fills the slots that no other worker has claimed."""
         slots = shard.claimed_slots()
         tasks = shard.tasks({slot.task_id for slot in slots})
@@ -108,6 +114,7 @@ class Rollout(Method):
             )
             for slot in slots
         ]
+
         await shard.play_in_groups(specs)
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ These are proposals only: continuations decide, and a judge's silence is no labe
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 import msgspec
 
@@ -21,22 +21,15 @@ JUDGE = "judge"
 _LIST = re.compile(r"\[[\d,\s]*\]")
 
 
-class SuggestedStep(msgspec.Struct, frozen=True):
-    """A turn, and the rule that proposes it."""
-
-    turn: int
-    rule: str
-
-
 def proposed(
     trajectory: Trajectory,
     successes: Sequence[Trajectory],
     most: int,
     suspected: Sequence[int] = (),
     dropped: Sequence[int] = (),
-) -> list[SuggestedStep]:
-    """At most `most` turns, from a judge's list, the turns at which the success potential fell, and
-    four rules in turn, each turn once.
+) -> dict[int, str]:
+    """At most `most` turns, each with the rule that proposes it: from a judge's list, the turns at
+    which the success potential fell, and four rules in turn, each turn once.
 
     `judge`: the turns that a judge suspects, in its order. `drop`: those in `dropped`, the lowest
     first, where the stage `topology` ran before. `departure`: the first turn after which no success
@@ -45,46 +38,34 @@ def proposed(
     `last`: the last turn. Turns that the policy did not decide are never proposed.
     """
 
-    turns = _own(trajectory)
-    refused = [turn for turn in turns if any(seen.error for seen in turn.observations)]
-    taken = [turn for turn in turns if not any(seen.error for seen in turn.observations)]
-    rules: Mapping[str, Sequence[Turn]] = {
-        "judge": [turn for index in suspected for turn in turns if turn.index == index],
-        "drop": [turn for index in dropped for turn in turns if turn.index == index],
-        "departure": _departure(turns, successes),
-        "effect": [turn for turn in reversed(taken) if _changed(trajectory, turn)],
+    turns = {turn.index: turn.state_key for turn in _own(trajectory)}
+    keys = [trajectory.opening_state_key, *(turn.state_key for turn in trajectory.turns)]
+    refused = [at for at in turns if any(one.error for one in trajectory.turns[at].observations)]
+    changed = [at for at, key in turns.items() if key not in (None, keys[at])]
+    passed = {turn.state_key for success in successes for turn in success.turns} - {None}
+    left = [at for at, key in turns.items() if key not in {None, *passed}]
+
+    rules: Mapping[str, Sequence[int]] = {
+        "judge": [at for at in suspected if at in turns],
+        "drop": [at for at in dropped if at in turns],
+        "departure": left[:1] if passed else (),
+        "effect": [at for at in reversed(changed) if at not in refused],
         "error": refused,
-        "last": turns[-1:],
+        "last": list(turns)[-1:],
     }
+    found: dict[int, str] = {}
 
-    steps = [[SuggestedStep(turn.index, rule) for turn in found] for rule, found in rules.items()]
-    found: dict[int, SuggestedStep] = {}
+    for places in zip_longest(*rules.values()):
+        for rule, at in zip(rules, places, strict=True):
+            if at is not None:
+                found.setdefault(at, rule)
 
-    for round_ in zip_longest(*steps):
-        for step in filter(None, round_):
-            found.setdefault(step.turn, step)
-
-    return list(found.values())[:most]
+    return dict(islice(found.items(), most))
 
 
 def _own(trajectory: Trajectory) -> list[Turn]:
     """The turns that the policy decided."""
     return [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
-
-
-def _departure(turns: Sequence[Turn], successes: Sequence[Trajectory]) -> Sequence[Turn]:
-    """The first turn after which no success was ever in the same state."""
-    passed = {turn.state_key for success in successes for turn in success.turns} - {None}
-    left = [turn for turn in turns if turn.state_key not in {None, *passed}]
-    return left[:1] if passed else ()
-
-
-def _changed(trajectory: Trajectory, turn: Turn) -> bool:
-    """Whether the turn changed the state."""
-    before = (
-        trajectory.turns[turn.index - 1].state_key if turn.index else trajectory.opening_state_key
-    )
-    return turn.state_key is not None and turn.state_key != before
 
 
 async def judge_proposals(
@@ -97,36 +78,30 @@ async def judge_proposals(
 
     own = [turn.index for turn in _own(trajectory)]
 
+    if not own:
+        return Answer(())
+
     def read(completion: Completion) -> tuple[int, ...]:
         lists = _LIST.findall(completion.content or "")
         if len(lists) != 1:
             raise UnreadableError("it holds no JSON list of step numbers, or several")
 
         named = tuple(dict.fromkeys(msgspec.json.decode(lists[0], type=list[int])))
+
         if not set(named) <= set(own):
             raise UnreadableError(
                 f"it names steps that the agent did not take; the log has {own[0]} to {own[-1]}"
             )
+
         return named[:most]
 
-    if not own:
-        return Answer(())
-
-    form = prompt("judge/steps_form").format(most)
-    question = RoleRequest(
-        purpose="suspected_steps",
-        subject_id=trajectory.trajectory_id,
-        task_id=trajectory.task_id,
-        messages=[
-            {"role": "system", "content": prompt("judge/steps_role")},
-            {"role": "user", "content": f"{log_of(trajectory)}\n\n{form}"},
-        ],
-    )
+    said = log_of(trajectory), prompt("judge/steps_form").format(most)
+    role = prompt("judge/steps_role")
+    question = RoleRequest.about(trajectory, "suspected_steps", role, *said)
     answer = await asking.ask(question, read)
     too_long = answer.fault is not None and answer.fault.context_overflow
-    over = too_long or answer.unreadable is not None
 
-    return Answer((), answer.replies) if over else answer
+    return Answer((), answer.replies) if too_long or answer.unreadable is not None else answer
 
 
 def decisive_drops(stage: StageContext) -> Mapping[str, Sequence[int]]:

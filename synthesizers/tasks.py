@@ -32,14 +32,11 @@ class TemplateTasks(Method):
     def key_settings(self) -> Mapping[str, Any]:
         """The settings that determine the tasks."""
         env = self.bound.env
+        flow = self.bound.flow
+        settings = {"env": env.name, "config": env.settings(), "seed": flow.seed}
         # a flow that makes no tasks keeps its key whatever the environment starts from
         none = self._start is None or not env.tasks
         start = {} if none else {"start_state": self._start}
-        settings = {
-            "env": env.name,
-            "config": env.settings(),
-            "seed": self.bound.flow.seed,
-        }
 
         return {**settings, "count": env.tasks, **start}
 
@@ -70,11 +67,13 @@ class TemplateTasks(Method):
         env, (count,) = self.bound.env, units
         config = env.settings()
         found = None
+
         if env.difficulty is not None:
             found = shard.report_of(CALIBRATE)
             config |= {} if found is None else {self.bound.entry.level: found["level"]}
 
         tasks = shard.run.make_tasks(env.name, config, self.bound.flow.seed, count)
+
         if len(tasks) < count:
             raise ConfigError(
                 f"world {env.name!r}: make_tasks gave {len(tasks)} tasks where env.tasks asks for "
@@ -90,11 +89,7 @@ class TemplateTasks(Method):
     def report(self, stage: StageContext) -> Mapping[str, Any]:
         """The number of tasks."""
         ids = sorted(stage.task_ids())
-        return {
-            "kind": "tasks",
-            "count": len(ids),
-            "digest": content_hash(ids),
-        }
+        return {"kind": "tasks", "count": len(ids), "digest": content_hash(ids)}
 
 
 def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
@@ -102,12 +97,7 @@ def refuse_mistyped(tasks: Sequence[Task], env: str) -> None:
     for index, task in enumerate(tasks):
         try:
             msgspec.convert(msgspec.to_builtins(task, builtin_types=(bytes,)), Task)
-        except (
-            msgspec.ValidationError,
-            TypeError,
-            ValueError,
-            RecursionError,
-        ) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             problem, _, place = str(error).partition(" - at `$.")
             raise ConfigError(
                 f"world {env!r}: make_tasks: task {index}: {place.removesuffix('`')}: {problem}"
@@ -120,6 +110,7 @@ def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
     """
 
     places: dict[str, int] = {}
+
     for index, task in enumerate(tasks):
         first = places.setdefault(task.task_id, index)
         if first != index:
@@ -133,11 +124,11 @@ def _refuse_equal(tasks: Sequence[Task], env: str) -> None:
 def _with_calibration(task: Task, found: Mapping[str, Any]) -> Task:
     """Adds the calibration to the task's difficulty, which makes it another task by identity."""
     known = {key: value for key, value in found.items() if key not in ("kind", "finished")}
-    fields = {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
+    about = {
+        **msgspec.structs.asdict(task),
+        "difficulty": {**task.difficulty, "calibration": known},
+    }
 
-    return Task.identified(
-        **{
-            **fields,
-            "difficulty": {**task.difficulty, "calibration": known},
-        }
-    )
+    del about["task_id"]
+
+    return Task.identified(**about)

@@ -19,8 +19,7 @@ from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Score
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion, Message
-from synth.schemas.task import Task
+from synth.schemas.model import Completion
 from synth.schemas.trajectory import Trajectory
 from synth.text.transcript.log import log_of
 
@@ -64,23 +63,20 @@ class TrajectoryReward(Method):
     def bind(self) -> None:
         """Looks up the judge, which must be a model."""
         judge = self.bound.roles.get(self.role)
+
         if judge is None or judge.model is None:
             raise ConfigError(
                 f"trajectory_reward needs a model as {self.role!r}: add `{self.role}: {{model: "
                 "...}` to the flow's models, or leave the stage out"
             )
+
         self.judge = judge
 
     def key_settings(self) -> Mapping[str, Any]:
         """The settings that determine the rewards."""
         policy = self.judge.policy
         sampling = {**policy.sampling, **SAMPLING}
-
-        return {
-            "tasks": self.tasks,
-            "model": policy.model,
-            "sampling": sampling,
-        }
+        return {"tasks": self.tasks, "model": policy.model, "sampling": sampling}
 
     def inputs(self, stage: StageContext) -> Sequence[str]:
         """The trials."""
@@ -109,20 +105,34 @@ class TrajectoryReward(Method):
                 result.open = True
                 return
 
-            answer = await client.ask(_question(trial, tasks[trial.task_id]), read_reward)
+            task = f"The task:\n{tasks[trial.task_id].goal}"
+            log = f"The log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
+            role = prompt("judge/reward")
+            question = RoleRequest.about(trial, METRIC, role, task, log, sampling=SAMPLING)
+            answer = await client.ask(question, read_reward)
             result.replies += answer.replies
+            judged = answer.value
+
             # a fault or a ceiling: a rerun asks again
-            if answer.value is None and not answer.unreadable:
+            if judged is None and not answer.unreadable:
                 result.open = True
                 return
 
-            value = None
+            value = None if judged is None else float(judged.reward)
             about = Reason(unreadable=answer.unreadable)
-            if answer.value is not None:
-                value = float(answer.value.reward)
-                about = Reason(valid_text(answer.value.reason)[:LONGEST_REASON])
 
-            result.scores.append(Score(trial.trajectory_id, METRIC, value, detail=about))
+            if judged is not None:
+                about = Reason(valid_text(judged.reason)[:LONGEST_REASON])
+
+            result.scores.append(
+                Score(
+                    trial.trajectory_id,
+                    METRIC,
+                    value,
+                    detail=about,
+                )
+            )
+
             shard.run.progress.step(1)
 
         await shard.each({one: trials[one] for one in units if one in trials}, judge)
@@ -132,10 +142,12 @@ class TrajectoryReward(Method):
         found = stage.rows(Reason, METRIC)
         counts = sorted(Counter(int(row.value) for row in found if row.value is not None).items())
         total = sum(reward * count for reward, count in counts)
-        judged = sum(dict(counts).values())
+        judged = sum(count for _, count in counts)
         left = len(self.units(stage)) - len(found)
+        shares = {str(reward): round(reward * count / total, 4) for reward, count in counts}
 
         each = ", ".join(f"{count} of {reward}" for reward, count in reversed(counts))
+
         return method_report(
             self.unit,
             len(found) + left,
@@ -144,28 +156,9 @@ class TrajectoryReward(Method):
             also=[f"rewards: {each}"] if counts else [],
             details={
                 "rewards": {str(reward): count for reward, count in counts},
-                "share_of_draws": {
-                    str(reward): round(reward * count / total, 4) for reward, count in counts
-                },
+                "share_of_draws": shares,
             },
         )
-
-
-def _question(trial: Trajectory, task: Task) -> RoleRequest:
-    """The question about one trial."""
-    log = f"The log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
-    messages: list[Message] = [
-        {"role": "system", "content": prompt("judge/reward")},
-        {"role": "user", "content": f"The task:\n{task.goal}\n\n{log}"},
-    ]
-
-    return RoleRequest(
-        purpose=METRIC,
-        subject_id=trial.trajectory_id,
-        task_id=trial.task_id,
-        messages=messages,
-        sampling=SAMPLING,
-    )
 
 
 def read_reward(completion: Completion) -> JudgedReward:
@@ -174,6 +167,8 @@ def read_reward(completion: Completion) -> JudgedReward:
     """
 
     judged = json_reply(completion, JudgedReward)
+
     if not 1 <= judged.reward <= 5:
         raise UnreadableError(f"reward is {judged.reward}; 1 to 5 are allowed")
+
     return judged

@@ -22,7 +22,7 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.measures import Faulted
 from synth.schemas.model import Completion, Message, Sampling, ScoringModel
 from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas.trajectory import ToolSchema, Trajectory
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Faulted)
@@ -40,6 +40,12 @@ def prompt(name: str) -> str:
     """The text of a prompt: a file of `data/prompts`."""
     place = files("synth") / "data" / "prompts" / f"{name}.md"
     return place.read_text(encoding="utf-8").removesuffix("\n")
+
+
+def chat(system: str, *said: str) -> list[Message]:
+    """A chat of a system message and one of the user, whose paragraphs are `said`."""
+    user = "\n\n".join(said)
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 class UnreadableError(ValueError):
@@ -60,6 +66,19 @@ class RoleRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools: Sequence[ToolSchema] = ()
     sampling: Mapping[str, Any] = msgspec.field(default_factory=dict)
     draw: int = 0
+
+    @classmethod
+    def about(
+        cls, trial: Trajectory, purpose: str, system: str, *said: str, **more: Any
+    ) -> "RoleRequest":
+        """A question about a trial, as `chat` puts it."""
+        return cls(
+            purpose=purpose,
+            subject_id=trial.trajectory_id,
+            task_id=trial.task_id,
+            messages=chat(system, *said),
+            **more,
+        )
 
 
 class Answer(msgspec.Struct, Generic[T], frozen=True):

@@ -11,10 +11,13 @@ from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from synth.schemas.messages import view_messages
-from synth.schemas.model import ChatModel, Sampling
+from synth.schemas.model import ChatModel, Completion, Sampling
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
 from synth.schemas.strict_settings import strictly
 from synth.schemas.trajectory import Authorship
+
+_RECORDED = set(Act.__struct_fields__).intersection(Completion.__struct_fields__)
+"""What an act keeps of the completion that it came from, beside the turn."""
 
 
 class ChatConfig(BaseModel):
@@ -43,18 +46,8 @@ class ChatPolicy:
             view.opening, view.turns, thoughts=self._config.send_thoughts, guidance=view.guidance
         )
         completion = await self._model.complete(messages, view.opening.tools, self._sampling)
-        return Act(
-            turn=AgentTurn(completion.content, completion.tool_calls, completion.thought),
-            usage=completion.usage,
-            latency_ms=completion.latency_ms,
-            weights_id=completion.weights_id,
-            prompt_token_ids=completion.prompt_token_ids,
-            completion_token_ids=completion.completion_token_ids,
-            logprobs=completion.logprobs,
-            repairs=completion.repairs,
-            finish_reason=completion.finish_reason,
-            raw=completion.raw,
-        )
+        turn = AgentTurn(completion.content, completion.tool_calls, completion.thought)
+        return Act(turn=turn, **{name: getattr(completion, name) for name in _RECORDED})
 
 
 def chat_policy(

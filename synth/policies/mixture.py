@@ -1,7 +1,7 @@
 """Several policies taking turns: who decides a turn is drawn by weight."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -58,13 +58,14 @@ def mixture_policy(
     parts = [_part(place, share, model_name, sampling) for place, share in enumerate(config.of)]
     weights = [share.weight for share in config.of]
     asked = next((part for part in parts if part.model is not None), None)
+    authors = {part.authorship for part in parts}
 
     def open_mixture(episode: Episode) -> Policy:
         return _Mixture(episode, [part.open(episode) for part in parts], weights)
 
     return PolicySpec(
         name="mixture",
-        authorship=_authorship([part.authorship for part in parts]),
+        authorship=authors.pop() if len(authors) == 1 else Authorship.MIXED,
         identity={
             "policy": "mixture",
             "of": [
@@ -84,21 +85,17 @@ def _part(
     """One share as a policy."""
     where = f"policy mixture: of[{place}]"
     module_name, _, attribute = POLICIES.get(share.policy, share.policy).partition(":")
+
     if not attribute:
         known = ", ".join(sorted(POLICIES))
         raise ConfigError(
             f"{where}.policy {share.policy!r} is not known; known: {known}, or "
             "package.module:attribute"
         )
-    make = cast(
-        MakePolicy, imported(f"{where}.policy {share.policy!r}", f"{module_name}:{attribute}")
-    )
+
+    make: MakePolicy = imported(f"{where}.policy {share.policy!r}", f"{module_name}:{attribute}")
+
     try:
         return make(dict(share.model_extra or {}), model_name=model_name, sampling=sampling)
     except ValidationError as error:
         raise ConfigError(explain(error, prefix=where)) from error
-
-
-def _authorship(parts: Sequence[Authorship]) -> Authorship:
-    """What all parts are, else mixed."""
-    return parts[0] if len(set(parts)) == 1 else Authorship.MIXED

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from pydantic import AfterValidator, Field
 
-from synth.boundary import FaultError
-from synth.engine.asking import Answer, RoleRequest
+from synth.engine.asking import RoleRequest
 from synth.engine.context import Role
 from synth.engine.study.method import Method
 from synth.engine.study.player import Player, agent_in
@@ -24,8 +23,10 @@ from synth.rollout.start import ForcedAct
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.errors import ConfigError
 from synth.schemas.model import Completion
-from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.outcome import Fault
+from synth.schemas.policy import Act, Episode, PolicySpec, View
 from synth.schemas.trajectory import Authorship
+from synth.synthesizers.rejected import RejectedError
 from synth.text.failure_modes import SINGLE_AGENT, mast_weights
 
 T = TypeVar("T")
@@ -41,29 +42,32 @@ _WEIGHTS: dict[Strategy, float] = {
 }
 
 
+WRITERS = {
+    "injector": "mistakes in words, so it needs a `model`; leave the role out for rules",
+    "corrector": "corrections in words, so it needs a `model`",
+}
+"""Settings that name a role that writes, and why that needs a model."""
+
+
 class NullPolicy:
-    """A policy that never acts."""
+    """A policy that never acts, in any episode."""
+
+    def __init__(self, episode: Episode) -> None:
+        pass
 
     async def act(self, view: View) -> Act:
         """Does nothing: the recorded turns are over."""
         return Act(turn=AgentTurn(""))
 
 
-def _open_null_policy(episode: Episode) -> Policy:
-    """Opens the policy for any episode."""
-    return NullPolicy()
-
-
-NOBODY = Role(
-    PolicySpec(
-        name="silent",
-        authorship=Authorship.SCRIPTED,
-        identity={"policy": "silent"},
-        open=_open_null_policy,
-        deterministic=True,
-    ),
-    None,
+_SILENT = PolicySpec(
+    name="silent",
+    authorship=Authorship.SCRIPTED,
+    identity={"policy": "silent"},
+    open=NullPolicy,
+    deterministic=True,
 )
+NOBODY = Role(_SILENT, None)
 """The role that plays where recorded turns are replayed; the stuck rule ends an episode that they
 do not end.
 """
@@ -84,6 +88,9 @@ def _weights(value: dict[Any, float]) -> dict[Any, float]:
     if not any(value.values()) or not all(0 <= one < float("inf") for one in value.values()):
         raise ValueError("weights are numbers from 0 on, one of them above 0")
     return value
+
+
+Weights = AfterValidator(_weights)
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -118,14 +125,10 @@ class InjectionSettings(Method):
 
     per_task: int = Field(default=2, ge=0, le=1000)
     per_twin: int = Field(default=4, ge=1)
-    modes: Annotated[
-        dict[str, float],
-        AfterValidator(_known_modes),
-        AfterValidator(_weights),
-    ] = Field(default_factory=mast_weights)
-    strategies: Annotated[dict[Strategy, float], AfterValidator(_weights)] = Field(
-        default_factory=_WEIGHTS.copy
+    modes: Annotated[dict[str, float], AfterValidator(_known_modes), Weights] = Field(
+        default_factory=mast_weights
     )
+    strategies: Annotated[dict[Strategy, float], Weights] = Field(default_factory=_WEIGHTS.copy)
     role: str = "explorer"
     injector: str = "injector"
     corrector: str = "corrector"
@@ -147,6 +150,7 @@ class InjectionSettings(Method):
         if self.evidence == "replay":
             # `NOBODY` has no name in the flow, and its episodes have no role
             return replace(self.playing(self.role, NOBODY), name=None)
+
         try:
             return self.playing(self.role, agent_in(self.method, self.role, self.bound.roles))
         except ConfigError as error:
@@ -155,35 +159,31 @@ class InjectionSettings(Method):
             ) from error
 
     def bind(self) -> None:
-        """Looks up the roles that write."""
+        """Looks up the roles that write; None stands for one that the flow does not have. Raises
+        `ConfigError` for one without a model.
+        """
+
         if self.evidence == "replay" and self.repairs:
             raise ConfigError(
                 "repairs: they are tested by live continuations, and `evidence: replay` has none; "
                 "leave one of them out"
             )
-        self.writers = {
-            "injector": self._writer("injector", "mistakes", "; leave the role out for rules"),
-            "corrector": self._writer("corrector", "corrections"),
-        }
+
+        self.writers: dict[str, Role | None] = {}
+
+        for setting, what in WRITERS.items():
+            name = getattr(self, setting)
+            found = self.bound.roles.get(name)
+            if found is not None and found.model is None:
+                raise ConfigError(f"{setting}: the role {name!r} writes {what}")
+
+            self.writers[setting] = found
+
         if self.writers["injector"] is None and BY_INJECTOR.issuperset(self.strategies):
             raise ConfigError(
                 f"strategies: {', '.join(self.strategies)} needs the role {self.injector!r}: "
                 f"add `models: {{{self.injector}: {{model: ...}}}}` to the flow"
             )
-
-    def _writer(self, setting: str, what: str, instead: str = "") -> Role | None:
-        """The role of a setting; None where the flow has none of the name. Raises `ConfigError`
-        for one without a model.
-        """
-        name = getattr(self, setting)
-        found = self.bound.roles.get(name)
-        if found is not None and found.model is None:
-            raise ConfigError(
-                f"{setting}: the role {name!r} writes {what} in words, so it needs a "
-                f"`model`{instead}"
-            )
-
-        return found
 
     def identity(self) -> Mapping[str, Any]:
         """The models that write."""
@@ -195,25 +195,31 @@ class InjectionSettings(Method):
     def offer(self) -> Offer:
         """The strategies that this policy and these roles allow."""
         role = self.player.role
-        declined = dict[str, str]()
         policy = role.policy
-        chats = role.model is not None and role.policy.name == "chat"
-        if self.evidence == "replay":
-            declined |= dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
-        if policy.authorship is Authorship.SCRIPTED:
-            declined.setdefault("environment", "policy_reads_no_observations")
-        if role.model is None and policy.deterministic:
-            declined.setdefault("natural", "policy_is_deterministic")
-        if role.model is not None and not chats:
-            declined.setdefault("natural", "policy_is_no_chat_model")
-        if not chats:
-            declined.setdefault("prompt", "policy_is_no_chat_model")
+        models = role.model is not None
+        chats = models and policy.name == "chat"
+        scripted = policy.authorship is Authorship.SCRIPTED
+        # the first reason of a strategy stands
+        reasons = (
+            ("environment", scripted, "policy_reads_no_observations"),
+            ("natural", not models and policy.deterministic, "policy_is_deterministic"),
+            ("natural", models and not chats, "policy_is_no_chat_model"),
+            ("prompt", not chats, "policy_is_no_chat_model"),
+        )
 
-        ruled_out = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
-        weights: dict[str, float] = {
-            name: weight for name, weight in self.strategies.items() if name not in ruled_out
-        }
-        return Offer(weights, declined)
+        declined = dict[str, str]()
+
+        if self.evidence == "replay":
+            declined = dict.fromkeys(("natural", "environment", "prompt"), "evidence_is_replay")
+
+        for strategy, ruled_out, reason in reasons:
+            if ruled_out:
+                declined.setdefault(strategy, reason)
+
+        unwritten = BY_INJECTOR if self.writers["injector"] is None else frozenset[str]()
+        offered = self.strategies.items()
+
+        return Offer({name: weight for name, weight in offered if name not in unwritten}, declined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,23 +240,15 @@ class InjectionContext:
         """Whether the task's environment has a capability."""
         return self.shard.able(self.state.task, capability)
 
-    def faulted(self, error: FaultError) -> str:
-        """Counts a fault and names it as a reason; the attempt stays open where the fault may
-        pass.
-        """
+    def faulted(self, fault: Fault) -> str:
+        """Names a fault as a reason; the attempt stays open where the fault may pass."""
+        self.result.open |= fault in RETRIED_BY_A_RERUN
+        return f"fault:{fault}"
 
-        self.shard.run.faulted(error)
-        self.result.open |= error.fault in RETRIED_BY_A_RERUN
-        return f"fault:{error.fault}"
-
-    async def ask(
-        self,
-        writer: str,
-        question: RoleRequest,
-        read: Callable[[Completion], T],
-    ) -> Answer[T]:
+    async def ask(self, writer: str, question: RoleRequest, read: Callable[[Completion], T]) -> T:
         """Asks `injector` or `corrector`; the attempt stays open unless the role has answered,
-        readably or not. Raises `ValueError` where the flow has no such role.
+        readably or not. Raises `RejectedError` without a readable answer, `ValueError` where the
+        flow has no such role.
         """
 
         role = self.settings.writers[writer]
@@ -260,33 +258,34 @@ class InjectionContext:
         client = self.shard.client(getattr(self.settings, writer), role)
         answer = await client.ask(question, read)
         self.result.replies += answer.replies
-        self.result.open |= answer.value is None and answer.unreadable is None
 
-        return answer
+        if answer.value is not None:
+            return answer.value
+
+        if answer.unreadable is not None:
+            raise RejectedError("unreadable")
+
+        self.result.open = True
+        fault = answer.fault
+        raise RejectedError("not_started" if fault is None else f"fault:{fault.fault}")
 
     def placed(self, turn: int) -> AbstractAsyncContextManager[Env]:
         """The environment in the state before a turn of the trial."""
         state = self.state
         return placed(self.shard.run, state.task, state.parent, turn, self.patience)
 
-    async def tested(self, good: ForcedAct, bad: ForcedAct, *, draws_from: int = 1) -> Effect:
-        """Tests `good` against `bad`, and hides the continuations from the flow."""
+    async def tested(
+        self, turn: int, good: ForcedAct, bad: ForcedAct, *, draws_from: int = 1
+    ) -> Effect:
+        """Tests `good` against `bad` before a turn of the trial, and hides the continuations from
+        the flow.
+        """
+
         shard = self.shard
+        state = msgspec.structs.replace(self.state, turn=turn)
         effect = await step_effect(
-            shard.episodes,
-            shard.player,
-            self.state,
-            good,
-            bad,
-            draws_from=draws_from,
+            shard.episodes, shard.player, state, good, bad, draws_from=draws_from
         )
         self.result.apart += effect.continuations
 
         return effect
-
-
-def without(answer: Answer[Any]) -> str:
-    """The reason why a role gave nothing."""
-    if answer.fault is not None:
-        return f"fault:{answer.fault.fault}"
-    return "unreadable" if answer.unreadable else "not_started"

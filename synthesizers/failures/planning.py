@@ -2,7 +2,7 @@
 the rounds before.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -114,6 +114,7 @@ def draw_mode(
         for mode in sorted(possible)
         if weights.get(mode, 0) > 0 and yielded.get(mode, 0.5) > 0
     }
+
     return random.choices(list(odds), list(odds.values()))[0] if odds else None
 
 
@@ -166,50 +167,49 @@ class AttemptPlanner:
         """
 
         settings = self.settings
-        seed = self.seed
+        task_id = task.task_id
         # twins take turns in this order, so that no twin is used up before the others
-        order = Random(content_hash(["twins", seed, task.task_id])).sample(list(twins), len(twins))
-        places = {
-            twin.trajectory_id: _possible_places(twin, seed, affordances=affordances)
+        order = Random(content_hash(["twins", self.seed, task_id])).sample(list(twins), len(twins))
+        places = [
+            _possible_places(twin, self.seed, affordances=affordances)
             for twin in order[: settings.per_task]
-        }
+        ]
 
         planned: list[InjectionPlan] = []
         declined: Counter[str] = Counter()
 
         for ordinal in range(min(settings.per_task, settings.per_twin * len(order))):
-            twin_id = order[ordinal % len(order)].trajectory_id
-            random = Random(content_hash(["attempt", seed, task.task_id, ordinal]))
-            drawn = self._drawn(places[twin_id], random, declined)
-            if drawn is not None:
-                strategy, mode, turn = drawn
-                places[twin_id][strategy, mode].remove(turn)
-                planned.append(InjectionPlan(task.task_id, ordinal, twin_id, strategy, mode, turn))
+            at = ordinal % len(order)
+            random = Random(content_hash(["attempt", self.seed, task_id, ordinal]))
+            cell = self._drawn(places[at], random, declined)
+
+            if cell is not None:
+                turn = random.choice(places[at][cell])
+                places[at][cell].remove(turn)
+                twin_id = order[at].trajectory_id
+                planned.append(InjectionPlan(task_id, ordinal, twin_id, *cell, turn))
 
         return [plan for plan in planned if plan.ordinal not in done], declined
 
     def _drawn(
-        self,
-        places: Mapping[Cell, Sequence[int]],
-        random: Random,
-        declined: Counter[str],
-    ) -> tuple[str, str, int] | None:
-        """Draws (strategy, mode, turn): the strategy by its weight, the mode by weight / yield, the
-        turn uniformly among those at which the mode applies.
-        """
-
+        self, places: Mapping[Cell, Sequence[int]], random: Random, declined: Counter[str]
+    ) -> Cell | None:
+        """Draws (strategy, mode): the strategy by its weight, the mode by weight / yield."""
         strategies = {name: weight for name, weight in self.offer.strategies.items() if weight > 0}
+
         while strategies:
             strategy = random.choices(list(strategies), list(strategies.values()))[0]
             modes = sorted(mode for (name, mode), at in places.items() if name == strategy and at)
-            mode = random.choice(modes) if modes and strategy not in WITH_MODE else None
             if strategy in WITH_MODE:
                 mode = draw_mode(modes, self.settings.modes, self.yielded, random)
+            else:
+                mode = random.choice(modes) if modes else None
 
             # the mode is drawn before this look, so that random numbers do not depend on the offer
             ruled_out = self.offer.declined.get(strategy)
+
             if ruled_out is None and mode is not None:
-                return (strategy, mode, random.choice(places[strategy, mode]))
+                return strategy, mode
 
             declined[ruled_out or f"{strategy}: applies nowhere"] += 1
             del strategies[strategy]
@@ -218,44 +218,39 @@ class AttemptPlanner:
 
 
 def _possible_places(twin: Trajectory, seed: int, *, affordances: bool) -> dict[Cell, list[int]]:
-    """The turns of a twin at which each (strategy, mode) applies."""
-    found: dict[Cell, list[int]] = {}
+    """The turns of a twin at which each (strategy, mode) applies. With `affordances`, FM-2.3 does
+    wherever a call of the twin names something.
+    """
+
+    found: defaultdict[Cell, list[int]] = defaultdict(list)
     transcript = InjectionTranscript(twin)
-    start = InjectionPoint(transcript, 0)
-    derails = affordances and any(
-        start.names(call) for turn in twin.turns for call in turn.tool_calls
-    )
+    names = InjectionPoint(transcript, 0).names
+    derails = affordances and any(names(call) for turn in twin.turns for call in turn.tool_calls)
 
     for turn in twin.turns:
-        if turn.sampled_by is not SampledBy.CANNED:
-            for cell in _cells(InjectionPoint(transcript, turn.index), seed, derails=derails):
-                found.setdefault(cell, []).append(turn.index)
+        if turn.sampled_by is SampledBy.CANNED:
+            continue
+
+        site = InjectionPoint(transcript, turn.index)
+        cells = [("natural", NATURAL)]
+
+        for code, rule in RULES.items():
+            drawn = content_hash([seed, twin.trajectory_id, turn.index, code])
+            mistake = rule(site, Random(drawn))
+            differs = mistake is not None and not same_act(mistake.turn, turn)
+
+            if differs or (derails and code == "FM-2.3"):
+                cells.append(("rule", code))
+
+            # who goes on too long does so where the twin ends, all other mistakes come before
+            at_the_end = (code == "FM-1.5") is (turn is closing(twin))
+
+            if at_the_end and not (code == "FM-3.1" and turn is twin.turns[-1]):
+                cells += [("role", code), ("prompt", code)]
+
+        plants = PLANTS.items()
+        cells += [("environment", kind) for kind, plant in plants if plant(site, Random(0))]
+        for cell in cells:
+            found[cell].append(turn.index)
 
     return found
-
-
-def _cells(site: InjectionPoint, seed: int, *, derails: bool) -> Iterator[Cell]:
-    """Yields each (strategy, mode) that applies at a turn; with `derails`, FM-2.3 always does."""
-    turn = site.turn
-    twin = site.twin
-    yield "natural", NATURAL
-
-    for code, rule in RULES.items():
-        mistake = rule(
-            site,
-            Random(content_hash([seed, twin.trajectory_id, turn.index, code])),
-        )
-        differs = mistake is not None and not same_act(mistake.turn, site.own)
-        if differs or (derails and code == "FM-2.3"):
-            yield "rule", code
-
-        # who goes on too long does so where the twin ends, all other mistakes come before
-        too_late = code == "FM-1.5"
-        too_early = code == "FM-3.1"
-        if too_late is (turn is closing(twin)) and not (too_early and turn is twin.turns[-1]):
-            yield "role", code
-            yield "prompt", code
-
-    for kind, plant in PLANTS.items():
-        if plant(site, Random(0)) is not None:
-            yield "environment", kind

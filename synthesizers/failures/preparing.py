@@ -1,20 +1,21 @@
 """Prepares the turn that an attempt puts before the recorded one, by its strategy."""
 
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 import msgspec
 
-from synth.boundary import FaultError, guard_async
+from synth.boundary import guard_async
 from synth.engine.study.alternatives import Ask
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import SampledBy, ToolCall
-from synth.synthesizers.failures.context import InjectionContext, without
+from synth.synthesizers.failures.context import InjectionContext
 from synth.synthesizers.failures.mistakes.modes import RULES
-from synth.synthesizers.failures.mistakes.observation_faults import PLANTS
+from synth.synthesizers.failures.mistakes.observation_faults import PLANTS, call_of
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, same_act
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.synthesizers.failures.planning import InjectionPlan
@@ -26,19 +27,20 @@ from synth.synthesizers.failures.roles import (
     read_mistake,
     rewritten,
 )
+from synth.synthesizers.rejected import RejectedError
 from synth.text.failure_modes import NATURAL
 
 INJECTED_MASK = "injected"
 
 
 class PreparedInjection(msgspec.Struct, frozen=True, kw_only=True):
-    """The act to put and its description (`what`), or without an act the reason.
+    """The act to put, and its description (`what`).
 
     `answered`: the call whose answer is altered; `wrong`: the false value in it. `instruction`: the
     text that the agent read when it did it.
     """
 
-    put: ForcedAct | None = None
+    put: ForcedAct
     what: str
     answered: ToolCall | None = None
     wrong: str | None = None
@@ -46,69 +48,55 @@ class PreparedInjection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepared(context: InjectionContext, plan: InjectionPlan) -> PreparedInjection:
-    """Prepares the act by the attempt's strategy; a fault of the machinery is a reason too."""
-    site = InjectionPoint(InjectionTranscript(context.state.parent), plan.turn)
-    try:
-        match plan.strategy:
-            case "natural":
-                return await _natural(context)
-            case "environment":
-                return _planted(site, plan)
-            case "role":
-                return await _by_role(context, site, plan)
-            case "prompt":
-                return await _by_prompt(context, site, plan)
-        site.affordances = await _affordances(context, plan)
-    except FaultError as error:
-        return PreparedInjection(what=context.faulted(error))
-
-    mistake = RULES[plan.mode](site, Random(plan.seed))
-    return PreparedInjection(what="applies_not") if mistake is None else _put(mistake, site, plan)
-
-
-def _put(mistake: Mistake, site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
-    """Puts the mistake, unless it equals the recorded turn: that would be a label without an
-    injection.
+    """Prepares the act by the attempt's strategy. Raises `RejectedError` where there is none or it
+    equals the recorded one, which would be a label without an injection; and `FaultError`.
     """
 
-    if same_act(mistake.turn, site.own):
-        return PreparedInjection(what="equal")
+    site = InjectionPoint(InjectionTranscript(context.state.parent), plan.turn)
+    instruction: str | None = None
+
+    match plan.strategy:
+        case "natural":
+            return await _natural(context)
+        case "environment":
+            return _planted(site, plan)
+        case "role":
+            question = injector_question(site, "turn", plan.mode, plan.ordinal)
+            read = partial(read_mistake, site=site)
+            mistake: Mistake | None = await context.ask("injector", question, read)
+        case "prompt":
+            question = injector_question(site, "text", plan.mode, plan.ordinal)
+            told = await context.ask("injector", question, read_instruction)
+            instruction = told.instruction
+            mistake = Mistake(await _misled(context, site, instruction), told.description)
+        case _:
+            site.affordances = await _affordances(context, plan)
+            mistake = RULES[plan.mode](site, Random(plan.seed))
+
+    if mistake is None:
+        raise RejectedError("applies_not")
+
+    if same_act(mistake.turn, site.turn):
+        raise RejectedError("equal")
+
     act = Act(turn=mistake.turn, sampled_by=SampledBy.INJECTED)
     put = ForcedAct(act=act, mask=INJECTED_MASK, injected=plan.mode)
-    return PreparedInjection(put=put, what=mistake.what)
+
+    return PreparedInjection(put=put, what=mistake.what, instruction=instruction)
 
 
-async def _by_role(
-    context: InjectionContext, site: InjectionPoint, plan: InjectionPlan
-) -> PreparedInjection:
-    """Puts the mistake that the injector writes."""
-    question = injector_question(site, "turn", plan.mode, plan.ordinal)
-    answer = await context.ask("injector", question, lambda reply: read_mistake(reply, site))
-    if answer.value is None:
-        return PreparedInjection(what=without(answer))
-    return _put(answer.value, site, plan)
-
-
-async def _by_prompt(
-    context: InjectionContext, site: InjectionPoint, plan: InjectionPlan
-) -> PreparedInjection:
+async def _misled(context: InjectionContext, site: InjectionPoint, text: str) -> AgentTurn:
     """Lets the agent act after it has read the injector's text; takes the first act that differs
     from the recorded one and shows nothing of the text.
     """
 
-    question = injector_question(site, "text", plan.mode, plan.ordinal)
-    answer = await context.ask("injector", question, read_instruction)
-    if answer.value is None:
-        return PreparedInjection(what=without(answer))
-
-    text = answer.value.instruction
     state = context.state
+    player = context.shard.player
 
     def taken(acts: Sequence[AgentTurn]) -> list[AgentTurn]:
-        others = (act for act in acts if not same_act(act, state.own))
-        return [act for act in others if not gives_away(act, text, site.twin, plan.turn)]
+        others = (act for act in acts if not same_act(act, site.turn))
+        return [act for act in others if not gives_away(act, text, site.twin, site.index)]
 
-    player = context.shard.player
     ask = Ask(context.shard, state, context.result)
     drawn = await ask.drawn(
         player,
@@ -117,15 +105,15 @@ async def _by_prompt(
         messages=rewritten(state.shown_to(player.role), text),
         purpose="prompted",
     )
-    found = taken(drawn.acts)
-    if not found:
-        context.result.open |= ask.open
-        misled = not all(same_act(act, state.own) for act in drawn.acts)
-        unmoved = "gives_away" if misled else "not_misled"
-        return PreparedInjection(what=drawn.lost or unmoved)
 
-    ready = _put(Mistake(found[0], answer.value.description), site, plan)
-    return msgspec.structs.replace(ready, instruction=text)
+    found = taken(drawn.acts)
+
+    if found:
+        return found[0]
+
+    context.result.open |= ask.open
+    unmoved = all(same_act(act, site.turn) for act in drawn.acts)
+    raise RejectedError(drawn.lost or ("not_misled" if unmoved else "gives_away"))
 
 
 async def _natural(context: InjectionContext) -> PreparedInjection:
@@ -137,9 +125,10 @@ async def _natural(context: InjectionContext) -> PreparedInjection:
         samples=settings.natural_draws,
         temperature=settings.natural_temperature,
     )
+
     if not others:
         context.result.open |= ask.open
-        return PreparedInjection(what=ask.lost or "no_natural_error")
+        raise RejectedError(ask.lost or "no_natural_error")
 
     return PreparedInjection(
         put=ForcedAct(act=others[0].act, mask=INJECTED_MASK, injected=NATURAL),
@@ -151,15 +140,17 @@ def _planted(site: InjectionPoint, plan: InjectionPlan) -> PreparedInjection:
     """Repeats the recorded act, and alters its answer."""
     planting = PLANTS[plan.mode](site, Random(plan.seed))
     if planting is None:
-        return PreparedInjection(what="applies_not")
+        raise RejectedError("applies_not")
 
     put = ForcedAct(
         act=recorded_act(site.turn),
         mask=PREFIX_MASK,
-        injected=f"environment:{planting.kind}",
+        injected=f"environment:{plan.mode}",
         alter=planting.altered,
     )
-    answered = planting.answered(site.turn)
+
+    answered = call_of(site.turn, planting.old)
+
     return PreparedInjection(put=put, what=planting.what, answered=answered, wrong=planting.wrong)
 
 

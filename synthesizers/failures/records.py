@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
@@ -17,7 +18,7 @@ from synth.ledger.ledger import Score
 from synth.ledger.typed import Read
 from synth.schemas.labels import UNSET, AttributionLabel, Status, given
 from synth.stats.sequential import MOST_FALSE
-from synth.synthesizers.failures.planning import WITH_MODE, InjectionPlan, mode_quotas_line, yields
+from synth.synthesizers.failures.planning import WITH_MODE, mode_quotas_line, yields
 
 INJECTION = "injection"
 """Metric of labels on an agent's mistakes: 1 confirmed, 0 weak, None replay_flip (only the recorded
@@ -80,24 +81,6 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Score(subject_id, ATTEMPT, value, None, self)
 
 
-def note_of(plan: InjectionPlan, reason: str, round: int, *, still_open: bool) -> Note:
-    """The note of an injection."""
-    key = str(plan.ordinal)
-    strategy = plan.strategy
-    mode = plan.mode
-
-    return Note(
-        "injection",
-        plan.task_id,
-        key,
-        reason,
-        round,
-        strategy,
-        mode,
-        still_open,
-    )
-
-
 def settled(notes: Iterable[Note]) -> list[Note]:
     """The last note on each attempt: a rerun overrides an open one."""
     last: dict[tuple[str, str, str], Note] = {}
@@ -111,11 +94,8 @@ def settled(notes: Iterable[Note]) -> list[Note]:
 def yields_of(notes: Iterable[Note]) -> dict[str, float]:
     """The yields of the modes, from notes of injections."""
     ended = [note for note in notes if note.kind == "injection" and not note.open and note.mode]
-    attempted = Counter(str(note.mode) for note in ended)
-    return yields(
-        attempted,
-        Counter(str(one.mode) for one in ended if one.reason == ACCEPTED),
-    )
+    verified = Counter(str(note.mode) for note in ended if note.reason == ACCEPTED)
+    return yields(Counter(str(note.mode) for note in ended), verified)
 
 
 def ended(test: Judged) -> EndedTest:
@@ -128,15 +108,13 @@ def labels(tests: Sequence[Judged]) -> list[Score]:
     """The labels that follow from all tests and controls of a stage: 1 confirmed, 0 weak."""
     control = ErrorControl(map(ended, tests))
     found = []
+
     for test in tests:
         if test.metric != CONTROL:
             confirmed = control.status(ended(test)) == "confirmed"
-            label = msgspec.structs.replace(
-                test.about,
-                status="confirmed" if confirmed else "weak",
-                fdr=control.false_share,
-                label=UNSET,
-            )
+            status: Status = "confirmed" if confirmed else "weak"
+            fdr = control.false_share
+            label = replace(test.about, status=status, fdr=fdr, label=UNSET)
             metric = str(given(test.about.label))
             found.append(Score(test.subject_id, metric, float(confirmed), test.turn, label))
 
@@ -155,31 +133,31 @@ def injection_report(
     control = ErrorControl(map(ended, tests))
     held = [test for test in tests if test.value == 1 and test.metric != CONTROL]
     confirmed = [test for test in held if control.status(ended(test)) == "confirmed"]
-    tried = [note for note in notes if note.tried]
-    reasons = Counter(note.reason for note in tried)
-    del reasons[ACCEPTED]
-    reasons["weak_by_control"] = len(held) - len(confirmed)
-
     modes, strategies = _mix(confirmed)
     methods = Counter(str(given(test.about.method)) for test in held)
+
+    reasons = Counter(note.reason for note in notes if note.tried)
+    tried = reasons.total()
+    del reasons[ACCEPTED]
+    reasons["weak_by_control"] = len(held) - len(confirmed)
     cost = stage.cost()
-    mixed = {"confirmed by": strategies, "tested by": methods}
-    also = [f"{what}: {counted(counts)}" for what, counts in mixed.items() if counts]
-    also += [mode_quotas_line(target, modes)] if modes else []
-    also += [*_control_line(control), *_lines(notes)]
-    also.append(cost_line(cost, cost["episodes"], "episode"))
+    also = [
+        *_counts({"confirmed by": strategies, "tested by": methods}),
+        *([mode_quotas_line(target, modes)] if modes else []),
+        *_control_line(control),
+        *_lines(notes),
+        cost_line(cost, cost["episodes"], "episode"),
+    ]
     also += [f"{counted_noun(without, 'task')} without a clean trial"] if without else []
+    found = {"modes": modes, "target": target, "by_strategy": strategies, "methods": methods}
 
     return method_report(
         "attempts",
-        len(tried),
+        tried,
         len(confirmed),
         reasons,
         also=also,
-        modes=dict(modes),
-        target=dict(target),
-        by_strategy=dict(strategies),
-        methods=dict(methods),
+        **{name: dict(counts) for name, counts in found.items()},
         false_share=control.false_share,
         cost=cost,
     )
@@ -187,12 +165,17 @@ def injection_report(
 
 def _mix(confirmed: Sequence[Judged]) -> tuple[Counter[str], Counter[str]]:
     """Counts the confirmed injections by mode, and all confirmed labels by strategy."""
-    injected = [test.about for test in confirmed if test.metric == TEST]
-    modes = Counter(str(label.mode) for label in injected if label.strategy in WITH_MODE)
-    strategies = Counter(
-        "repair" if test.metric == REPAIR_TEST else str(test.about.strategy) for test in confirmed
-    )
+    of_runs = [test.about for test in confirmed if test.metric == TEST]
+    modes = Counter(str(label.mode) for label in of_runs if label.strategy in WITH_MODE)
+    names = {REPAIR_TEST: "repair"}
+    strategies = Counter(names.get(test.metric, str(test.about.strategy)) for test in confirmed)
+
     return modes, strategies
+
+
+def _counts(found: Mapping[str, Counter[str]]) -> Iterator[str]:
+    """Yields a line for each of these counts that is not empty."""
+    yield from (f"{what}: {counted(counts)}" for what, counts in found.items() if counts)
 
 
 def _control_line(control: ErrorControl) -> Iterator[str]:
@@ -209,14 +192,15 @@ def _control_line(control: ErrorControl) -> Iterator[str]:
 
 def _lines(notes: Sequence[Note]) -> Iterator[str]:
     """Yields lines on trials and strategies that were left out, and on open attempts."""
-    for kind, what in (
-        ("twin", "cannot be built on"),
-        ("declined", "drawn and ruled out"),
-    ):
-        reasons = Counter(note.reason for note in notes if note.kind == kind)
-        if reasons:
-            yield f"{what}: {counted(reasons)}"
+    kinds = {"cannot be built on": "twin", "drawn and ruled out": "declined"}
+    yield from _counts(
+        {
+            what: Counter(note.reason for note in notes if note.kind == kind)
+            for what, kind in kinds.items()
+        }
+    )
 
     left = sum(note.open for note in notes)
+
     if left:
         yield f"{counted_noun(left, 'attempt')} left to a rerun"

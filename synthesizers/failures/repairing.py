@@ -2,22 +2,23 @@
 (AgenTracer, arXiv 2509.03312).
 """
 
-from dataclasses import replace
+from functools import partial
 
 import msgspec
 
-from synth.boundary import FaultError, guard_async
+from synth.boundary import guard_async
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
 from synth.schemas.labels import AttributionLabel
 from synth.schemas.outcome import Fault
 from synth.schemas.policy import Act
 from synth.schemas.trajectory import SampledBy
-from synth.synthesizers.failures.context import InjectionContext, without
+from synth.synthesizers.failures.context import InjectionContext
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, same_act
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.synthesizers.failures.records import ACCEPTED, REPAIR, REPAIR_TEST
 from synth.synthesizers.failures.roles import Correction, corrector_question, read_correction
+from synth.synthesizers.rejected import RejectedError
 
 CORRECTED_MASK = "corrected"
 NO_REPAIR = "no_repair"
@@ -28,18 +29,15 @@ async def repair(context: InjectionContext) -> str:
 
     Every test gives a label. The role `corrector` proposes first, where the flow has it, then the
     environment's expert, which knows no more than the agent had observed by then; at most
-    `repair_rounds` tests of each.
+    `repair_rounds` tests of each. Raises `RejectedError` where the role could not be asked, and
+    `FaultError`.
     """
 
-    try:
-        corrector = context.settings.writers["corrector"]
-        by_role = None if corrector is None else await _by_role(context)
-        if context.result.open or by_role == ACCEPTED:
-            return str(by_role)
-        by_expert = await _by_expert(context)
-    except FaultError as error:
-        return context.faulted(error)
-    return by_expert or by_role or "no_correction"
+    by_role = await _by_role(context)
+    if context.result.open or by_role == ACCEPTED:
+        return str(by_role)
+
+    return await _by_expert(context) or by_role or "no_correction"
 
 
 async def _by_role(context: InjectionContext) -> str | None:
@@ -49,24 +47,27 @@ async def _by_role(context: InjectionContext) -> str | None:
 
     trial = context.state.parent
     tried = list[Correction]()
-    # an open attempt ends at once: the role is asked again by a rerun, from the journal
-    for number in range(context.settings.repair_rounds):
+    asked = context.settings.writers["corrector"] is not None
+
+    for number in range(context.settings.repair_rounds if asked else 0):
         question = corrector_question(trial, tried, number)
-        answer = await context.ask(
-            "corrector",
-            question,
-            lambda reply: read_correction(reply, trial, tried),
-        )
-        if context.result.open:
-            return without(answer)
-        if answer.value is None:
+        read = partial(read_correction, trial=trial, tried=tried)
+
+        try:
+            correction = await context.ask("corrector", question, read)
+        except RejectedError:
+            # an open attempt ends at once: a rerun asks the role again, from the journal
+            if context.result.open:
+                raise
+
             break
 
-        ended = await _tested(context, answer.value, "role", earliest=False)
+        ended = await _tested(context, correction, "role", earliest=False)
+
         if ended is not None:
             return ended
 
-        tried.append(answer.value)
+        tried.append(correction)
 
     return NO_REPAIR if tried else None
 
@@ -87,11 +88,13 @@ async def _by_expert(context: InjectionContext) -> str | None:
         return not (site.writes(site.turn) or tells), correction.turn
 
     failed: set[int] = set()
+
     for correction in sorted(corrections, key=rank)[: context.settings.repair_rounds]:
         before = {other.turn for other in corrections if other.turn < correction.turn}
         ended = await _tested(context, correction, "expert", earliest=before <= failed)
         if ended is not None:
             return ended
+
         failed.add(correction.turn)
 
     return NO_REPAIR if corrections else None
@@ -104,15 +107,16 @@ async def _tested(
     may be tried.
     """
 
-    state = msgspec.structs.replace(context.state, turn=correction.turn)
-    recorded = state.parent.turns[state.turn]
+    trial = context.state.parent
+    turn = correction.turn
+    recorded = recorded_act(trial.turns[turn])
     good = ForcedAct(
         act=Act(turn=correction.act, sampled_by=SampledBy.INJECTED),
         mask=CORRECTED_MASK,
         injected="correction",
     )
-    bad = ForcedAct(act=recorded_act(recorded), mask=PREFIX_MASK)
-    found = await replace(context, state=state).tested(good, bad)
+
+    found = await context.tested(turn, good, ForcedAct(act=recorded, mask=PREFIX_MASK))
     if found.accepted is None:
         context.result.open |= found.open
         return f"undefined:{found.reason}"
@@ -121,43 +125,35 @@ async def _tested(
         label=REPAIR,
         side="agent",
         strategy=strategy,
-        original=state.own,
+        original=recorded.turn,
         correction=correction.act,
-        mistake_agent=recorded.agent or "agent",
-        mistake_step=str(state.turn),
+        mistake_agent=trial.turns[turn].agent or "agent",
+        mistake_step=str(turn),
         earliest_tested=earliest,
         on_policy_for=context.shard.player.on_policy_for,
         likelihood="not measured",
         dpo=False,
         **found.evidence(),
     )
-    value = float(found.accepted)
-    trial = state.parent.trajectory_id
-    context.result.scores.append(Score(trial, REPAIR_TEST, value, state.turn, label))
+
+    score = Score(trial.trajectory_id, REPAIR_TEST, float(found.accepted), turn, label)
+    context.result.scores.append(score)
 
     return ACCEPTED if found.accepted else None
 
 
 async def _corrections(context: InjectionContext) -> list[Correction]:
     """The turns at which the expert would act otherwise. Raises `FaultError`."""
-    if not context.able("expert"):
-        return []
-
+    # the agent did not decide a canned turn, so that cannot be corrected
+    turns = context.state.parent.turns if context.able("expert") else ()
     found = []
-    transcript = InjectionTranscript(context.state.parent)
-    for turn in context.state.parent.turns:
-        # the agent did not decide this turn, so it cannot be corrected
-        if turn.sampled_by is SampledBy.CANNED:
-            continue
-        async with context.placed(turn.index) as env:
-            act = await guard_async(
-                Fault.ENVIRONMENT,
-                "expert",
-                lambda: env.expert("correct", 0),
-                context.patience,
-            )
 
-        if not same_act(act, InjectionPoint(transcript, turn.index).own):
+    for turn in (one for one in turns if one.sampled_by is not SampledBy.CANNED):
+        async with context.placed(turn.index) as env:
+            expert = partial(env.expert, "correct", 0)
+            act = await guard_async(Fault.ENVIRONMENT, "expert", expert, context.patience)
+
+        if not same_act(act, turn):
             found.append(Correction(turn.index, msgspec.structs.replace(act, thought=None)))
 
     return found

@@ -20,6 +20,7 @@ from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.text.failure_modes import MODES
 from synth.text.leaks import leaks
 from synth.text.leaks.scan import COPIED, LITERAL, REFERENCE
+from synth.text.provenance.arguments import parameters
 from synth.text.transcript.acts import act_digest
 from synth.text.transcript.log import log_of
 
@@ -46,12 +47,23 @@ class WrittenCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arguments: dict[str, object]
 
 
-class InjectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The form of the injector's reply; fields that it leaves out are empty."""
+class WrittenTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A turn as a role writes it; fields that it leaves out are empty."""
 
-    description: str
     content: str | None = None
     tool_calls: list[WrittenCall] = []
+
+
+class InjectorReply(WrittenTurn, frozen=True, kw_only=True):
+    """The form of the injector's reply."""
+
+    description: str
+
+
+class CorrectorReply(WrittenTurn, frozen=True, kw_only=True):
+    """The form of the corrector's reply."""
+
+    step: int
 
 
 class Instruction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,14 +73,6 @@ class Instruction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     instruction: str
     description: str
-
-
-class CorrectorReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The form of the corrector's reply."""
-
-    step: int
-    content: str | None = None
-    tool_calls: list[WrittenCall] = []
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -102,19 +106,12 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
         "The recorded turn": _turn(site.turn),
     }
 
+    purpose = {"turn": "inject", "text": "inject_prompt"}[name]
     task = prompt(f"injector/{name}").format(code=code, name=mode.name, meaning=mode.meaning)
     said = [f"{title}:\n{text}" for title, text in parts.items() if text is not None]
-    return RoleRequest(
-        purpose={"turn": "inject", "text": "inject_prompt"}[name],
-        subject_id=twin.trajectory_id,
-        task_id=twin.task_id,
-        messages=[
-            {"role": "system", "content": task},
-            {"role": "user", "content": "\n\n".join(said)},
-        ],
-        sampling={"temperature": TEMPERATURE},
-        draw=draw,
-    )
+    sampling = {"temperature": TEMPERATURE}
+
+    return RoleRequest.about(twin, purpose, task, *said, sampling=sampling, draw=draw)
 
 
 def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
@@ -126,9 +123,12 @@ def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
     reply = json_reply(completion, InjectorReply)
     if _BETRAYS.search(reply.content or ""):
         raise UnreadableError("the turn gives away that it is a mistake made on purpose")
-    turn = _written_turn(site, reply.content, reply.tool_calls, "the turn")
-    if same_act(turn, site.own):
+
+    turn = _written_turn(site, reply, "the turn")
+
+    if same_act(turn, site.turn):
         raise UnreadableError("the turn is the recorded one; it must differ")
+
     return Mistake(turn, reply.description.strip()[:500])
 
 
@@ -149,20 +149,9 @@ def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int
         f"{[(call.name, call.arguments) for call in one.act.tool_calls]}"
         for one in tried
     ]
-    failed = ["These were tried, and did not help; propose another:" + "".join(lines)]
-    return RoleRequest(
-        purpose="correct",
-        subject_id=trial.trajectory_id,
-        task_id=trial.task_id,
-        messages=[
-            {"role": "system", "content": prompt("corrector/role")},
-            {
-                "role": "user",
-                "content": "\n\n".join([log_of(trial), *(failed if tried else ())]),
-            },
-        ],
-        draw=draw,
-    )
+    failed = "These were tried, and did not help; propose another:" + "".join(lines)
+    said = [log_of(trial), *([failed] if tried else [])]
+    return RoleRequest.about(trial, "correct", prompt("corrector/role"), *said, draw=draw)
 
 
 def read_correction(
@@ -174,57 +163,62 @@ def read_correction(
 
     reply = json_reply(completion, CorrectorReply)
     own = [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
+
     if reply.step not in own:
         took = f"; it took {own[0]} to {own[-1]}" if own else ""
         raise UnreadableError(f"there is no step {reply.step} of the agent{took}")
 
     site = InjectionPoint(InjectionTranscript(trial), reply.step)
-    act = _written_turn(site, reply.content, reply.tool_calls, "the correction")
-    if same_act(act, site.own):
+    act = _written_turn(site, reply, "the correction")
+
+    if same_act(act, site.turn):
         raise UnreadableError("that is what the agent did there; it must differ")
 
     found = Correction(reply.step, act)
+
     if found.key in {one.key for one in tried}:
         raise UnreadableError("that was tried already, and did not help")
 
     return found
 
 
-def _written_turn(
-    site: InjectionPoint,
-    content: str | None,
-    calls: Sequence[WrittenCall],
-    what: str,
-) -> AgentTurn:
+def _written_turn(site: InjectionPoint, written: WrittenTurn, what: str) -> AgentTurn:
     """Turns a role's text and calls into a turn. Raises `UnreadableError` for an empty one, and for
     an unknown or missing tool or argument.
     """
 
-    said = (content or "").strip() or None
-    if said is None and not calls:
+    said = (written.content or "").strip() or None
+    if said is None and not written.tool_calls:
         raise UnreadableError(f"{what} says nothing and does nothing")
-    return AgentTurn(said, tuple(_written_call(site, call) for call in calls))
 
-
-def _written_call(site: InjectionPoint, call: WrittenCall) -> ToolCall:
-    """Checks a call against the schemas of the trial's tools."""
     schemas = site.transcript.tools
-    if call.name not in schemas:
-        raise UnreadableError(
-            f"there is no tool {call.name[:60]!r}; the tools are {', '.join(schemas) or 'none'}"
-        )
 
-    schema = schemas[call.name].get("function", {}).get("parameters", {})
-    known: Mapping[str, object] = schema.get("properties", {})
-    strange = [name for name in call.arguments if known and name not in known]
-    if strange:
-        raise UnreadableError(f"{call.name} has no argument {strange[0][:60]!r}")
+    for call in written.tool_calls:
+        name = call.name
+        if name not in schemas:
+            known = ", ".join(schemas) or "none"
+            raise UnreadableError(f"there is no tool {name[:60]!r}; the tools are {known}")
 
-    missing = [name for name in schema.get("required", ()) if name not in call.arguments]
-    if missing:
-        raise UnreadableError(f"{call.name} lacks its argument {missing[0]!r}")
+        schema = parameters(schemas[name])
+        arguments = schema.get("properties", {})
+        strange = [one for one in call.arguments if arguments and one not in arguments]
 
-    return site.fresh(ToolCall.received("", call.name, canonical_json(call.arguments).decode()))
+        if strange:
+            raise UnreadableError(f"{name} has no argument {strange[0][:60]!r}")
+
+        missing = [one for one in schema.get("required", ()) if one not in call.arguments]
+
+        if missing:
+            raise UnreadableError(f"{name} lacks its argument {missing[0]!r}")
+
+    received = [ToolCall.received("", one.name, _json(one.arguments)) for one in written.tool_calls]
+
+    return AgentTurn(said, tuple(map(site.fresh, received)))
+
+
+def _json(arguments: Mapping[str, object]) -> str:
+    """Arguments as canonical JSON."""
+    return canonical_json(arguments).decode()
 
 
 def rewritten(messages: Sequence[Message], instruction: str) -> list[Message]:
@@ -236,15 +230,9 @@ def rewritten(messages: Sequence[Message], instruction: str) -> list[Message]:
 
 def gives_away(act: AgentTurn, instruction: str, twin: Trajectory, turn: int) -> bool:
     """Whether an act quotes the text, speaks of it, or holds a value that only the text had."""
-    done = Turn(
-        turn,
-        content=act.content,
-        thought=act.thought,
-        tool_calls=act.tool_calls,
-    )
+    done = Turn(turn, content=act.content, thought=act.thought, tool_calls=act.tool_calls)
     transcript = msgspec.structs.replace(twin, turns=(*twin.turns[:turn], done))
     found = leaks(transcript, instruction, since=turn)
-
     return any(leak.kind in (COPIED, REFERENCE, LITERAL) for leak in found)
 
 
@@ -253,25 +241,19 @@ def _lines(messages: Sequence[Message]) -> str:
     lines = []
     for message in messages:
         calls = [call["function"] for call in message.get("tool_calls", ())]
-        said = [
-            message.get("content"),
-            *(f"{one['name']} {one['arguments']}" for one in calls),
-        ]
-        text = _short("\n".join(filter(None, said)))
-        lines.append(f"[{message['role']}] {text}")
+        said = (message.get("content"), *(f"{one['name']} {one['arguments']}" for one in calls))
+        lines.append(f"[{message['role']}] {_short(chr(10).join(filter(None, said)))}")
 
     return "\n".join(lines)
 
 
 def _turn(turn: Turn) -> str:
     """A turn as the JSON that the injector is to answer with."""
-    calls = [
-        {
-            "name": call.name,
-            "arguments": call.arguments if call.parse_error is not None else call.parsed(),
-        }
-        for call in turn.tool_calls
-    ]
+    calls = []
+    for call in turn.tool_calls:
+        arguments = call.arguments if call.parse_error is not None else call.parsed()
+        calls.append({"name": call.name, "arguments": arguments})
+
     return json.dumps({"content": turn.content, "tool_calls": calls}, ensure_ascii=False)
 
 

@@ -73,6 +73,7 @@ class BudgetArm:
         """The specification of the next episode."""
         draw = self.episodes + 1
         trial = self.chain.base.trial
+
         return retry_spec(
             shard,
             self.chain,
@@ -108,6 +109,7 @@ async def played_at_equal_cost(
         for chain in chains
         if chain.base.outcome is not Outcome.SUCCESS and chain.fault is None and chain.retries
     ]
+
     pivots = sorted(pivot for one in units if (pivot := one.retries[0].pivot) is not None)
     arms = [arm for one in units for arm in _other_arms(one, pivots, prices, shard.player.seed)]
     new: list[Trajectory] = []
@@ -156,6 +158,7 @@ def _other_arms(
     paid = retry.spent
     guidance = retry.guidance
     own = elsewhere = None
+
     if retry.pivot is not None:
         # drawn from all pivots that this trial is long enough for, whatever its own is
         rng = Random(f"equal budget {seed} {base.trajectory_id}")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from synth.branching import recorded_opening
 from synth.ledger.ledger import Score
-from synth.schemas.environment import Opening
 from synth.schemas.labels import Memo
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Message
@@ -58,6 +58,7 @@ def attempts_of(given: Any) -> Any:
         return {"n": given}
 
     unknown = sorted(map(str, given.keys() - {"n", "memo"}))
+
     if unknown or "n" not in given:
         raise ValueError(
             f"{f'{unknown[0]} is not a setting' if unknown else 'n is missing'}; give "
@@ -65,6 +66,7 @@ def attempts_of(given: Any) -> Any:
         )
 
     memo = given.get("memo") or None
+
     return {"n": given["n"], "memo": {} if memo is True else memo}
 
 
@@ -80,15 +82,8 @@ def guided_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Me
     """
 
     text = trajectory.guidance
-    pivot = trajectory.pivot_turn or 0
-    opening = Opening(
-        trajectory.system_prompt,
-        trajectory.tools,
-        trajectory.opening,
-        trajectory.opening_state_key,
-    )
-    guidance = None if text is None else Guidance(text, pivot)
-
+    guidance = None if text is None else Guidance(text, trajectory.pivot_turn or 0)
+    opening = recorded_opening(trajectory)
     return view_messages(opening, trajectory.turns, thoughts=thoughts, guidance=guidance)
 
 
@@ -100,7 +95,6 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
     """
 
     first = attempt.pivot_turn or 0
-    check = attempt.check_result
     calls = (call for turn in attempt.turns[first:] for call in turn.tool_calls)
     used = [
         f"{found.path}: {found.value}"
@@ -108,13 +102,11 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
         if found.status is Status.OBSERVED and found.turn >= first
     ]
 
-    parts = check.parts if check is not None else ()
+    log = before[-1].attempts_log if before else ()
+    parts = attempt.check_result.parts if attempt.check_result is not None else ()
 
     return Memo(
-        attempts_log=(
-            *(before[-1].attempts_log if before else ()),
-            reflection.trajectory_summary,
-        ),
+        attempts_log=(*log, reflection.trajectory_summary),
         commands=tuple(f"{call.name} {call.arguments}" for call in calls)[:MOST_ENTRIES],
         verified_facts=tuple(dict.fromkeys(used))[:MOST_ENTRIES],
         error_pattern=reflection.root_cause_analysis,
@@ -156,15 +148,11 @@ def memory_scores(
 
     rows = []
     found = _snapshots([memo for _, memo in memos], memory)
+
     for (identity, _), one in zip(memos, found, strict=True):
-        detail = {
-            "key": key,
-            **msgspec.to_builtins(one),
-            "intervenes": memory.intervene,
-        }
-        why = {} if one.defined else {"why": "below_three_attempts"}
-        value = one.weighted if one.defined else None
-        rows.append(Score(identity, PDI, value, detail=detail | why))
+        about = {"key": key, **msgspec.to_builtins(one), "intervenes": memory.intervene}
+        about |= {} if one.defined else {"why": "below_three_attempts"}
+        rows.append(Score(identity, PDI, one.weighted if one.defined else None, detail=about))
 
     for attempt, new in zip(attempts, new_evidence(attempts), strict=True):
         rows.append(Score(attempt.trajectory_id, EVIDENCE, new, detail={"key": key}))
@@ -183,4 +171,5 @@ def _snapshots(memos: Sequence[Memo], memory: CarriedMemo) -> list[PdiSnapshot]:
         )
         for memo in memos
     ]
+
     return snapshots(steps, memory.backend, least_attempts=memory.from_attempt)

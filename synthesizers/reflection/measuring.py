@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.boundary import FaultError, guard_async
 from synth.engine.context import Role, Run
@@ -95,6 +96,7 @@ class Measures:
 
         if self.scorer is None or self.scorer[1].open_scoring is None:
             return None
+
         try:
             return run.scoring(self.scorer[0], self.scorer[1].open_scoring)
         except ConfigError as error:
@@ -110,51 +112,46 @@ class Measures:
         for chain in chains:
             chain.measured = {} if chain.kept is not None else self.how
 
-        retries = [chain.kept for chain in kept.values() if chain.kept is not None]
+        retries = [chain.last for chain in kept.values()]
         scorer = self.scoring(shard.run) if kept else None
 
         async def measured(chain: RetryChain, result: UnitResult) -> None:
-            retry = chain.kept
-            run = shard.run
-            if retry is None or chain.task is None or not run.may_start():
+            if chain.task is None or not shard.run.may_start():
                 return
 
-            gain = await self._gain(run, scorer, retry, retries, chain.key)
+            key = chain.key
+            retry = chain.last
+            value, gain = await self._gain(shard.run, scorer, retry, retries)
+            gain = replace(gain, key=key, reason=gain.reason if value is None else None)
             state = DecisionState(retry, chain.task, retry.pivot_turn or 0)
             method, drawn = await self._unguided(shard, state, chain.retries[-1].of, result)
+
             if drawn.lost != "not_started":
-                chain.measures = [gain, _tag(state, method, drawn, chain.key)]
+                score = Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, gain)
+                chain.measures = [score, _tag(state, method, drawn, key)]
                 chain.measured = self.how
 
         await shard.each(kept, measured, at_once=ASKED_AT_ONCE)
 
     async def _gain(
-        self,
-        run: Run,
-        scorer: ScoringModel | None,
-        retry: Trajectory,
-        others: Sequence[Trajectory],
-        key: str,
-    ) -> Score:
+        self, run: Run, scorer: ScoringModel | None, retry: Trajectory, others: Sequence[Trajectory]
+    ) -> tuple[float | None, Gain]:
         """Scores a retry without guidance, under its own, and under that of retries of other tasks;
-        `reason` tells why a gain is undefined.
+        the `reason` holds where the gain is None.
         """
 
-        def row(value: float | None, reason: str | None, **found: Any) -> Score:
-            why = reason if value is None else None
-            about = Gain(key=key, model=self.how["scorer"], reason=why, **found)
-            return Score(retry.trajectory_id, GAIN, value, retry.pivot_turn, about)
-
+        model = self.how["scorer"]
         if scorer is None or retry.guidance is None:
-            return row(None, "no_scoring_model")
+            return None, Gain(model=model, reason="no_scoring_model")
 
         texts = [retry.guidance, *_shuffled(retry, others)]
+
         try:
             score = partial(turn_gains_of_each, scorer, retry, texts)
             found = await guard_async(Fault.JUDGE, "scoring", score, None)
         except FaultError as error:
             run.faulted(error, "scoring")
-            return row(None, f"fault:{error.fault}")
+            return None, Gain(model=model, reason=f"fault:{error.fault}")
 
         run.role_breakers["scoring"].answered()
         # the first text is the own guidance, see `texts`
@@ -162,32 +159,31 @@ class Measures:
         known = tuple(gain for gain in shuffled if gain is not None)
         why = "not_scored" if found[0] is None else "no_effectful_turn"
 
-        return row(own, why, shuffled=known, scorings=len(texts) + 1)
+        return own, Gain(model=model, shuffled=known, scorings=len(texts) + 1, reason=why)
 
     async def _unguided(
-        self,
-        shard: ShardContext,
-        state: DecisionState,
-        parent: Trajectory,
-        result: UnitResult,
+        self, shard: ShardContext, state: DecisionState, parent: Trajectory, result: UnitResult
     ) -> tuple[str, Drawn]:
         """Samples the unguided policy at the pivot of a retry of `parent`; (method, acts). A
         deterministic policy need not be asked: its own trial shows what it does there.
         """
 
         player = shard.player
-        policy = shard.player.role.policy
+        policy = player.role.policy
+
         if policy.deterministic:
             own = (parent.policy, parent.model) == (policy.name, policy.model)
             if parent.guidance is not None or not own or state.turn >= len(parent.turns):
                 return "deterministic", Drawn((), lost="not_its_own_trial")
-            act = DecisionState(parent, state.task, state.turn).own
-            return "deterministic", Drawn([act])
+
+            return "deterministic", Drawn([DecisionState(parent, state.task, state.turn).own])
+
         if not self.samples:
             return "none", Drawn((), lost="not_measured")
 
         ask = Ask(shard, state, result)
         enough = partial(_has_own, state)
+
         return "sampled", await ask.drawn(player, self.samples, enough, purpose=PURPOSE)
 
 
@@ -197,11 +193,13 @@ def judged(rows: Sequence[Read[Gain]]) -> list[Decision]:
     """
 
     limit = threshold([gain for row in rows for gain in row.about.shuffled])
+    words = {True: "likelier_under_guidance", False: "clean"}
     found = []
+
     for row in rows:
         leaks = leaks_by_likelihood(row.value, limit)
         undefined = row.about.reason or "fewer_than_20_shuffled"
-        reason = undefined if leaks is None else "likelier_under_guidance" if leaks else "clean"
+        reason = undefined if leaks is None else words[leaks]
         keep = None if leaks is None else not leaks
         about = {"limit": limit}
         found.append(Decision(row.subject_id, FILTER, keep, reason, row.value, about))
@@ -214,27 +212,21 @@ def _shuffled(retry: Trajectory, others: Sequence[Trajectory]) -> list[str]:
     together.
     """
 
-    texts = {
-        other.guidance
-        for other in others
-        if other.task_id != retry.task_id and other.guidance != retry.guidance
-    }
-    order = sorted(
-        filter(None, texts),
-        key=lambda text: content_hash([retry.trajectory_id, text]),
-    )
+    own = {None, "", retry.guidance}
+    texts = {other.guidance for other in others if other.task_id != retry.task_id} - own
+    order = sorted(map(str, texts), key=lambda text: content_hash([retry.trajectory_id, text]))
     return order[: max(FEWEST_SHUFFLED, ceil(LEAST_SHUFFLED / max(1, len(others))))]
 
 
 def _has_own(state: DecisionState, acts: Sequence[AgentTurn]) -> bool:
     """Whether one of the acts is the retry's own."""
-    own = act_digest(state.own)
-    return any(act_digest(act) == own for act in acts)
+    return act_digest(state.own) in map(act_digest, acts)
 
 
 def _tag(state: DecisionState, method: str, drawn: Drawn, key: str) -> Score:
     """The row that tags a retry as off-policy or not."""
     same = _has_own(state, drawn.acts)
-    value = 0.0 if same else 1.0 if drawn.lost is None else None
-    about = OffPolicy(key, drawn.asked, method, None if same else drawn.lost)
+    unknown = None if same else drawn.lost
+    value = None if unknown is not None else float(not same)
+    about = OffPolicy(key, drawn.asked, method, unknown)
     return Score(state.parent.trajectory_id, OFF_POLICY, value, state.turn, about)

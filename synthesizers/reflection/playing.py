@@ -24,6 +24,9 @@ from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION, ChainEn
 from synth.synthesizers.reflection.token_cost import Tokens
 from synth.text.transcript.log import first_own_turn
 
+StoredReflections = Mapping[tuple[str, int], Read[RetryLabel]]
+"""The reflections of chains, by key and number of the attempt."""
+
 
 class StoredChains(msgspec.Struct, frozen=True):
     """The chains of the ledger: those that are `settled`, by base trial, and the `retries` of these
@@ -35,10 +38,7 @@ class StoredChains(msgspec.Struct, frozen=True):
 
 
 def stored_chains(
-    stage: StageContext,
-    keys: Collection[str],
-    attempts: int,
-    measured: Mapping[str, Any],
+    stage: StageContext, keys: Collection[str], attempts: int, measured: Mapping[str, Any]
 ) -> StoredChains:
     """Finds the chains among these keys that are settled for so many attempts and were measured so;
     chains of the stage's own key come first.
@@ -48,33 +48,36 @@ def stored_chains(
     """
 
     found: dict[str, Read[ChainEnd]] = {}
-    having = ("key", list(keys))
-    going = set(keys)
+    ledger = stage.run.ledger
 
-    for row in read(stage.run.ledger, ChainEnd, (CHAIN,), having=having, every=True):
+    for row in read(ledger, ChainEnd, (CHAIN,), having=("key", list(keys)), every=True):
         end = row.about
         enough = end.made == attempts if end.exhausted else end.made <= attempts
         first = end.chain not in found or row.stage_key == stage.stage_key
+
         if end.settled and enough and end.measured == measured and first:
             found[end.chain] = row
-            going.discard(end.key)
 
-    retries = [identity for row in found.values() for identity in row.about.retries]
-    for (_, number), label in recorded(stage.run.ledger, going).items():
-        if number <= attempts and label.about.retry is not None:
-            retries.append(label.about.retry)
+    ended = [row.about for row in found.values()]
+    going = set(keys) - {end.key for end in ended}
+    retries = [identity for end in ended for identity in end.retries]
+    retries += [
+        label.about.retry
+        for (_, number), label in recorded(ledger, going).items()
+        if number <= attempts and label.about.retry is not None
+    ]
 
     return StoredChains(found, sorted(retries))
 
 
-def recorded(ledger: Ledger, keys: Collection[str]) -> dict[tuple[str, int], Read[RetryLabel]]:
-    """The reflections of these chains, by key and number of the attempt."""
+def recorded(ledger: Ledger, keys: Collection[str]) -> StoredReflections:
+    """The reflections that the ledger has of these chains."""
     found: dict[tuple[str, int], Read[RetryLabel]] = {}
     for row in read(ledger, RetryLabel, (REFLECTION,), having=("key", list(keys)), every=True):
-        at = (row.about.key, row.about.attempt)
-        known = found.get(at)
-        if row.about.reflection is not None and (known is None or known.about.retry is None):
-            found[at] = row
+        label = row.about
+        known = found.get((label.key, label.attempt))
+        if label.reflection is not None and (known is None or known.about.retry is None):
+            found[label.key, label.attempt] = row
     return found
 
 
@@ -86,10 +89,7 @@ def rows_of(ledger: Ledger, row: Read[ChainEnd], metrics: Sequence[str]) -> list
 
 
 async def begun_chains(
-    shard: ShardContext,
-    keys: Mapping[str, str],
-    unfit: Unfit,
-    memory: CarriedMemo | None,
+    shard: ShardContext, keys: Mapping[str, str], unfit: Unfit, memory: CarriedMemo | None
 ) -> list[RetryChain]:
     """Begins the chains of base trials, given with their keys; those of trials that cannot be
     replayed have ended.
@@ -98,14 +98,15 @@ async def begun_chains(
     trials, tasks = shard.trials_with_tasks(keys)
     misfits = await shard.misfits(trials, unfit)
     shard.run.progress.step(len(misfits))
+    # a fault that may pass leaves the chain to a rerun
+    passing = {f"fault:{fault}": fault for fault in RETRIED_BY_A_RERUN}
     chains = []
 
     for base, key in keys.items():
         trial = trials[base]
         chain = RetryChain(key, trial, tasks.get(trial.task_id), trial.gold_informed, memory)
         chain.reason = misfits.get(base, "")
-        may_pass = (fault for fault in RETRIED_BY_A_RERUN if chain.reason == f"fault:{fault}")
-        chain.fault = next(may_pass, None)
+        chain.fault = passing.get(chain.reason)
         chains.append(chain)
 
     return chains
@@ -128,15 +129,12 @@ def retry_spec(
     if chain.task is None:
         raise ValueError(f"chain {chain.key}: no episode without its task")
 
-    player = shard.player
     informed = chain.gold_informed and guidance is not None
-    also = {
-        "guidance": None if guidance is None else content_hash(guidance),
-        "gold_informed": informed,
-        "draw": draw,
-    }
+    digest = None if guidance is None else content_hash(guidance)
+    also = {"guidance": digest, "gold_informed": informed, "draw": draw}
+    player = replace(shard.player, synthesizer=synthesizer or shard.player.synthesizer)
 
-    return replace(player, synthesizer=synthesizer or player.synthesizer).episode(
+    return player.episode(
         shard.run,
         chain.task,
         trial,
@@ -149,36 +147,30 @@ def retry_spec(
 
 
 async def play_through(
-    shard: ShardContext,
-    chains: Sequence[RetryChain],
-    reflect: Reflect,
-    attempts: int,
+    shard: ShardContext, chains: Sequence[RetryChain], reflect: Reflect, attempts: int
 ) -> None:
     """Reflects and retries until each chain has an end or a ceiling is reached; reuses what the
     ledger has of them.
     """
 
     known = recorded(shard.run.ledger, [chain.key for chain in chains])
+
     for number in range(1, attempts + 1):
         going = [chain for chain in chains if not chain.reason]
         if not going or not shard.run.may_start():
             return
 
-        retries = await _reflected(shard, going, reflect, number, known)
-        specs = [
-            retry_spec(
-                shard,
-                chain,
-                BranchPoint(retry.of, retry.pivot or 0),
-                retry.guidance,
-                trial=chain.base.trial,
-                draw=number,
-            )
-            for chain, retry in retries
-        ]
-        found = await shard.episodes.attempted(specs, shard.player)
+        planned = list[tuple[RetryChain, Retry, EpisodeSpec]]()
 
-        for (chain, retry), spec in zip(retries, specs, strict=True):
+        for chain, retry in await _reflected(shard, going, reflect, number, known):
+            start = BranchPoint(retry.of, retry.pivot or 0)
+            trial = chain.base.trial
+            spec = retry_spec(shard, chain, start, retry.guidance, trial=trial, draw=number)
+            planned.append((chain, retry, spec))
+
+        found = await shard.episodes.attempted([spec for *_, spec in planned], shard.player)
+
+        for chain, retry, spec in planned:
             # leak scans of long attempts must not stop the event loop
             await asyncio.sleep(0)
             if spec.slot_id in found:
@@ -191,7 +183,7 @@ async def _reflected(
     chains: Sequence[RetryChain],
     reflect: Reflect,
     number: int,
-    known: Mapping[tuple[str, int], Read[RetryLabel]],
+    known: StoredReflections,
 ) -> list[tuple[RetryChain, Retry]]:
     """Reflects on the last attempts of the chains; the retries that follow, in the order of the
     chains.
@@ -211,6 +203,7 @@ async def _reflected(
 
         retry = chain.reflected(told)
         await asyncio.sleep(0)
+
         if retry is not None:
             found[chain.key] = retry
         elif chain.reason:
@@ -218,4 +211,5 @@ async def _reflected(
 
     items = {chain.base.trajectory_id: chain for chain in chains}
     await shard.each(items, look, at_once=ASKED_AT_ONCE)
+
     return [(chain, found[chain.key]) for chain in chains if chain.key in found]

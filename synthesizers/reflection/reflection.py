@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, chat, prompt
 from synth.engine.context import Role
 from synth.engine.study.shard import ShardContext
 from synth.ledger.tables.role_reply import RoleReply
@@ -95,24 +94,28 @@ class Reflector:
         self, shard: ShardContext, attempt: Trajectory, lessons: Sequence[str]
     ) -> Reflected:
         """Diagnoses an attempt that had been given these lessons."""
-        sampling = self.role.policy.sampling
+        evidence = attempt.check_result if self.evidence else None
+        given = self.role.policy.sampling.get("max_tokens")
         question = RoleRequest(
             purpose="reflection",
             subject_id=attempt.trajectory_id,
             task_id=attempt.task_id,
-            messages=reflection_messages(
-                attempt, lessons, attempt.check_result if self.evidence else None
-            ),
-            sampling={} if sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS},
+            messages=reflection_messages(attempt, lessons, evidence),
+            sampling={} if given else {"max_tokens": MOST_TOKENS},
         )
-        read = partial(_read, turns=len(attempt.turns))
+
+        def read(completion: Completion) -> Reflection:
+            return parsed_reflection(completion.content or "", len(attempt.turns))
+
         answer = await shard.client(self.name, self.role).ask(question, read)
         fault = answer.fault
+
         if fault is not None:
             broken = f"reflector_fault:{fault.fault}"
             return Reflected(None, broken, fault.detail, answer.replies, fault.fault)
 
         reason = None if answer.unreadable is None else "unreadable_reflection"
+
         return Reflected(answer.value, reason, answer.unreadable, answer.replies)
 
 
@@ -129,33 +132,22 @@ def reflection_messages(
     """
 
     unknown = "Nothing is known about whether it solved the task."
-    parts = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
+    said = [_KNOWN.get(trajectory.outcome, unknown).format(trajectory.termination.value)]
+
     if lessons:
         given = (f"- {lesson}" for lesson in lessons)
-        parts.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
+        said.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
 
     if evidence is not None:
         failed = (part for part in evidence.parts if not part.passed)
         found = (f"- {part.name}: {'; '.join(part.evidence)}" for part in failed)
-        parts.append("\n".join(["What the environment's check found wrong:", *found]))
+        said.append("\n".join(["What the environment's check found wrong:", *found]))
 
     # a JSON escape stands for a fence: no text of the log ends the block that it stands in
     log = log_of(trajectory).replace("```", "\\u0060\\u0060\\u0060")
-    parts += [
-        f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```",
-        prompt("reflector/form"),
-    ]
-    role = prompt("reflector/role")
+    said.append(f"The log, {len(trajectory.turns)} steps:\n```\n{log}\n```")
 
-    return [
-        {"role": "system", "content": role},
-        {"role": "user", "content": "\n\n".join(parts)},
-    ]
-
-
-def _read(completion: Completion, turns: int) -> Reflection:
-    """Reads a reflection from a completion."""
-    return parsed_reflection(completion.content or "", turns)
+    return chat(prompt("reflector/role"), *said, prompt("reflector/form"))
 
 
 def parsed_reflection(reply: str, turns: int) -> Reflection:
@@ -175,10 +167,10 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")
 
     outcome = value["trajectory_outcome"]
-    if outcome not in get_args(Judged):
-        raise UnreadableError(
-            f"trajectory_outcome is {_short(outcome)}, none of {', '.join(get_args(Judged))}"
-        )
+    known = get_args(Judged)
+    if outcome not in known:
+        wrong = f"trajectory_outcome is {_short(outcome)}"
+        raise UnreadableError(f"{wrong}, none of {', '.join(known)}")
 
     summary = _text(value, "trajectory_summary")
     cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")
@@ -188,7 +180,9 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
                 raise UnreadableError(
                     f"{key} is {_short(value[key])}; it is null where the outcome is success"
                 )
+
         return Reflection(summary, cause, outcome, None, None)
+
     if value["improvement_suggestion"] is None:
         raise UnreadableError(
             f"improvement_suggestion is null; it is a text where the outcome is {outcome}"
@@ -207,8 +201,10 @@ def _step(value: Any, turns: int) -> int:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise UnreadableError(f"retry_from_step is {_short(value)}, not a whole number")
+
     if not 0 <= value < turns:
         raise UnreadableError(f"retry_from_step is {value}; the steps are 0 to {turns - 1}")
+
     return value
 
 
@@ -217,8 +213,10 @@ def _text(value: Mapping[str, Any], key: str) -> str:
     text = value[key]
     if not isinstance(text, str):
         raise UnreadableError(f"{key} is {_short(text)}, not a text")
+
     if not text.strip():
         raise UnreadableError(f"{key} is empty")
+
     if len(text) > LONGEST_TEXT:
         raise UnreadableError(
             f"{key} has {len(text)} characters; at most {LONGEST_TEXT} are allowed"
@@ -233,6 +231,7 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
     """
 
     end = 0
+
     # a decoder is tried from every brace; too many would take quadratic time
     for match in list(re.finditer(r"\{", reply))[-MOST_BRACES:]:
         if match.start() >= end:
@@ -240,6 +239,7 @@ def _objects(reply: str) -> Iterator[dict[str, Any]]:
                 value, end = _DECODER.raw_decode(reply, match.start())
             except (ValueError, RecursionError):
                 continue
+
             yield value
 
 

@@ -124,7 +124,9 @@ def _spent(stage: StageContext, priced: float) -> str:
         "SELECT sum(model_calls), sum(prompt_tokens + completion_tokens), sum(cost_usd) "
         "FROM spending WHERE stage = ?"
     )
+
     ((calls, tokens, dollars),) = stage.select(sql, stage.name)
+
     if calls:
         money = "" if dollars is None else f", ${dollars:,.4g}"
         return f"cost {short_count(tokens)} tokens in {counted_noun(calls, 'call')}{money}"
@@ -148,6 +150,7 @@ def likelihood_in_words(decisions: Sequence[Decision], rows: Sequence[Read[Gain]
 
     rejected = sum(decision.keep is False for decision in known)
     undefined = len(decisions) - len(known)
+
     return (
         f"likelihood leak: {rejected} of {len(known)} ({rejected / len(known):.0%}) rejected"
         f"{f', {undefined} undefined' if undefined else ''}; the limit is the 95th percentile of "
@@ -168,6 +171,7 @@ def off_policy_in_words(rows: Sequence[Read[OffPolicy]]) -> str:
         )
 
     exact = sum(row.about.method == "deterministic" for row in known)
+
     return (
         f"off-policy at the pivot: {sum(row.value == 1 for row in known)} of {len(known)} kept "
         f"retries ({sum(row.about.samples for row in known)} samples of the unguided policy"
@@ -189,6 +193,7 @@ def compared(
         for name, (more, less) in EFFECTS.items()
         for endpoint in (ROWS, TASKS)
     }
+
     if gold_informed:
         for effect in effects.values():
             effect["verdict"] = "supports no claim: gold-informed"
@@ -197,6 +202,7 @@ def compared(
         pl.col("episodes", "kept", "price", "overrun", "estimated").sum(),
         (pl.col("episodes") >= MOST_EPISODES).sum().alias("stopped_at_most_episodes"),
     )
+
     arms = {row.pop("arm"): row for row in totals.to_dicts()}
     for arm, row in arms.items():
         row |= {endpoint: float(values[0]) for endpoint, values in measured[arm].items()}
@@ -222,6 +228,7 @@ def _measured(results: pl.DataFrame, seed: int) -> Mapping[str, Mapping[str, Sum
         .sort("task")
         .partition_by("arm", as_dict=True)
     )
+
     count = results["task"].n_unique()
     rng = Random(f"equal budget bootstrap {seed}")
     # seeded, so that a report gives the same intervals each time

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import to_builtins
 
 from synth.engine.study.shard import UnitResult
 from synth.ledger.ledger import Decision, Score
@@ -96,20 +97,15 @@ class Retry:
             return []
 
         identity = self.outcome.trajectory_id
-        first = self.found[0] if self.found else None
-        kind = "clean"
-        shown = None
-        if first is not None:
-            kind = first.kind
-            findings = len(self.found)
-            shown = {
-                "turn": first.turn,
-                "what": first.what[:200],
-                "findings": findings,
-            }
+        kept = Decision(identity, KEPT, self.keep, self.reason)
 
-        leak = Decision(identity, LEAK, first is None, kind, detail=shown)
-        return [leak, Decision(identity, KEPT, self.keep, self.reason)]
+        if not self.found:
+            return [Decision(identity, LEAK, True, "clean"), kept]
+
+        first = self.found[0]
+        shown = {"turn": first.turn, "what": first.what[:200], "findings": len(self.found)}
+
+        return [Decision(identity, LEAK, False, first.kind, detail=shown), kept]
 
 
 @dataclass(slots=True)
@@ -138,10 +134,7 @@ class RetryChain:
     @property
     def outcomes(self) -> list[Trajectory]:
         """The attempts with a verdict, the base trial first."""
-        return [
-            self.base,
-            *(r.outcome for r in self.retries if r.outcome is not None),
-        ]
+        return [self.base, *(one.outcome for one in self.retries if one.outcome is not None)]
 
     @property
     def last(self) -> Trajectory:
@@ -178,21 +171,24 @@ class RetryChain:
 
         last = self.last
         said = told.reflection
+
         if told.reason is None and said is None:
             return None
 
-        before = self.retries[-1].found if self.retries else ()
+        leaked = self.retries[-1].found if self.retries else ()
         retry = Retry(last, told, told.tokens(last, self.lessons))
         self.retries.append(retry)
+
         if said is None or said.retry_from_step is None:
-            solved = last.outcome is Outcome.SUCCESS
+            efficient = last.outcome is Outcome.SUCCESS
             self.fault = told.fault
-            self.reason = told.reason or ("efficient" if solved else "says_success")
+            self.reason = told.reason or ("efficient" if efficient else "says_success")
+
             return None
 
         # a retry never starts after a leak of the attempt before: the leak would stay in its prefix
-        leaked = before[0].turn if before else len(last.turns)
-        retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, leaked))
+        latest = leaked[0].turn if leaked else len(last.turns)
+        retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, latest))
         retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
         retry.guidance = self.guidance
 
@@ -203,6 +199,7 @@ class RetryChain:
         retry = self.retries[-1]
         retry.attempts = attempts
         result = retry.outcome
+
         if result is None:
             self.fault = attempts[-1].fault
             retry.reason = self.reason = f"fault:{self.fault}"
@@ -211,6 +208,7 @@ class RetryChain:
         solved = result.outcome is Outcome.SUCCESS
         retry.found = leaks(result)
         retry.keep, retry.reason = improved(self.base, result)
+
         if retry.found and solved:
             self.reason = f"leak:{retry.found[0].kind}"
         elif retry.keep:
@@ -241,11 +239,11 @@ class RetryChain:
         row for the chain.
         """
 
-        for at, retry in enumerate(self.retries):
+        for number, retry in enumerate(self.retries, start=1):
             result.trajectories += () if retry.known else retry.attempts
             result.decisions += retry.decisions()
             result.replies += retry.reflected.replies
-            result.scores.append(self._reflection_score(at + 1, retry))
+            result.scores.append(self._reflection_score(number, retry))
 
         if self.memory is not None:
             result.scores += memory_scores(self.key, self.memos, self.outcomes, self.memory)
@@ -267,19 +265,20 @@ class RetryChain:
             estimated=tokens.estimated,
             arms=self.arms,
         )
+
         value = float(self.reason == VERIFIED)
         result.scores += [*self.measures, Score(end.chain, CHAIN, value, detail=end)]
 
     def _reflection_score(self, number: int, retry: Retry) -> Score:
         """The row of one reflection, with the retry that followed from it."""
-        result = retry.outcome
         before = retry.of
+        result = retry.outcome
         label = RetryLabel(
             chain=self.base.trajectory_id,
             key=self.key,
             attempt=number,
             retry=None if result is None else result.trajectory_id,
-            reflection=msgspec.to_builtins(retry.reflected.reflection),
+            reflection=to_builtins(retry.reflected.reflection),
             memo=retry.memo,
             why_none=retry.reflected.reason,
             what_was_wrong=retry.reflected.detail,
@@ -289,9 +288,10 @@ class RetryChain:
             r2=None if result is None else solved(result),
             steps1=len(before.turns),
             steps2=None if result is None else len(result.turns),
-            tokens=msgspec.to_builtins(retry.spent),
-            leaks=tuple(msgspec.to_builtins(leak) for leak in retry.found),
+            tokens=to_builtins(retry.spent),
+            leaks=tuple(map(to_builtins, retry.found)),
         )
+
         value = None if result is None else float(retry.keep and not retry.found)
 
         return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)

@@ -9,6 +9,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.ledger.tables.role_reply import RoleReply
+from synth.loss_turns import characters
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import SampledBy, Trajectory, Usage
@@ -39,12 +40,8 @@ class Tokens(msgspec.Struct, frozen=True):
     estimated: int = 0
 
     def __add__(self, other: "Tokens") -> "Tokens":
-        pairs = zip(
-            msgspec.structs.astuple(self),
-            msgspec.structs.astuple(other),
-            strict=True,
-        )
-        return Tokens(*map(sum, pairs))
+        mine, theirs = map(msgspec.structs.astuple, (self, other))
+        return Tokens(*map(sum, zip(mine, theirs, strict=True)))
 
     def at(self, prices: Prices) -> float:
         """The priced sum."""
@@ -69,7 +66,6 @@ def tokens_of_attempts(attempts: Iterable[Trajectory]) -> Tokens:
     """The tokens of all attempts at a slot from their pivots on, faulty ones and the user's model
     included.
     """
-
     used = (_tokens_of_turns(each) + _measured(each.user_totals) for each in attempts)
     return sum(used, Tokens())
 
@@ -82,12 +78,14 @@ def tokens_of_reflection(
     """
 
     read = sum(len(message["content"]) for message in messages)
-    found = [
-        _measured(Usage(used.prompt_tokens, used.completion_tokens, used.cached_tokens))
-        if used.prompt_tokens > 0
-        else _estimate(read, 0, len(content or ""))
-        for used, content in ((reply.usage, reply.content) for reply in replies)
-    ]
+    found = []
+
+    for reply in replies:
+        used = reply.usage
+        usage = Usage(used.prompt_tokens, used.completion_tokens, used.cached_tokens)
+        told = used.prompt_tokens > 0
+        found.append(_measured(usage) if told else _estimate(read, 0, len(reply.content or "")))
+
     return sum(found or [_estimate(read, 0, len(text))], Tokens())
 
 
@@ -98,21 +96,21 @@ def _tokens_of_turns(trajectory: Trajectory) -> Tokens:
 
     tools = json.dumps(trajectory.tools, ensure_ascii=False)
     heard = "".join(observation.content for observation in trajectory.opening)
-    begin = (trajectory.system_prompt or "", tools, trajectory.guidance or "", heard)
-    shown = sum(map(len, begin))
+    shown = len(tools + heard)
+    shown += len(trajectory.system_prompt or "") + len(trajectory.guidance or "")
     cached = 0
     total = Tokens()
-    first = trajectory.pivot_turn or 0
 
     for turn in trajectory.turns:
-        calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
-        written = len(turn.content or "") + len(turn.thought or "") + calls
-        if turn.index >= first and turn.sampled_by is SampledBy.POLICY:
+        written = characters(turn)
+        sampled = turn.sampled_by is SampledBy.POLICY
+        if sampled and turn.index >= (trajectory.pivot_turn or 0):
             usage = turn.usage
-            told = usage is not None and usage.prompt_tokens > 0
-            total += (
-                _measured(usage) if usage and told else _estimate(shown - cached, cached, written)
-            )
+            if usage is not None and usage.prompt_tokens > 0:
+                total += _measured(usage)
+            else:
+                total += _estimate(shown - cached, cached, written)
+
             cached = shown
 
         shown += written + sum(len(observation.content) for observation in turn.observations)
@@ -128,11 +126,8 @@ def _estimate(uncached: int, cached: int, written: int) -> Tokens:
 
 def _measured(usage: Usage) -> Tokens:
     """Tokens as the server counted them."""
-    return Tokens(
-        usage.prompt_tokens - usage.cached_tokens,
-        usage.cached_tokens,
-        usage.completion_tokens,
-    )
+    cached = usage.cached_tokens
+    return Tokens(usage.prompt_tokens - cached, cached, usage.completion_tokens)
 
 
 def solved(trajectory: Trajectory) -> float:

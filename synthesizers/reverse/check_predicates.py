@@ -17,15 +17,6 @@ NOT_ASKED_FOR = frozenset({"free", "generated"})
 Row = tuple[str, str]
 
 
-class RejectedError(Exception):
-    """A subtrajectory gives no task: `reason` is a counter's name, `example` shows why."""
-
-    def __init__(self, reason: str, example: str = "") -> None:
-        super().__init__(reason, example)
-        self.reason = reason
-        self.example = example
-
-
 def verdict(passed: bool | None = True, **counts: Any) -> dict[str, Any]:
     """The verdict of one test, None where it does not apply, and its counts, as the task's
     `difficulty` holds them.
@@ -37,7 +28,9 @@ def changes(before: Facts, after: Facts) -> dict[str, Change]:
     """The paths whose values differ; None stands for a path that did not exist."""
     if before == after:
         return {}
+
     paths = sorted({path for path, _ in before.items() ^ after.items()})
+
     return {path: Change(before.get(path), after.get(path)) for path in paths}
 
 
@@ -50,7 +43,12 @@ def of_goals(changed: Mapping[str, Change], zones: Mapping[str, str]) -> dict[st
     }
 
 
-def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -> Check:
+def check_of(
+    start: Facts,
+    end: Facts,
+    draft: Draft,
+    zones: Mapping[str, str],
+) -> Check:
     """Required: every row that differs between start and end, in the columns that differ and are
     neither free nor generated; what is free in the environment and asked for by this goal is not
     free.
@@ -62,18 +60,9 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
 
     # what the goal leaves open is neither required nor forbidden
     asked_for = [path for path in changes(start, end) if not _is_free(path, draft, zones)]
-    gone = [path for path in asked_for if path not in end]
-    changed: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
-
-    for path in asked_for:
-        row, column = _split(path)
-        if path in end:
-            changed[row][column] = end[path]
-
-    before = _rows(start)
-    after = _rows(end)
-    required = [_required(row, columns, before, after) for row, columns in changed.items()]
-    required += list(_absent(gone, start, after))
+    gone = {path: start[path] for path in asked_for if path not in end}
+    changed = {path: end[path] for path in asked_for if path in end}
+    required = [*_present(changed, start, end), *_absent(gone, end)]
     # zones of the environment stay free in a task too, unless its goal asks for them
     free = [
         pattern
@@ -90,27 +79,57 @@ def check_of(start: Facts, end: Facts, draft: Draft, zones: Mapping[str, str]) -
     )
 
 
-def _is_free(path: str, draft: Draft, zones: Mapping[str, str]) -> bool:
+def _present(
+    changed: Facts,
+    start: Facts,
+    end: Facts,
+) -> Iterator[RowPredicate]:
+    """Yields the predicates of changed and new rows."""
+    before = _rows(start)
+    after = _rows(end)
+
+    for (table, key), columns in _rows(changed).items():
+        if (table, key) in before:
+            yield RowPredicate(table, {"id": key, **columns})
+        else:
+            # a new row among alike ones is only seen by their number
+            of_table = [found.items() for (at, _), found in after.items() if at == table]
+            alike = sum(columns.items() <= found for found in of_table)
+            yield RowPredicate(table, columns, alike)
+
+
+def _absent(gone: Facts, end: Facts) -> Iterator[RowPredicate]:
+    """Yields the rows that are gone, and the values that remaining rows have lost."""
+    lost = _rows(gone)
+    after = _rows(end)
+    for table, key in sorted(lost.keys() - after.keys()):
+        yield RowPredicate(table, {"id": key}, 0)
+
+    # a row that is gone as a whole needs no predicate per column
+    for (table, key), columns in lost.items():
+        for column, value in columns.items() if (table, key) in after else ():
+            yield RowPredicate(table, {"id": key, column: value}, 0)
+
+
+def _is_free(
+    path: str,
+    draft: Draft,
+    zones: Mapping[str, str],
+) -> bool:
     """Whether a goal leaves a fact open: by its zone, unless it asks for that, or by its draft."""
     by_zone = zone_of(zones, path) in NOT_ASKED_FOR
     asked = pattern_of(zones, path) in draft.asked
     return (by_zone and not asked) or any(matches(pattern, path) for pattern in draft.free)
 
 
-def _absent(
-    gone: Sequence[str],
-    start: Facts,
-    after: Mapping[Row, object],
-) -> Iterator[RowPredicate]:
-    """Yields the rows that are gone, and the values that remaining rows have lost."""
-    places = {path: _split(path) for path in gone}
-    for table, key in sorted({row for row, _ in places.values()} - after.keys()):
-        yield RowPredicate(table, {"id": key}, 0)
+def _rows(facts: Facts) -> Mapping[Row, dict[str, Scalar]]:
+    """Facts as rows: (table, key) -> column -> value."""
+    rows: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
+    for path, value in facts.items():
+        table, key, column = path.split("/", 2)
+        rows[table, key][column] = value
 
-    # a row that is gone as a whole needs no predicate per column
-    for path, ((table, key), column) in places.items():
-        if (table, key) in after:
-            yield RowPredicate(table, {"id": key, column: start[path]}, 0)
+    return rows
 
 
 def check_in(task: Task) -> Check:
@@ -118,49 +137,19 @@ def check_in(task: Task) -> Check:
     return task.check or Check()
 
 
-def _split(path: str) -> tuple[Row, str]:
-    """((table, key), column) of a path."""
-    table, key, column = path.split("/", 2)
-    return (table, key), column
-
-
-def _rows(
-    facts: Facts,
-) -> Mapping[Row, Mapping[str, Scalar]]:
-    """Facts as rows."""
-    rows: defaultdict[Row, dict[str, Scalar]] = defaultdict(dict)
-    for path, value in facts.items():
-        row, column = _split(path)
-        rows[row][column] = value
-
-    return rows
-
-
-def _required(
-    row: Row,
-    columns: Mapping[str, Scalar],
-    before: Mapping[Row, object],
-    after: Mapping[Row, Mapping[str, Scalar]],
-) -> RowPredicate:
-    """The predicate of a changed or new row."""
-    table, key = row
-    if row in before:
-        return RowPredicate(table, {"id": key, **columns})
-
-    # a new row among alike ones is only seen by their number
-    alike = sum(
-        at == table and columns.items() <= found.items() for (at, _), found in after.items()
-    )
-    return RowPredicate(table, dict(columns), alike)
-
-
 def constraint_structure(check: Check) -> str:
     """Describes a check with its entities masked, which tells goals apart whose words do not: rows
-    by table and columns, in no order, with the number of alike ones; the types of communicated
-    facts; the rules that forbid.
+    by table and columns (with a plus before a new one), in no order, with the number of alike ones;
+    the types of communicated facts; the rules that forbid.
     """
 
-    parts = Counter(map(_row_shape, check.required))
+    parts = Counter[str]()
+
+    for row in check.required:
+        columns = ", ".join(sorted(row.where.keys() - {"id"}))
+        found = f"{'' if 'id' in row.where else '+'}{row.table}({columns})"
+        parts[found if row.count == 1 else f"{found} {row.count} times"] += 1
+
     parts += Counter(f"tell {fact.type}" for fact in check.told)
     parts += Counter(f"refuse by {refusal.rule}" for refusal in check.refusals)
 
@@ -169,40 +158,28 @@ def constraint_structure(check: Check) -> str:
     )
 
 
-def _row_shape(row: RowPredicate) -> str:
-    """`table(columns)` of a row that was there, `+table(columns)` of a new one, with its number
-    where that is not one.
-    """
-
-    columns = ", ".join(sorted(row.where.keys() - {"id"}))
-    found = f"{'' if 'id' in row.where else '+'}{row.table}({columns})"
-    return found if row.count == 1 else f"{found} {row.count} times"
-
-
 def operation_signature(operations: Sequence[Operation], start: Facts) -> str:
-    """The operations with their entities masked: tools, the columns that they change, the rules
-    that refused them; a look-up ends in a question mark.
+    """The operations with their entities masked: tools, the columns that they change (with a plus
+    before those of a new row, whose key says nothing), the rules that refused them; a look-up ends
+    in a question mark.
 
     In a fixed order, so that two subtrajectories that do the same in another order are one.
     """
-    return " + ".join(sorted(_operation_shape(operation, start) for operation in operations))
 
+    found = []
 
-def _operation_shape(operation: Operation, start: Facts) -> str:
-    """An operation with its entities masked."""
-    tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
-    if operation.denied is not None:
-        return f"{tools}!{operation.denied}"
-    if operation.shown is not None:
-        return f"{tools}?"
+    for operation in operations:
+        tools = "/".join(call.name for call in operation.turn.tool_calls) or "text"
+        if operation.denied is not None:
+            found.append(f"{tools}!{operation.denied}")
+        elif operation.shown is not None:
+            found.append(f"{tools}?")
+        else:
+            places = [(path in start, path.split("/", 2)) for path in operation.changed]
+            parts = {f"{'' if old else '+'}{at[0]}.{at[2]}" for old, at in places}
+            found.append(f"{tools}({', '.join(sorted(parts))})")
 
-    parts = set()
-    # a plus marks columns of a new row, whose key says nothing
-    for path in operation.changed:
-        table, _, column = path.split("/", 2)
-        parts.add(f"{'' if path in start else '+'}{table}.{column}")
-
-    return f"{tools}({', '.join(sorted(parts))})"
+    return " + ".join(sorted(found))
 
 
 def broken(check: Check, start: Facts, end: Facts) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from synth.envs.audit.mutants import mutants
 from synth.envs.audit.solutions import Variant, differences, variant
@@ -15,7 +15,9 @@ from synth.envs.transcript import perform
 from synth.schemas.check import ToldFact
 from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.check_predicates import RejectedError, broken, check_in, verdict
+from synth.synthesizers.rejected import RejectedError
+from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
+from synth.synthesizers.reverse.choosing import in_turns
 from synth.synthesizers.reverse.exploration import played, signature_of, tool_of
 from synth.synthesizers.reverse.solution_tests import SolvedTask
 from synth.synthesizers.reverse.subtrajectories import Segment
@@ -47,6 +49,7 @@ async def first_tests(
     forms = (form for fact in check.told for form in _forms(fact)) if said is not None else ()
     # an answer that stands in the goal is no question
     stated = next((form for form in forms if form in task.goal.lower()), None)
+
     if stated is not None:
         raise RejectedError("answer_in_the_goal", f"{stated}: {task.goal}")
 
@@ -54,6 +57,7 @@ async def first_tests(
     await env.reset(task)
     passes = (await env.check()).passed
     decides = said is not None or check.required
+
     if passes or (decides and not await _wrong_after(env, task, (), said)):
         raise RejectedError("T1_true_at_the_start", task.goal)
     if wrong := await _wrong_after(env, task, segment.turns, said):
@@ -68,14 +72,12 @@ async def first_tests(
         raise RejectedError("T3_known_without_the_look_up", task.goal)
 
     third = verdict(not incidental if ablated else None, ablated=len(ablated))
+
     return {"T1": verdict(), "T2": verdict(), "T3": third}, incidental
 
 
 async def _wrong_after(
-    env: Env,
-    task: Task,
-    turns: Sequence[AgentTurn],
-    said: AgentTurn | None,
+    env: Env, task: Task, turns: Sequence[AgentTurn], said: AgentTurn | None
 ) -> str:
     """The error after these turns, or, of a question, after its answer; empty where the check
     passes.
@@ -87,12 +89,9 @@ async def _wrong_after(
 
     # an answer is judged in its environment, after the look-ups
     found = (await perform(env, task, (*turns, said))).verdict
-    told = next(
-        (part.passed for part in found.parts if part.name == TOLD),
-        found.passed,
-    )
+    passed = {part.name: part.passed for part in reversed(found.parts)}.get(TOLD, found.passed)
 
-    return "" if told else f"{said} {task.goal}"
+    return "" if passed else f"{said} {task.goal}"
 
 
 def _forms(fact: ToldFact) -> Iterator[str]:
@@ -100,7 +99,9 @@ def _forms(fact: ToldFact) -> Iterator[str]:
     if fact.type == "money" and isinstance(fact.value, int):
         yield f"{fact.value / 100:.2f}"
         yield f"${fact.value / 100:g} "
+
         return
+
     yield str(fact.value).lower()
     yield str(fact.value).lower().replace("_", " ")
 
@@ -115,41 +116,39 @@ async def mutants_fail(solved: SolvedTask) -> dict[str, Any]:
 
     bench = solved.bench
     task = solved.task
-    known = solved.known
     draw = Random(task.task_id)
     counted = Counter[str]()
     equal = 0
     survivors: list[str] = []
 
     for source, every in (await _mutants_by_source(solved)).items():
-        for mutant in _of_all_kinds(every, draw):
+        drawn = in_turns(draw.sample(every, len(every)), lambda mutant: mutant.kind)
+        for mutant in drawn[:MOST_OF_A_SOURCE]:
             transcript, end = await variant(bench, task, mutant.actions)
             passed = transcript.verdict.passed
             if passed and source == "world":
                 raise RejectedError(f"T5_{mutant.kind}_survives", task.goal)
-            # it passes rightly: it does the same as the solution
-            if passed and not differences(bench, task, known.end, end):
+            # it passes rightly: it does the same as the solution, and counts neither way
+            if passed and not differences(bench, task, solved.known.end, end):
                 equal += 1
                 continue
 
             counted[mutant.kind] += 1
             survivors += [mutant.what] if passed else []
 
-    # equal mutants count neither way
     made = counted.total()
-    killed = counted.total() - len(survivors)
+    killed = made - len(survivors)
     if made < FEWEST_MUTANTS:
         raise RejectedError("T5_too_few_mutants", f"{made}: {task.goal}")
     if killed < KILLED * made:
         raise RejectedError("T5_mutants_survive", "; ".join(survivors)[:300])
 
     kinds = dict(sorted(counted.items()))
+
     return verdict(mutants=made, killed=killed, equal=equal, kinds=kinds)
 
 
-async def _mutants_by_source(
-    solved: SolvedTask,
-) -> dict[str, list[Variant]]:
+async def _mutants_by_source(solved: SolvedTask) -> dict[str, list[Variant]]:
     """Wrong solutions: by the audit's rules, by the environment's own, from other steps of the
     walk, from other actions that the environment offers.
     """
@@ -175,22 +174,17 @@ def _otherwise(solved: SolvedTask) -> Iterator[Variant]:
     tools = {tool_of(solved.known.transcript.actions[at]): at for at in reversed(effectful)}
     own = {operation.at for operation in solved.segment.operations}
 
-    # the solution may use another tool for it, or none
     for operation in solved.segment.operations:
         place = tools.get(tool_of(operation.turn))
-        if place is not None:
-            for other in solved.walk.steps[operation.at].others:
-                yield _mutant(solved, "other", place, other)
+        # the solution may use another tool for it, or none
+        others = () if place is None else solved.walk.steps[operation.at].others
+        yield from (_mutant(solved, "other", place or 0, other) for other in others)
 
     # too much is as wrong as too little
+    last = max(effectful, default=0)
     for operation in solved.walk.operations:
         if operation.at not in own and operation.denied is None:
-            yield _mutant(
-                solved,
-                "extra",
-                max(effectful, default=0),
-                operation.turn,
-            )
+            yield _mutant(solved, "extra", last, operation.turn)
 
 
 async def _offered(solved: SolvedTask) -> list[Variant]:
@@ -209,11 +203,20 @@ async def _offered(solved: SolvedTask) -> list[Variant]:
         effectful = solved.known.effectful[place]
         for other in await env.affordances() if asked and effectful else ():
             if tool_of(other) in changing and signature_of(other) != signature_of(action):
-                found += [_mutant(solved, kind, place, other) for kind in ("other", "extra")]
+                found += [
+                    _mutant(
+                        solved,
+                        kind,
+                        place,
+                        other,
+                    )
+                    for kind in ("other", "extra")
+                ]
 
         await env.step(action)
 
     await env.close()
+
     return found
 
 
@@ -227,30 +230,9 @@ def _mutant(
     actions = solved.known.transcript.actions
     instead = kind == "other"
     shown = " ".join(f"{call.name} {call.arguments}" for call in turn.tool_calls)
-    # another id: both calls may stand in one transcript
-    calls = tuple(
-        msgspec.structs.replace(call, call_id=f"{call.call_id}_other") for call in turn.tool_calls
-    )
-    put = msgspec.structs.replace(turn, tool_calls=calls)
     what = f"{shown or turn.content} {'instead' if instead else 'as well'}"
+    # another id: both calls may stand in one transcript
+    calls = tuple(replace(call, call_id=f"{call.call_id}_other") for call in turn.tool_calls)
+    put = replace(turn, tool_calls=calls)
 
-    return Variant(
-        kind,
-        what,
-        (
-            *actions[:place],
-            put,
-            *actions[place + instead :],
-        ),
-    )
-
-
-def _of_all_kinds(every: Sequence[Variant], draw: Random) -> list[Variant]:
-    """Draws at most `MOST_OF_A_SOURCE` mutants, one of each kind before a second one of any."""
-    before = Counter[str]()
-
-    def turn(mutant: Variant) -> int:
-        before[mutant.kind] += 1
-        return before[mutant.kind]
-
-    return sorted(draw.sample(every, len(every)), key=turn)[:MOST_OF_A_SOURCE]
+    return Variant(kind, what, (*actions[:place], put, *actions[place + instead :]))

@@ -1,8 +1,8 @@
 """The figures of an exploration, and the choice among all verified tasks, distinct ones first."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -10,8 +10,10 @@ from synth.envs.fact_pattern import pattern_of
 from synth.ledger.ledger import Score
 from synth.schemas.canonical import content_hash
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.check_predicates import RejectedError
+from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.exploration import Walk, tool_of
+
+T = TypeVar("T")
 
 METRIC = "reverse_task.exploration"
 """Metric of an exploration's figures, on its name."""
@@ -41,12 +43,7 @@ class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def as_score(self, exploration: str) -> Score:
         """The row of an exploration."""
-        return Score(
-            exploration,
-            METRIC,
-            float(len(self.tasks)),
-            detail=self,
-        )
+        return Score(exploration, METRIC, float(len(self.tasks)), detail=self)
 
 
 def explored_row(
@@ -56,35 +53,34 @@ def explored_row(
     zones: Mapping[str, str],
 ) -> Explored:
     """Counts an exploration; `zones` are the facts that the environment declares."""
+
+    def counts(names: Iterable[str]) -> dict[str, int]:
+        return dict(sorted(Counter(names).items()))
+
     # reversed, so that the first example of a reason stays
     examples = {why.reason: why.example for why in reversed(rejected) if why.example}
     calls = [(call.name, step) for step in walk.steps for call in step.turn.tool_calls]
-    # of several calls in a turn it is not known which one changed something
-    alone = [(name, step) for name, step in calls if len(step.turn.tool_calls) == 1]
     facts = ({pattern_of(zones, path) or path for path in step.changed} for step in walk.steps)
 
     return Explored(
         attempted=len(tasks) + len(rejected),
-        rejected=_counts(why.reason for why in rejected),
+        rejected=counts(why.reason for why in rejected),
         examples=dict(sorted(examples.items())),
         tasks=tuple(task.task_id for task in tasks),
         steps=len(walk.steps),
         operations=len(walk.operations),
-        looked_up=_counts(tool_of(read.turn) for read in walk.reads),
-        called=_counts(name for name, _ in calls),
-        changed=_counts(name for name, step in alone if step.asked),
-        refused=_counts(f"{name}!{step.denied}" for name, step in calls if step.denied),
-        facts=_counts(pattern for patterns in facts for pattern in patterns),
+        looked_up=counts(tool_of(read.turn) for read in walk.reads),
+        called=counts(name for name, _ in calls),
+        # of several calls in a turn it is not known which one changed something
+        changed=counts(
+            name for name, step in calls if step.asked and len(step.turn.tool_calls) == 1
+        ),
+        refused=counts(f"{name}!{step.denied}" for name, step in calls if step.denied),
+        facts=counts(pattern for patterns in facts for pattern in patterns),
     )
 
 
-def _counts(names: Iterable[str]) -> dict[str, int]:
-    """Counts by name, sorted."""
-    return dict(sorted(Counter(names).items()))
-
-
-@dataclass(frozen=True)
-class TaskChoice:
+class TaskChoice(msgspec.Struct, frozen=True):
     """The tasks that are kept, and how many were left out for which reason."""
 
     tasks: tuple[Task, ...]
@@ -94,18 +90,10 @@ class TaskChoice:
         """A row per task on its T8, and one on the tasks that were left out."""
         passed = {task.task_id: task.difficulty["tests"]["T8"]["passed"] for task in self.tasks}
         solved = {name: None if one is None else float(one) for name, one in passed.items()}
-        found = [Score(task_id, SOLVABLE, value) for task_id, value in solved.items()]
         about = {"left_out": self.left_out}
+        choice = Score(stage, f"{stage}.choice", float(len(passed)), detail=about)
 
-        return [
-            *found,
-            Score(
-                stage,
-                f"{stage}.choice",
-                float(len(passed)),
-                detail=about,
-            ),
-        ]
+        return [*(Score(name, SOLVABLE, value) for name, value in solved.items()), choice]
 
 
 def distinctness(task: Task) -> tuple[str, str]:
@@ -116,9 +104,7 @@ def distinctness(task: Task) -> tuple[str, str]:
 
 
 def chosen(
-    tasks: Sequence[Task],
-    most: int | None,
-    told_apart_by: Collection[str] = (),
+    tasks: Sequence[Task], most: int | None, told_apart_by: Collection[str] = ()
 ) -> TaskChoice:
     """Chooses at most `most` tasks: one of each kind, rare kinds first, then a second one of each,
     and so on.
@@ -127,44 +113,39 @@ def chosen(
     (`EnvEntry.told_apart_by`), it takes the first one alone.
     """
 
-    # explorations from other seeds may find the same task
-    distinct = _distinct(tasks, told_apart_by) if told_apart_by else tasks
-    sizes = Counter(map(distinctness, distinct))
-    before = Counter[tuple[str, str]]()
+    def identity(task: Task) -> str:
+        """Tells a task apart: the same goal, check, user and start may come from other seeds."""
+        if not told_apart_by:
+            return task.task_id
 
-    def turn(
-        task: Task,
-    ) -> tuple[int, int, tuple[str, str]]:
-        kind = distinctness(task)
-        before[kind] += 1
-        return before[kind], sizes[kind], kind
+        start = {name: one for name, one in task.env_config.items() if name not in told_apart_by}
+        same = [task.goal, task.check, task.script, start, task.split, task.benchmark]
 
-    # `turn` counts as it is called: once per task, in their order
-    picked = sorted(distinct, key=turn)[:most]
-    left_out = {
-        "same_as_another": len(tasks) - len(distinct),
-        "more_than_asked_for": len(distinct) - len(picked),
-    }
+        return content_hash(same)
 
-    return TaskChoice(
-        tuple(picked),
-        {reason: count for reason, count in left_out.items() if count},
-    )
-
-
-def _distinct(tasks: Sequence[Task], told_apart_by: Collection[str]) -> Sequence[Task]:
-    """The first task of each goal, check, user and start."""
     first: dict[str, Task] = {}
     for task in tasks:
-        start = {name: one for name, one in task.env_config.items() if name not in told_apart_by}
-        same = [
-            task.goal,
-            task.check,
-            task.script,
-            start,
-            task.split,
-            task.benchmark,
-        ]
-        first.setdefault(content_hash(same), task)
+        first.setdefault(identity(task), task)
 
-    return list(first.values())
+    sizes = Counter(map(distinctness, first.values()))
+    rare_first = sorted(
+        first.values(), key=lambda task: (sizes[distinctness(task)], distinctness(task))
+    )
+    picked = in_turns(rare_first, distinctness)[:most]
+    left_out = {
+        "same_as_another": len(tasks) - len(first),
+        "more_than_asked_for": len(first) - len(picked),
+    }
+
+    return TaskChoice(tuple(picked), {why: count for why, count in left_out.items() if count})
+
+
+def in_turns(items: Iterable[T], kind: Callable[[T], Hashable]) -> list[T]:
+    """One item of each kind before a second one of any, and so on; otherwise in their order."""
+    before = Counter[Hashable]()
+    found = []
+    for item in items:
+        before[kind(item)] += 1
+        found.append((before[kind(item)], item))
+
+    return [item for _, item in sorted(found, key=lambda one: one[0])]

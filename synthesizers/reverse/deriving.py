@@ -14,8 +14,8 @@ from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env
 from synth.schemas.reverse import Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
+from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
-    RejectedError,
     check_in,
     check_of,
     constraint_structure,
@@ -61,10 +61,7 @@ class Ground:
     @property
     def zones(self) -> Mapping[str, str]:
         """The environment's zones, with facts that a goal may ask for as if they were required."""
-        return {
-            **self.entry.spec.facts,
-            **dict.fromkeys(self.entry.on_request, "required"),
-        }
+        return {**self.entry.spec.facts, **dict.fromkeys(self.entry.on_request, "required")}
 
 
 async def exploration_tasks(
@@ -109,7 +106,11 @@ async def exploration_tasks(
     return tasks, explored_row(tasks, rejected, walk, ground.entry.spec.facts)
 
 
-def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
+def _windows(
+    walk: Walk,
+    ground: Ground,
+    draw: Random,
+) -> list[list[Operation]]:
     """Lists, in a drawn order, the operations that belong together, and look-ups whose answers the
     environment can be asked for, one for every `DEEDS_PER_QUESTION` of the others.
     """
@@ -121,8 +122,17 @@ def _windows(walk: Walk, ground: Ground, draw: Random) -> list[list[Operation]]:
         for read in walk.reads
         if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
     ]
+
     deeds, questions = (
-        [[among[at] for at in one] for one in windows(among, walk.start, ground.longest, draw)]
+        [
+            [among[at] for at in one]
+            for one in windows(
+                among,
+                walk.start,
+                ground.longest,
+                draw,
+            )
+        ]
         for among in (walk.operations, reads)
     )
 
@@ -151,6 +161,7 @@ class Derivation:
 
         cutter = Cutter(self.env, self.ground.zones, self.walk)
         segment = await cutter.segment(wanted, self.ground.longest)
+
         if segment is None:
             raise RejectedError("depends_on_before")
 
@@ -160,11 +171,13 @@ class Derivation:
             tests, incidental = await first_tests(
                 self.env, task, segment, draft.answer if asks else None
             )
+
             if not incidental:
                 return await self._tested(segment, draft, task, tests)
 
             # the goal is written anew for what is left
             shorter = await cutter.shortened(segment, incidental)
+
             if shorter is None:
                 names = (segment.operations[at].turn.tool_calls[0].name for at in incidental)
                 raise RejectedError("T3_incidental", "; ".join(names))
@@ -185,7 +198,9 @@ class Derivation:
             segment.start,
             segment.end,
         )
+
         draft = await ground.write(window)
+
         if isinstance(draft, NoGoal):
             raise RejectedError(f"no_goal_{draft.reason}")
 
@@ -207,6 +222,7 @@ class Derivation:
             split=ground.split,
             benchmark=ground.benchmark,
         )
+
         return draft, task
 
     async def _tested(
@@ -242,7 +258,12 @@ class Derivation:
 
         return Task.identified(**about)
 
-    def _described(self, segment: Segment, draft: Draft, task: Task) -> dict[str, Any]:
+    def _described(
+        self,
+        segment: Segment,
+        draft: Draft,
+        task: Task,
+    ) -> dict[str, Any]:
         """A task's `difficulty` without its tests."""
         operations = segment.operations
         tools = [call.name for operation in operations for call in operation.turn.tool_calls]

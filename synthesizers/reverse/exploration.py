@@ -79,6 +79,7 @@ class Experience:
         tool = tool_of(turn)
         found = {"taken", *effects}
         self._counts.update((tool, effect) for effect in found)
+
         if found.isdisjoint(("changed", "opened", "showed")):
             no_op = (tool, template(answers))
             self._counts[tool, "no_op"] += no_op in self._no_ops
@@ -91,6 +92,7 @@ class Experience:
 
         taken = self._counts[tool, "taken"]
         changed = self._counts[tool, "changed"]
+
         if taken and self._counts[tool, "ended"] == taken and not changed:
             return 0.0
 
@@ -98,22 +100,27 @@ class Experience:
         # an untried tool is as good as one that changes something
         known = CHANGING if not taken or changed or self._counts[tool, "denied"] else opened
 
-        return known * max(
-            LEAST_SHARE,
-            1 - self._counts[tool, "no_op"] / max(taken, 1),
-        )
+        no_ops = self._counts[tool, "no_op"] / max(taken, 1)
 
-    def draw(self, turns: Sequence[AgentTurn], draw: Random) -> AgentTurn | None:
+        return known * max(LEAST_SHARE, 1 - no_ops)
+
+    def draw(
+        self,
+        turns: Sequence[AgentTurn],
+        draw: Random,
+    ) -> AgentTurn | None:
         """Draws a tool by weight, then one of its turns uniformly; None where none may be drawn."""
         by_tool: dict[str, list[AgentTurn]] = {}
         for turn in turns:
             by_tool.setdefault(tool_of(turn), []).append(turn)
 
         weights = {tool: weight for tool in by_tool if (weight := self.weight(tool)) > 0}
+
         if not weights:
             return None
 
         (tool,) = draw.choices(list(weights), list(weights.values()))
+
         return draw.choice(by_tool[tool])
 
 
@@ -136,6 +143,7 @@ class WalkStep:
     def shown(self) -> tuple[str, ...]:
         """The answers of tools and environment, without errors."""
         answers = self.record.observations
+
         return tuple(
             seen.content for seen in answers if not seen.error and seen.source is not Source.USER
         )
@@ -159,12 +167,7 @@ class Walk:
     def operations(self) -> tuple[Operation, ...]:
         """The steps that changed facts of goals, or were refused."""
         return tuple(
-            Operation(
-                step.record.index,
-                step.turn,
-                step.asked,
-                step.denied,
-            )
+            Operation(step.record.index, step.turn, step.asked, step.denied)
             for step in self.steps
             if step.asked or step.denied is not None
         )
@@ -219,12 +222,13 @@ async def explored(
         known = {signature_of(turn) for turn in offered}
         fresh = [turn for turn in offered if tried[signature_of(turn)].isdisjoint((state, ANY))]
         turn = experience.draw(fresh, draw)
+
         if turn is None:
             break
 
         deed = signature_of(turn)
         # mutants of T5 are made of these
-        alike = [other for other in offered if tool_of(other) == tool_of(turn)]
+        alike = (other for other in offered if tool_of(other) == tool_of(turn))
         others = tuple(other for other in alike if signature_of(other) != deed)
         step, facts = await _step(env, len(walked), turn, facts, zones)
         walked.append(replace(step, others=others))
@@ -242,7 +246,7 @@ async def explored(
 def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
     """The effects of the last step, in the words of `Experience.note`."""
     last = steps[-1]
-    came = {
+    effects = {
         "changed": bool(last.asked),
         "opened": opened,
         "showed": _is_new(steps),
@@ -250,15 +254,11 @@ def _effects(steps: Sequence[WalkStep], *, opened: bool) -> list[str]:
         "denied": last.denied is not None,
     }
 
-    return [effect for effect, so in came.items() if so]
+    return [effect for effect, came in effects.items() if came]
 
 
 async def _step(
-    env: Env,
-    at: int,
-    turn: AgentTurn,
-    before: Facts,
-    zones: Mapping[str, str],
+    env: Env, at: int, turn: AgentTurn, before: Facts, zones: Mapping[str, str]
 ) -> tuple[WalkStep, Facts]:
     """Does a turn, and reads the facts after it."""
     response = await stepped(env.step(turn), at, turn.tool_calls)
@@ -275,19 +275,10 @@ async def _step(
 
     # a refusal that changed something was none
     rules = [] if changed else [DENIED.match(one.content) for one in seen if one.error]
-    denied = next(
-        (rule[1] for rule in rules if rule is not None),
-        None,
-    )
+    denied = next((rule[1] for rule in rules if rule is not None), None)
+    asked = of_goals(changed, zones)
 
-    return WalkStep(
-        record,
-        turn,
-        changed,
-        of_goals(changed, zones),
-        denied,
-        response.done,
-    ), after
+    return WalkStep(record, turn, changed, asked, denied, response.done), after
 
 
 def _is_new(steps: Sequence[WalkStep]) -> bool:

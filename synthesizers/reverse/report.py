@@ -21,14 +21,13 @@ def report_of(
 ) -> Mapping[str, Any]:
     """The stage's report, from the rows of its explorations."""
     rejected = Counter(_sums(explored, "rejected")) + Counter(choice.left_out)
-    faults = Counter(row.fault for row in explored if row.fault is not None)
     examples: dict[str, str] = {}
-
     for reason, example in (one for row in explored for one in row.examples.items()):
         if len(examples) < MOST_EXAMPLES:
             examples.setdefault(reason, example)
 
     about = _of_tasks(choice.tasks)
+    faults = Counter(row.fault for row in explored if row.fault is not None)
     details = {
         "explorations": len(explored),
         "without_operations": sum(not row.operations and row.fault is None for row in explored),
@@ -55,10 +54,12 @@ def in_words(found: Mapping[str, Any]) -> Iterator[str]:
         f"{counted_noun(found['signatures'], 'operation signature')}, "
         f"{counted_noun(found['kinds'], 'kind')} with goals"
     )
+
     yield (
         f"{100 * found['several_operations'] // found['tasks']} % of several operations, "
         f"{found['refusals']} with a refusal, {counted_noun(found['questions'], 'question')}"
     )
+
     yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
 
 
@@ -76,11 +77,8 @@ def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
         "refusals": sum(one["refusals"] > 0 for one in about),
         "questions": sum(one["question"] for one in about),
         "tests": {
-            name: {
-                "passed": verdicts.count(True),
-                "does_not_apply": verdicts.count(None),
-            }
-            for name, verdicts in passed.items()
+            name: {"passed": found.count(True), "does_not_apply": found.count(None)}
+            for name, found in passed.items()
         },
         "mutants": {
             "made": made,
@@ -91,21 +89,22 @@ def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def _coverage(explored: Sequence[Explored], tasks: Sequence[Task]) -> dict[str, Any]:
-    """Calls by tool; tools that changed something, with the number of tasks that use them;
-    refusals; changed facts by pattern.
+    """Calls by tool; tools that changed or showed something, each with the number of tasks that use
+    it; refusals; changed facts by pattern.
     """
 
     used = Counter(tool for task in tasks for tool in task.difficulty["tools"])
-
-    def with_tasks(counts: str, each: str) -> dict[str, Any]:
-        """Counts by tool, with the number of tasks that use it."""
-        found = _sums(explored, counts).items()
-        return {name: {each: count, "tasks": used[name]} for name, count in found if name}
+    writing = _sums(explored, "changed")
+    reading = _sums(explored, "looked_up")
 
     return {
         "tools": _sums(explored, "called"),
-        "writing_tools": with_tasks("changed", "changed"),
-        "look_ups": with_tasks("looked_up", "new"),
+        "writing_tools": {
+            name: {"changed": count, "tasks": used[name]} for name, count in writing.items() if name
+        },
+        "look_ups": {
+            name: {"new": count, "tasks": used[name]} for name, count in reading.items() if name
+        },
         "refused": _sums(explored, "refused"),
         "facts": _sums(explored, "facts"),
     }
@@ -116,4 +115,5 @@ def _sums(explored: Sequence[Explored], counts: str) -> dict[str, int]:
     total = Counter[str]()
     for row in explored:
         total.update(getattr(row, counts) or {})
+
     return dict(sorted(total.items()))

@@ -11,13 +11,20 @@ from typing import TypeVar
 import msgspec
 
 from synth.boundary import FaultError, guard_async
-from synth.engine.asking import RoleClient, RoleRequest, UnreadableError, json_reply, prompt
+from synth.engine.asking import (
+    RoleClient,
+    RoleRequest,
+    UnreadableError,
+    chat,
+    json_reply,
+    prompt,
+)
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas.canonical import valid_text
 from synth.schemas.errors import SynthError
 from synth.schemas.model import Completion, Message
 from synth.schemas.outcome import Fault
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window, WriteGoal
+from synth.schemas.reverse import Draft, NoGoal, Window, WriteGoal
 from synth.schemas.trajectory import Observation
 from synth.synthesizers.reverse.subtrajectories import scalars
 
@@ -57,6 +64,7 @@ class GoalWriter:
     def refuse_silence(self, stage: str) -> None:
         """Raises `SynthError` where the model has failed more often than it has answered."""
         count = len(self.faults)
+
         if count > len(self.replies):
             raise SynthError(
                 f"{stage}: {self.faults[-1].detail}; {count} of its questions were not answered: "
@@ -74,20 +82,20 @@ class GoalWriter:
         """
 
         self._clock = asyncio.timeout(limit_s)
-        return await guard_async(
-            Fault.ENVIRONMENT,
-            what,
-            job,
-            limit_s,
-            self._clock,
-        )
 
-    async def goal(self, exploration: str, window: Window) -> Draft | NoGoal:
+        return await guard_async(Fault.ENVIRONMENT, what, job, limit_s, self._clock)
+
+    async def goal(
+        self,
+        exploration: str,
+        window: Window,
+    ) -> Draft | NoGoal:
         """The goal of a window; it may be awaited on another thread's loop."""
         if self._client is None:
             return NoGoal("not_asked") if self._rules is None else self._rules(window)
 
         asked = self._asked(self._client, exploration, window)
+
         # a blocking environment is explored on a thread, and the model is asked on the run's loop
         if asyncio.get_running_loop() is self._loop:
             return await asked
@@ -107,6 +115,7 @@ class GoalWriter:
             messages=messages(window),
             sampling={"temperature": TEMPERATURE},
         )
+
         now = self._loop.time
         # what was left of the limit is left after the answer too
         left = (self._clock.when() or now()) - now()
@@ -115,6 +124,7 @@ class GoalWriter:
         answer = await client.ask(question, partial(read_goal, window=window))
         self._clock.reschedule(now() + left)
         self.replies += answer.replies
+
         if answer.fault is not None and not answer.fault.context_overflow:
             self.faults.append(answer.fault)
 
@@ -132,10 +142,12 @@ def read_goal(completion: Completion, window: Window) -> Draft:
     written = json_reply(completion, WrittenGoal)
     goal = valid_text(written.goal).strip()
     steps = [valid_text(line).strip() for line in written.low_level]
+
     if not goal or len(goal) > LONGEST_GOAL:
         raise UnreadableError(
             f"the goal has {len(goal)} characters; 1 to {LONGEST_GOAL} are allowed"
         )
+
     if len(steps) != len(window.operations) or not all(steps):
         raise UnreadableError(
             f"low_level has {len(steps)} instructions for {len(window.operations)} operations"
@@ -144,15 +156,18 @@ def read_goal(completion: Completion, window: Window) -> Draft:
     calls = [call for operation in window.operations for call in operation.turn.tool_calls]
     # only names with an underscore: others are words of the language
     named = sorted({call.name for call in calls if "_" in call.name and call.name in goal})
+
     if named:
         raise UnreadableError(
             f"the goal names the tool {named[0]}; it is to name the end and not the way"
         )
 
     known = [goal, *(o.content for o in _seen(window, len(window.walk)))]
+
     for value in (value for call in calls for value in scalars(call, keys=False)):
         word = re.compile(rf"(?<!\w){re.escape(str(value))}(?!\w)", re.IGNORECASE)
         is_text = value is not None and not isinstance(value, bool)
+
         if is_text and not any(map(word.search, known)):
             raise UnreadableError(
                 f"the goal does not say {str(value)!r}, and nothing that was seen does"
@@ -164,47 +179,23 @@ def read_goal(completion: Completion, window: Window) -> Draft:
 def messages(window: Window) -> list[Message]:
     """The chat that asks for a goal."""
     last = window.operations[-1].at
-    seen = [_short(o.content) for o in _seen(window, last) if not o.error]
-    done = [f"{number}. {_told(one)}" for number, one in enumerate(window.operations, start=1)]
-    parts = [
-        "What was seen:",
-        "\n".join(dict.fromkeys(seen)),
-        "\nThe operations:",
-        *done,
-    ]
+    seen = [_short(one.content) for one in _seen(window, last) if not one.error]
+    parts = ["What was seen:", "\n".join(dict.fromkeys(seen)), "\nThe operations:"]
 
-    return [
-        {
-            "role": "system",
-            "content": prompt("writer/goal"),
-        },
-        {"role": "user", "content": "\n".join(parts)},
-    ]
+    for number, one in enumerate(window.operations, start=1):
+        calls = "; ".join(f"{call.name} {call.arguments}" for call in one.turn.tool_calls)
+        effect = [f"  {at}: {two.before!r} -> {two.after!r}" for at, two in one.changed.items()]
+        refused = [f"  refused by rule {one.denied}"]
+        parts += [f"{number}. {calls or one.turn.content}", *(effect or refused)]
 
-
-def _told(operation: Operation) -> str:
-    """An operation with its changes, or the rule that refused it."""
-    calls = "; ".join(f"{call.name} {call.arguments}" for call in operation.turn.tool_calls)
-    effect = [f"  {at}: {one.before!r} -> {one.after!r}" for at, one in operation.changed.items()]
-    refused = [f"  refused by rule {operation.denied}"]
-
-    return "\n".join(
-        [
-            calls or str(operation.turn.content),
-            *(effect or refused),
-        ]
-    )
+    return chat(prompt("writer/goal"), "\n".join(parts))
 
 
 def _seen(window: Window, before: int) -> list[Observation]:
     """The observations before a turn of the walk, without the answers to the operations."""
     own = {operation.at for operation in window.operations}
     walk = [turn for turn in window.walk[:before] if turn.index not in own]
-
-    return [
-        *window.opening.observations,
-        *(o for turn in walk for o in turn.observations),
-    ]
+    return [*window.opening.observations, *(o for turn in walk for o in turn.observations)]
 
 
 def _short(text: str) -> str:

@@ -17,7 +17,8 @@ from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.envs.world import EnvEntry
 from synth.schemas.environment import Env
 from synth.schemas.task import Task
-from synth.synthesizers.reverse.check_predicates import RejectedError, broken, check_in, verdict
+from synth.synthesizers.rejected import RejectedError
+from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
 from synth.synthesizers.reverse.exploration import Walk, played
 from synth.synthesizers.reverse.subtrajectories import Segment, columns
 
@@ -47,21 +48,25 @@ def not_guessed(entry: EnvEntry, task: Task) -> dict[str, Any]:
     if not asks_for_an_answer(task):
         why = "the task asks for a change or a refusal, not for an answer alone"
         return verdict(None, why=why)
+
     if entry.questions is None:
         raise RejectedError("T7_not_judged", task.goal)
 
     answers = Counter[bytes]()
+
     for seed in range(MOST_SEEDS):
         told = entry.questions.elsewhere(task, seed)
         if told is not None:
             # answers are compared whole: a question may have several parts
             answers[msgspec.json.encode([(fact.type, fact.value) for fact in told])] += 1
+
         if answers.total() == SEEDS:
             break
     else:
         raise RejectedError("T7_too_few_worlds", f"{answers.total()}: {task.goal}")
 
     share = max(answers.values()) / SEEDS
+
     if share > MOST_GUESSED:
         raise RejectedError("T7_answer_can_be_guessed", f"{share:.2f}: {task.goal}")
 
@@ -74,6 +79,7 @@ async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
     """
 
     bots = {**BOTS, **bench.world.bots}
+
     if not bench.claims("affordances"):
         # it draws affordances, which this environment does not list
         bots.pop("random_affordance", None)
@@ -92,19 +98,22 @@ async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str,
 
     known = await solution(bench, task)
     planned = bench.claims("expert")
-    # played once more, for the reason that the error names
-    if known is None and planned:
-        found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
-        raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
-    if known is None:
+
+    if known is not None:
+        turns = len(known.transcript.actions)
+        none = verdict(None, why="the world has no expert")
+
+        return known, verdict(turns=turns) if planned else none
+
+    if not planned:
         raise RejectedError(
             "walk_does_not_pass",
             "the operations themselves do not pass the check, and the world has no expert",
         )
-    if not planned:
-        return known, verdict(None, why="the world has no expert")
 
-    return known, verdict(turns=len(known.transcript.actions))
+    # played once more, for the reason that the error names
+    found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
+    raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
 
 
 def _failure(transcript: Transcript) -> str:
@@ -138,22 +147,24 @@ class SolvedTask:
         bench = self.bench
         task = self.task
         known = self.known.transcript
-        ways = {_way(known)}
         strategies = STRATEGIES if bench.claims("expert") else 0
+        transcripts = [known]
 
         for seed in range(bench.seed + 1, bench.seed + 1 + strategies):
             found = await bench.played(task, expert("correct"), seed=seed, max_turns=MAX_TURNS)
-            ways.add(_way(found))
-            if not found.verdict.passed:
-                raise RejectedError("T4_strategy_rejected", _failure(found))
+            transcripts.append(found)
+            _must_pass("strategy", found)
 
         own = bench.world.alternatives
         rewritten = list(own(task, known))[:MOST_ALTERNATIVES] if own else []
-
         for name, actions in rewritten:
-            transcript, _ = await variant(bench, task, actions)
-            if not transcript.verdict.passed:
-                raise RejectedError(f"T4_{name}_rejected", _failure(transcript))
+            _must_pass(name, (await variant(bench, task, actions))[0])
+
+        # transcripts are equal ways where their acts are
+        ways = {
+            tuple(action.tool_calls or (action.content,) for action in transcript.actions)
+            for transcript in transcripts
+        }
 
         return verdict(
             strategies=strategies,
@@ -166,6 +177,7 @@ class SolvedTask:
     async def _reordered(self) -> int:
         """Counts the other orders of the solution's calls that come to the same end."""
         count = 0
+
         for other in list(reorderings(self.known))[:MOST_ALTERNATIVES]:
             found, end = await variant(self.bench, self.task, other.actions)
             # an order that a rule forbids is no right solution
@@ -173,15 +185,21 @@ class SolvedTask:
             ruled_out = not found.verdict.passed and failed == {ORDER_RULES}
             # an order with other answers is another task, whatever its end
             alike = answers_alike(self.known.transcript, found, other.order)
-            if ruled_out or not alike or differences(self.bench, self.task, self.known.end, end):
+
+            if (
+                ruled_out
+                or not alike
+                or differences(
+                    self.bench,
+                    self.task,
+                    self.known.end,
+                    end,
+                )
+            ):
                 continue
 
             count += 1
-            if not found.verdict.passed:
-                raise RejectedError(
-                    "T4_reordering_rejected",
-                    f"{other.what}: {_failure(found)}",
-                )
+            _must_pass("reordering", found, f"{other.what}: ")
 
         return count
 
@@ -198,16 +216,23 @@ class SolvedTask:
             done = await played(self.env, segment.swapped(number), self.task)
             after = [columns(done.steps[at].changed, segment.start) for at in segment.places]
             other_end = differences(self.bench, self.task, segment.end, done.end)
+
             if sorted(before) != sorted(after) or other_end:
                 continue
 
             count += 1
+
             if broken(check_in(self.task), done.start, done.end):
                 raise RejectedError("T4_commuting_order_rejected", self.task.goal)
 
         return count
 
 
-def _way(transcript: Transcript) -> tuple[Any, ...]:
-    """The acts of a transcript, to compare it with others."""
-    return tuple(action.tool_calls or (action.content,) for action in transcript.actions)
+def _must_pass(
+    name: str,
+    transcript: Transcript,
+    what: str = "",
+) -> None:
+    """Raises `RejectedError` for another right solution that the check does not accept."""
+    if not transcript.verdict.passed:
+        raise RejectedError(f"T4_{name}_rejected", f"{what}{_failure(transcript)}")

@@ -2,6 +2,7 @@
 start of the environment, alone or after no more of the walk than they need.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from random import Random
@@ -19,9 +20,9 @@ class Entities:
     """Finds the entities (keys of the environment's rows) that an operation is about."""
 
     def __init__(self, start: Facts) -> None:
-        self._rows: dict[str, list[Scalar]] = {}
+        self._rows = defaultdict[str, list[Scalar]](list)
         for path, value in start.items():
-            self._rows.setdefault(_key(path), []).append(value)
+            self._rows[_key(path)].append(value)
 
     def of(self, operation: Operation) -> frozenset[str]:
         """The rows that it changed, the entities that its arguments name, and those that both refer
@@ -49,13 +50,11 @@ def _key(path: str) -> str:
 def scalars(call: ToolCall, *, keys: bool = True) -> Iterator[Scalar]:
     """Yields the values in a call's arguments, with `keys` also the names that they stand under."""
     waiting: list[object] = [] if call.parse_error is not None else [call.parsed()]
+
     while waiting:
         match waiting.pop():
             case Mapping() as mapping:
-                waiting += [
-                    *(mapping if keys else ()),
-                    *mapping.values(),
-                ]
+                waiting += [*(mapping if keys else ()), *mapping.values()]
             case list() as values:
                 waiting += values
             case str() | int() | float() | None as value:
@@ -63,10 +62,7 @@ def scalars(call: ToolCall, *, keys: bool = True) -> Iterator[Scalar]:
 
 
 def windows(
-    operations: Sequence[Operation],
-    start: Facts,
-    most: int,
-    draw: Random,
+    operations: Sequence[Operation], start: Facts, most: int, draw: Random
 ) -> list[tuple[int, ...]]:
     """Numbers of the operations of each subtrajectory, 1 to `most` of them, every two neighbours
     about a common entity; in a drawn order.
@@ -81,6 +77,7 @@ def windows(
         [(call.name, call.arguments) for call in operation.turn.tool_calls]
         for operation in operations
     ]
+
     found: dict[tuple[int, ...], None] = {}
 
     for last in range(len(operations)):
@@ -136,6 +133,7 @@ class Segment:
         one, other = self.places[operation : operation + 2]
         turns = list(self.turns)
         turns[one], turns[other] = turns[other], turns[one]
+
         return tuple(turns)
 
 
@@ -160,11 +158,13 @@ class Cutter:
         reads = all(operation.shown is not None for operation in wanted)
         own: Set[int] = {operation.at for operation in wanted}
         kept = own
+
         if not await self._as_before(own, own):
             before = range(max(own))
             written = {operation.at for operation in self.walk.operations}
             changing = {at for at in before if self.walk.steps[at].changed}
             kept = own | (set(before) - written if reads else changing)
+
             if kept == own or not await self._as_before(kept, own):
                 return None
 
@@ -172,6 +172,7 @@ class Cutter:
 
         if not reads:
             wanted = [operation for operation in self.walk.operations if operation.at in kept]
+
         if len(wanted) > most:
             return None
 
@@ -181,12 +182,17 @@ class Cutter:
 
         return await self._played(turns, places, wanted)
 
-    async def shortened(self, segment: Segment, gone: Sequence[int]) -> Segment | None:
+    async def shortened(
+        self,
+        segment: Segment,
+        gone: Sequence[int],
+    ) -> Segment | None:
         """Leaves out some operations of a segment; None where none would be left, or one of the
         others would change nothing.
         """
 
         left = [number for number in range(len(segment.operations)) if number not in gone]
+
         if not left:
             return None
 
@@ -195,6 +201,7 @@ class Cutter:
             place - sum(other < place for other in removed)
             for place in (segment.places[number] for number in left)
         )
+
         kept = [segment.operations[number] for number in left]
         found = await self._played(segment.without(*gone), places, kept)
         # an operation that changes nothing without the others is not one of its own
@@ -203,10 +210,7 @@ class Cutter:
         return None if idle else found
 
     async def _played(
-        self,
-        turns: tuple[AgentTurn, ...],
-        places: tuple[int, ...],
-        kept: Sequence[Operation],
+        self, turns: tuple[AgentTurn, ...], places: tuple[int, ...], kept: Sequence[Operation]
     ) -> Segment:
         """Plays turns, and reads what the operations among them change now."""
         done = await played(self.env, turns, zones=self.zones)
@@ -217,12 +221,18 @@ class Cutter:
 
         return Segment(turns, places, operations, done.start, done.end)
 
-    async def _fewest(self, kept: Set[int], wanted: Set[int]) -> Set[int]:
+    async def _fewest(
+        self,
+        kept: Set[int],
+        wanted: Set[int],
+    ) -> Set[int]:
         """Leaves out runs of turns that the wanted ones do not need, long runs first."""
         # delta debugging: long runs first, single turns last
         size = max(len(kept - wanted) // 2, 1)
+
         while size:
             left = sorted(kept - wanted)
+
             for first in range(0, len(left), size):
                 fewer = kept - set(left[first : first + size])
                 if fewer < kept and await self._as_before(fewer, wanted):
@@ -232,7 +242,11 @@ class Cutter:
 
         return kept
 
-    async def _as_before(self, turns: Set[int], wanted: Set[int]) -> bool:
+    async def _as_before(
+        self,
+        turns: Set[int],
+        wanted: Set[int],
+    ) -> bool:
         """Plays these turns of the walk alone: whether the wanted ones change the same, are refused
         alike, and show the same where they are look-ups.
         """
@@ -240,11 +254,7 @@ class Cutter:
         # a look-up must show the same; what an operation shows may differ
         looked = {operation.at for operation in self.walk.reads}
         before = {at: self.walk.steps[at] for at in sorted(turns)}
-        done = await played(
-            self.env,
-            [s.turn for s in before.values()],
-            zones=self.zones,
-        )
+        done = await played(self.env, [one.turn for one in before.values()], zones=self.zones)
 
         return all(
             (at not in looked or now.shown == then.shown)
@@ -257,15 +267,9 @@ class Cutter:
 
 def columns(changed: Mapping[str, Change], start: Facts) -> list[str]:
     """The changed columns; new rows without their keys, which may be numbered as they come."""
-    return sorted(
-        path
-        if path in start
-        else "/".join(
-            (
-                *path.split("/")[:1],
-                "+",
-                *path.split("/")[2:],
-            )
-        )
-        for path in changed
-    )
+    found = []
+    for path in changed:
+        table, key, column = path.split("/", 2)
+        found.append(f"{table}/{key if path in start else '+'}/{column}")
+
+    return sorted(found)

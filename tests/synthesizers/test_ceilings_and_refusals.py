@@ -124,8 +124,8 @@ def test_a_server_that_refuses_everything_is_asked_a_few_times_and_the_rest_stay
         )
         with pytest.raises(
             SynthError,
-            match=rf"^model test at {server.url}: HTTP \d+: .*; stopped after \d+ attempts in a row "
-            r".* run again",
+            match=rf"^model test at {server.url}: HTTP \d+: .*; stopped after \d+ attempts in a "
+            r"row .* run again",
         ) as caught:
             run_flow(flow, url)
         assert "\n" not in str(caught.value)

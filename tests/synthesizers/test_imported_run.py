@@ -88,13 +88,15 @@ def test_failed_trials_are_retried_from_their_turns(imported: tuple[Path, str]) 
 
 
 def test_their_steps_get_labels_from_continuations(imported: tuple[Path, str]) -> None:
-    sql = """SELECT DISTINCT t.synthesizer FROM scores s JOIN trajectories t ON s.subject_id = t.trajectory_id
+    sql = """SELECT DISTINCT t.synthesizer
+        FROM scores s JOIN trajectories t ON s.subject_id = t.trajectory_id
         WHERE s.metric = 'critical_step' AND s.detail->>'$.status' = 'confirmed'"""
     assert column(imported[0], sql) == ["import"]
 
 
 def test_mistakes_put_into_their_successes_are_confirmed(imported: tuple[Path, str]) -> None:
-    sql = """SELECT DISTINCT twin.synthesizer FROM scores s JOIN trajectories twin ON s.detail->>'$.clean_twin_id' = twin.trajectory_id
+    sql = """SELECT DISTINCT twin.synthesizer
+        FROM scores s JOIN trajectories twin ON s.detail->>'$.clean_twin_id' = twin.trajectory_id
         WHERE s.metric = 'injection' AND s.detail->>'$.status' = 'confirmed'"""
     assert column(imported[0], sql) == ["import"]
 

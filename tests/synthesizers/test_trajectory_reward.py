@@ -151,8 +151,8 @@ def test_without_a_model_to_judge_the_flow_is_refused(tmp_path: Path) -> None:
     flow = echo_flow(stages=["rollout", "trajectory_reward"])
     with pytest.raises(
         ConfigError,
-        match=r"trajectory_reward needs a model as 'judge': add `judge: {model: ...}` to the flow's "
-        r"models",
+        match=r"trajectory_reward needs a model as 'judge': add `judge: {model: ...}` to the "
+        r"flow's models",
     ):
         run_flow(flow, str(tmp_path / "run"))
 

@@ -18,8 +18,8 @@ from synth.schemas.trajectory import Trajectory
 from synth.stats.sequential import ROUND
 from synth.text.transcript.acts import act_digest
 
-CONTROL = "control"
-"""The arm that the others are tested against."""
+TREATED, CONTROL = "treated", "control"
+"""The arm of a proposed act, and the one that the others are tested against."""
 TESTED_MASK = "tested_act"
 """The reason why nothing is trained on the act that a continuation begins with."""
 

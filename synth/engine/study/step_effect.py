@@ -8,13 +8,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from synth.branching import recorded_opening
 from synth.engine.context import Role, Run
 from synth.engine.study.episodes import Continuation, ShardEpisodes
 from synth.engine.study.player import Player
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn, Opening
+from synth.schemas.environment import AgentTurn
 from synth.schemas.messages import view_messages
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome
@@ -42,16 +43,9 @@ class DecisionState(msgspec.Struct, frozen=True):
 
     def shown_to(self, role: Role) -> list[Message]:
         """The chat that a role's model reads there."""
-        parent = self.parent
-        opening = Opening(
-            parent.system_prompt,
-            parent.tools,
-            parent.opening,
-            parent.opening_state_key,
-        )
         thoughts = bool(role.policy.identity.get("send_thoughts"))
-
-        return view_messages(opening, parent.turns[: self.turn], thoughts=thoughts)
+        turns = self.parent.turns[: self.turn]
+        return view_messages(recorded_opening(self.parent), turns, thoughts=thoughts)
 
 
 class Side(msgspec.Struct, frozen=True):

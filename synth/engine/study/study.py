@@ -4,15 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
+from pydantic import Field
 
 from synth.engine.study.alternatives import Ask, Proposal
-from synth.engine.study.arms import Arm, Episodes, PlannedUnit, Unit, play_arms, same_act_twice
+from synth.engine.study.arms import (
+    CONTROL,
+    TREATED,
+    Arm,
+    Episodes,
+    PlannedUnit,
+    Unit,
+    play_arms,
+    same_act_twice,
+)
 from synth.engine.study.method import Method
 from synth.engine.study.rebuilding import world_versions
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext, Trials, base_trials
 from synth.engine.study.step_tests import TEST, VALUE, TestSummary
-from synth.ledger import Score
+from synth.ledger.ledger import Score
+from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
 from synth.schemas.canonical import content_hash
 from synth.schemas.labels import StepLabel, StepValue
@@ -27,18 +38,25 @@ class Study(Method):
 
     `plan(base)` yields units of the base trials (of the setting `role`, and imported ones); pure.
     `propose(unit, ask)` gives other acts, each of which is tested; left out, the role is sampled.
-    `arms(unit, proposal)` returns the arms. An `Arm` puts `force` there and goes on live; it is
-    played against the arm named `control` until the sequential test has decided, or `n` times.
+    `arms(unit, proposal)` returns the arms; left out, the act is tested against the own one. An
+    `Arm` puts `force` there and goes on live; it is played against the arm named `control` until
+    the sequential test has decided, or `n` times.
     `judge(unit, played)` yields labels, `StepLabel.tested(unit, played.sequential_test("treated",
-    "control"))`, or rows of the method's own; pure. `finalize` and `report` have working defaults:
-    statuses by the A/A control, which a share of the units gets.
+    "control"))`, which is its default, or rows of the method's own; pure. `finalize` and `report`
+    have working defaults: statuses by the A/A control, which a share of the units gets.
 
-    A study that plans otherwise than by turns overrides `units` and `states`.
+    A study that plans otherwise than by turns overrides `units` and `states`. All studies have the
+    settings `role` (plays the trials, and continues them), `limits` (left out, those of the flow's
+    rollout) and `live` (as for a rollout).
     """
 
     unit: ClassVar[str] = "steps"
     metric: ClassVar[str] = TEST
     needs_env: ClassVar[bool] = True
+
+    role: str = "explorer"
+    limits: Limits | None = None
+    live: int | None = Field(default=None, ge=1)
 
     def plan(self, base: Trials) -> Iterator[Unit]:
         """Yields the units, the same ones each time."""
@@ -49,12 +67,14 @@ class Study(Method):
         return await ask.alternatives([self.player])
 
     def arms(self, unit: Unit, proposal: Proposal) -> Sequence[Arm]:
-        """The arms to be played at a unit for one proposal."""
-        raise NotImplementedError
+        """The arms to be played at a unit for one proposal; left out, its act against the own
+        one.
+        """
+        return Arm(TREATED, force=proposal.act), Arm(CONTROL, force=unit.recorded_act)
 
     def judge(self, unit: Unit, played: Episodes) -> Iterator[StepLabel | Score]:
-        """Yields labels or rows from the outcomes."""
-        raise NotImplementedError
+        """Yields labels or rows from the outcomes; left out, the label of that test."""
+        yield StepLabel.tested(unit, played.sequential_test(TREATED))
 
     def base(self, stage: StageContext) -> Trials:
         """The trials that the units are planned from."""

@@ -8,14 +8,7 @@ from random import Random
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Turn
 from synth.synthesizers.failures.mistakes.checking import no_look, no_question, wrong_look
-from synth.synthesizers.failures.mistakes.point import (
-    InjectionPoint,
-    Mistake,
-    Rule,
-    closing,
-    instead,
-    with_call,
-)
+from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, Rule, closing
 from synth.synthesizers.failures.mistakes.transcript import written
 from synth.text.provenance.arguments import Argument
 
@@ -27,17 +20,13 @@ def disobedience(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-1.1: writes another entity, amount or option than the task demands; one that was seen, or
     that the tool names.
     """
-
     choices = site.choices(site.writes(site.turn))
-    if not choices:
-        return None
 
-    call, argument, value = random.choice(choices)
-    what = (
-        f"{argument.path} of {call.name} is {written(value)} where the task asks for "
-        f"{written(argument.value)}"
+    return site.mistaken(
+        random,
+        choices,
+        "{path} of {tool} is {new} where the task asks for {old}",
     )
-    return with_call(site.turn, call, site.changed(call, argument, value), what)
 
 
 def repetition(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -48,16 +37,16 @@ def repetition(site: InjectionPoint, random: Random) -> Mistake | None:
         for call in site.writes(turn)
         if not any(o.error for o in turn.observations if o.call_id in (None, call.call_id))
     ]
+
     if not done:
         return None
 
     # among very many writes all are alike: the weights would grow without bound
     odds = [2**at for at in range(len(done))] if len(done) < 20 else None
     turn, call = random.choices(done, odds)[0]
-    return instead(
-        site.fresh(call),
-        f"does {call.name} of turn {turn.index} again",
-    )
+    what = f"does {call.name} of turn {turn.index} again"
+
+    return Mistake(AgentTurn(tool_calls=(site.fresh(call),)), what)
 
 
 def forgetting(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -65,37 +54,32 @@ def forgetting(site: InjectionPoint, random: Random) -> Mistake | None:
     question of long ago again.
     """
 
+    def place(value: object) -> int:
+        return site.heard.find(written(value).casefold())
+
     for call in site.writes(site.turn):
         for argument in site.names(call):
             now = site.heard.rfind(written(argument.value).casefold())
-            first = {one: site.heard.find(written(one).casefold()) for one in site.others(argument)}
-            older = [value for value, at in first.items() if 0 <= at < now]
+            older = [value for value in site.others(argument) if 0 <= place(value) < now]
+
             if older:
-                value = random.choice(older[:2])
-                what = (
-                    f"{argument.path} of {call.name} goes back to {written(value)}, the state "
-                    f"before {written(argument.value)}"
-                )
-                return with_call(
-                    site.turn,
-                    call,
-                    site.changed(call, argument, value),
-                    what,
-                )
+                choices = [(call, argument, value) for value in older[:2]]
+                what = "{path} of {tool} goes back to {new}, the state before {old}"
+
+                return site.mistaken(random, choices, what)
 
     old = [
         turn
         for turn in site.before
         if site.index - turn.index >= FAR_BACK and turn.tool_calls and not site.writes(turn)
     ]
+
     if not old:
         return None
 
     turn = random.choice(old)
-    return Mistake(
-        _again(site, turn),
-        f"asks again what turn {turn.index} had been answered",
-    )
+
+    return site.again(turn, f"asks again what turn {turn.index} had been answered")
 
 
 def too_late(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -104,34 +88,35 @@ def too_late(site: InjectionPoint, random: Random) -> Mistake | None:
     """
 
     writes = [call for turn in site.before for call in site.writes(turn)]
+
     if site.turn is not closing(site.twin) or not writes:
         return None
 
     for call in reversed(writes):
         for argument in site.names(call):
-            others = site.others(argument)
-            if others:
-                value = random.choice(others)
-                what = f"{call.name} once more, with {argument.path} {written(value)}"
-                return instead(
-                    site.changed(call, argument, value),
-                    f"does not stop: {what}",
-                )
+            choices = [(call, argument, value) for value in site.others(argument)]
+            what = "does not stop: {tool} once more, with {path} {new}"
+            found = site.mistaken(random, choices, what, alone=True)
 
-    return instead(
-        site.fresh(writes[-1]),
-        f"does not stop: {writes[-1].name} once more",
-    )
+            if found is not None:
+                return found
+
+    what = f"does not stop: {writes[-1].name} once more"
+
+    return Mistake(AgentTurn(tool_calls=(site.fresh(writes[-1]),)), what)
 
 
 def reset(site: InjectionPoint, random: Random) -> Mistake | None:
     """FM-2.1: repeats the first turn."""
     if site.index < 2 or not site.before or site.before[0].index >= site.index - 1:
         return None
+
     first = site.before[0]
+
     if not (first.tool_calls or (first.content or "").strip()):
         return None
-    return Mistake(_again(site, first), f"begins again with turn {first.index}")
+
+    return site.again(first, f"begins again with turn {first.index}")
 
 
 def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -147,22 +132,19 @@ def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
 
     def strays(argument: Argument, value: object) -> bool:
         """Whether neither goal nor clean run names a value that is no fixed option."""
-        text = written(value).casefold()  # type: ignore[arg-type]
+        text = written(value).casefold()
         return not argument.schema.get("enum") and text not in touched and text not in goal
 
+    offered = (turn.tool_calls for turn in site.affordances)
     possible = [
-        turn.tool_calls[0]
-        for turn in site.affordances
-        if len(turn.tool_calls) == 1
-        and any(strays(one, one.value) for one in site.names(turn.tool_calls[0]))
+        alone[0]
+        for alone in offered
+        if len(alone) == 1 and any(strays(one, one.value) for one in site.names(alone[0]))
     ]
+
     if not possible:
-        readable = [
-            call
-            for turn in site.twin.turns[: site.index + 1]
-            for call in turn.tool_calls
-            if call.parse_error is None and not site.talks(call)
-        ]
+        so_far = (call for turn in site.twin.turns[: site.index + 1] for call in turn.tool_calls)
+        readable = [call for call in so_far if call.parse_error is None and not site.talks(call)]
         possible = [
             site.changed(call, argument, value)
             for call, argument, value in site.choices(readable)
@@ -172,8 +154,11 @@ def derailment(site: InjectionPoint, random: Random) -> Mistake | None:
     drawn = [call for call in possible if site.changes(call)] or possible
     if not drawn:
         return None
+
     call = site.fresh(random.choice(drawn))
-    return instead(call, f"leaves the goal: {call.name} {call.arguments}")
+    what = f"leaves the goal: {call.name} {call.arguments}"
+
+    return Mistake(AgentTurn(tool_calls=(call,)), what)
 
 
 def mismatch(site: InjectionPoint, random: Random) -> Mistake | None:
@@ -185,25 +170,21 @@ def mismatch(site: InjectionPoint, random: Random) -> Mistake | None:
 
     def named(value: object) -> bool:
         """Whether the agent named a value, or an option spelt with blanks."""
-        text = written(value).casefold()  # type: ignore[arg-type]
+        text = written(value).casefold()
         return len(text) > 1 and (text in said or text.replace("_", " ") in said)
 
-    choices = [
-        (call, argument, value)
-        for call, argument, value in site.choices(site.writes(site.turn))
-        if named(argument.value) and not named(value)
-    ]
-    if not choices:
+    choices = site.choices(site.writes(site.turn))
+    against = [one for one in choices if named(one[1].value) and not named(one[2])]
+    found = site.mistaken(
+        random,
+        against,
+        "says {old} and does {tool} with {path} {new}",
+    )
+
+    if found is None:
         return None
 
-    call, argument, value = random.choice(choices)
-    what = f"{call.name} with {argument.path} {written(value)}"
-    found = with_call(
-        site.turn,
-        call,
-        site.changed(call, argument, value),
-        f"says {written(argument.value)} and does {what}",
-    )
+    # what it says stays, since the act goes against that
     turn = AgentTurn(site.turn.content, found.turn.tool_calls, site.turn.thought)
 
     return Mistake(turn, found.what)
@@ -214,16 +195,19 @@ def too_early(site: InjectionPoint, random: Random) -> Mistake | None:
     reported.
     """
 
+    def writes_or_tells(turn: Turn) -> bool:
+        tells = turn.content is not None or any(map(site.talks, turn.tool_calls))
+        return tells or bool(site.writes(turn))
+
     last = closing(site.twin)
+
     if last is None or last is site.turn:
         return None
-    if not any(_writes_or_tells(site, turn) for turn in (site.turn, *site.after[:-1])):
+
+    if not any(map(writes_or_tells, (site.turn, *site.after[:-1]))):
         return None
 
-    return Mistake(
-        _again(site, last),
-        f"ends {len(site.after)} turns before the work is done",
-    )
+    return site.again(last, f"ends {len(site.after)} turns before the work is done")
 
 
 RULES: Mapping[str, Rule] = {
@@ -240,17 +224,3 @@ RULES: Mapping[str, Rule] = {
     "FM-3.3": wrong_look,
 }
 """The rule of each single-agent mode."""
-
-
-def _again(site: InjectionPoint, turn: Turn) -> AgentTurn:
-    """The turn once more, under new call ids."""
-    return AgentTurn(
-        turn.content,
-        tuple(site.fresh(call) for call in turn.tool_calls),
-    )
-
-
-def _writes_or_tells(site: InjectionPoint, turn: Turn) -> bool:
-    """Whether a turn changes something or speaks."""
-    tells = turn.content is not None or any(site.talks(call) for call in turn.tool_calls)
-    return tells or bool(site.writes(turn))

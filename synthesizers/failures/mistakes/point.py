@@ -2,6 +2,7 @@
 had seen by then.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,14 +18,19 @@ from synth.schemas.outcome import Termination
 from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory, Turn
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript, with_value, written
 from synth.text.provenance.arguments import Argument, exempt, permitted
-from synth.text.provenance.effect import (
-    TALKING_VERBS,
-    effectful_by_name,
-    first_word,
-    read_only_hint,
-)
+from synth.text.provenance.effect import TALKING_VERBS, changes, first_word
 from synth.text.provenance.seen import stands
-from synth.text.transcript.acts import act_digest
+from synth.text.transcript.acts import Doing, act_digest
+
+Choice = tuple[ToolCall, Argument, Scalar]
+"""A call, one of its arguments, and another value for that."""
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """A turn that makes a mistake; `what` describes the mistake."""
+
+    turn: AgentTurn
+    what: str
 
 
 @dataclass
@@ -46,11 +52,6 @@ class InjectionPoint:
         return self.twin.turns[self.index]
 
     @property
-    def own(self) -> AgentTurn:
-        """The agent's recorded turn, without its thought."""
-        return AgentTurn(self.turn.content, self.turn.tool_calls)
-
-    @property
     def before(self) -> tuple[Turn, ...]:
         """The earlier turns that the agent decided."""
         turns = self.twin.turns[: self.index]
@@ -68,19 +69,12 @@ class InjectionPoint:
 
     def seen(self, value: Scalar) -> bool:
         """Whether the agent had been shown a value."""
-        return stands(
-            self.heard,
-            written(value).casefold(),
-            number=isinstance(value, int | float),
-        )
+        number = isinstance(value, int | float)
+        return stands(self.heard, written(value).casefold(), number=number)
 
     def changes(self, call: ToolCall) -> bool:
-        """Whether a call changes something, by the tool's annotation, else by the verb of its
-        name.
-        """
-
-        hint = read_only_hint(self.transcript.tools.get(call.name))
-        return effectful_by_name(call.name) if hint is None else not hint
+        """Whether a call changes something."""
+        return changes(call.name, self.transcript.tools.get(call.name))
 
     def talks(self, call: ToolCall) -> bool:
         """Whether a call only speaks, by the verb of its name."""
@@ -99,6 +93,7 @@ class InjectionPoint:
     def texts(self, call: ToolCall) -> list[Argument]:
         """The free texts of a call, which the agent has worded itself."""
         found = self.transcript.scalars(call)
+
         return [
             one for one in found if isinstance(one.value, str) and exempt(one) and one.value.strip()
         ]
@@ -114,14 +109,11 @@ class InjectionPoint:
         """
 
         own = argument.value
-        choice = permitted(argument.schema)
         keyed = self._keyed
+        choice = permitted(argument.schema)
         kinds = [key for key, values in keyed.items() if isinstance(own, str) and own in values]
         shown = [value for key in [*kinds, argument.name] for value in keyed.get(key, ())]
-        found = choice or [
-            *shown,
-            *self.transcript.used.get(argument.name, ()),
-        ]
+        found = choice or [*shown, *self.transcript.used.get(argument.name, ())]
 
         return [
             value
@@ -129,10 +121,8 @@ class InjectionPoint:
             if isinstance(value, type(own)) and value != own and (choice or self.seen(value))
         ]
 
-    def choices(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, Argument, Scalar]]:
-        """(call, argument, value): every argument of these calls with another value that it could
-        have.
-        """
+    def choices(self, calls: Sequence[ToolCall]) -> list[Choice]:
+        """Every argument of these calls with another value that it could have."""
         return [
             (call, argument, value)
             for call in calls
@@ -143,10 +133,11 @@ class InjectionPoint:
     @cached_property
     def _keyed(self) -> Mapping[str, Mapping[Scalar, None]]:
         """Scalars of all JSON answers so far, by key."""
-        found: dict[str, dict[Scalar, None]] = {}
+        found: defaultdict[str, dict[Scalar, None]] = defaultdict(dict)
         for at, key, value in self.transcript.entries:
             if at < self.index:
-                found.setdefault(key, {})[value] = None
+                found[key][value] = None
+
         return found
 
     def fresh(
@@ -156,70 +147,59 @@ class InjectionPoint:
     ) -> ToolCall:
         """The call under an id of its own, with other arguments where given."""
         text = call.arguments if arguments is None else canonical_json(arguments).decode()
-        about = [
-            self.twin.trajectory_id,
-            self.index,
-            call.name,
-            text,
-        ]
+        about = [self.twin.trajectory_id, self.index, call.name, text]
         return ToolCall.received(f"call_{content_hash(about, size=4)}", call.name, text)
 
-    def changed(self, call: ToolCall, argument: Argument, value: Scalar) -> ToolCall:
+    def changed(
+        self,
+        call: ToolCall,
+        argument: Argument,
+        value: Scalar,
+    ) -> ToolCall:
         """The call with another value in one place."""
         return self.fresh(call, with_value(call.parsed(), argument.path, value))
 
+    def again(self, turn: Turn, what: str) -> Mistake:
+        """Repeats a turn, under new call ids."""
+        return Mistake(AgentTurn(turn.content, tuple(map(self.fresh, turn.tool_calls))), what)
 
-class Mistake(msgspec.Struct, frozen=True):
-    """A turn that makes a mistake; `what` describes the mistake."""
+    def mistaken(
+        self, random: Random, choices: Sequence[Choice], what: str, *, alone: bool = False
+    ) -> Mistake | None:
+        """Draws a choice and exchanges its call in the turn, or makes that call `alone`; the turn's
+        text and thought are dropped. None without a choice. `what` may name `{path}`, `{tool}`,
+        `{old}` and `{new}`.
+        """
 
-    turn: AgentTurn
-    what: str
+        if not choices:
+            return None
+
+        call, argument, value = random.choice(choices)
+        old, new = written(argument.value), written(value)
+        told = what.format(path=argument.path, tool=call.name, old=old, new=new)
+        other = self.changed(call, argument, value)
+        among = (call,) if alone else self.turn.tool_calls
+
+        return Mistake(
+            AgentTurn(tool_calls=tuple(other if one is call else one for one in among)), told
+        )
 
 
 Rule = Callable[[InjectionPoint, Random], Mistake | None]
 """Draws a mode's mistake at a point; None where the mode does not apply there."""
 
 
-def instead(call: ToolCall, what: str) -> Mistake:
-    """Replaces the turn by one call."""
-    return Mistake(AgentTurn(tool_calls=(call,)), what)
-
-
-def with_call(turn: Turn, old: ToolCall, new: ToolCall, what: str) -> Mistake:
-    """Exchanges one call of the turn, and drops its text and thought."""
-    calls = tuple(new if call is old else call for call in turn.tool_calls)
-    return Mistake(AgentTurn(tool_calls=calls), what)
-
-
-def same_act(one: AgentTurn, other: AgentTurn) -> bool:
+def same_act(one: Doing, other: Doing) -> bool:
     """Whether two turns do the same: equal calls, or else equal words. Call ids, JSON spelling and
     thoughts do not count.
     """
     return act_digest(one) == act_digest(other)
 
 
-CLOSING_VERBS = frozenset(
-    [
-        "finish",
-        "done",
-        "submit",
-        "end",
-        "stop",
-        "complete",
-        "exit",
-        "quit",
-        "final",
-        "close",
-        "conclude",
-        "hang",
-    ]
-)
+_CLOSING_VERBS = "finish done submit end stop complete exit quit final close conclude hang"
+CLOSING_VERBS = frozenset(_CLOSING_VERBS.split())
 """First words of the names of tools that end an episode."""
-_ENDED = (
-    Termination.DONE,
-    Termination.AGENT_STOP,
-    Termination.UNREPORTED,
-)
+_ENDED = (Termination.DONE, Termination.AGENT_STOP, Termination.UNREPORTED)
 
 
 def closing(twin: Trajectory) -> Turn | None:
@@ -228,8 +208,11 @@ def closing(twin: Trajectory) -> Turn | None:
     """
 
     last = twin.turns[-1] if twin.turns else None
+
     if last is None or twin.termination not in _ENDED:
         return None
+
     if not last.tool_calls:
         return last if last.content and twin.termination is not Termination.DONE else None
+
     return last if all(first_word(call.name) in CLOSING_VERBS for call in last.tool_calls) else None

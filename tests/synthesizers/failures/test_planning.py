@@ -83,9 +83,7 @@ def test_where_nothing_applies_nothing_is_planned_and_the_reason_is_counted() ->
     assert declined == {"policy_is_deterministic": 2}
 
 
-def test_modes_are_drawn_by_weight_over_yield_so_that_verified_ones_come_in_the_proportion_of_the_weights() -> (
-    None
-):
+def test_modes_are_drawn_so_that_verified_ones_come_in_the_proportion_of_the_weights() -> None:
     true_yield, weights = {"a": 0.2, "b": 0.8}, {"a": 0.5, "b": 0.5}
     random = Random(1)
     drawn = Counter(draw_mode(["a", "b"], weights, true_yield, random) for _ in range(4000))
@@ -93,9 +91,7 @@ def test_modes_are_drawn_by_weight_over_yield_so_that_verified_ones_come_in_the_
     assert verified["a"] / sum(verified.values()) == pytest.approx(0.5, abs=0.03)
 
 
-def test_a_mode_that_seldom_yields_is_drawn_at_most_ten_times_as_often_as_one_that_always_does() -> (
-    None
-):
+def test_a_mode_that_seldom_yields_is_drawn_at_most_ten_times_as_often() -> None:
     random = Random(1)
     drawn = Counter(
         draw_mode(

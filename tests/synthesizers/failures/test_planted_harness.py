@@ -50,7 +50,7 @@ def biased(
     )
 
 
-def test_where_the_control_accepts_no_label_of_the_stage_is_confirmed_not_even_those_of_rounds_before_it(
+def test_where_the_control_accepts_no_label_is_confirmed_not_even_of_rounds_before_it(
     tmp_path: Path,
 ) -> None:
     stage = {"per_task": 2, "round": 2, "controls": 0.3, "strategies": {"natural": 1}}

@@ -85,9 +85,7 @@ def test_repetition_does_a_former_write_again_and_applies_only_after_one() -> No
     }
 
 
-def test_forgetting_asks_again_what_was_answered_turns_ago_where_no_older_value_can_be_written() -> (
-    None
-):
+def test_forgetting_asks_again_where_no_older_value_can_be_written() -> None:
     assert all_of("FM-1.4", 5) == {
         ("list_orders", '{"customer_id": "C-9"}'),
         ("get_order", '{"order_id": "O-1"}'),

@@ -2,9 +2,6 @@
 a rerun changes nothing.
 """
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -22,11 +19,9 @@ from tests.synthesizers.failures.flows_of_failures import (
     injection_flow,
     scores,
 )
-from tests.synthesizers.foreign import as_import
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[3]
 SHOP = {"name": "storefront", "tasks": 3}
 ECHO = {"name": "echo", "tasks": 2, "turns": 3}
 SURE = {"explorer": {"policy": "expert"}}
@@ -192,40 +187,6 @@ def test_each_round_is_twice_as_long_as_the_one_before_and_they_come_one_after_t
     ) == {0: 1, 1: 2, 2: 1}
 
 
-def _no_rollout(stage: dict[str, Any]) -> Any:
-    flow = injection_flow(env={**ECHO, "tasks": 0}, models=SURE)
-    return flow.model_copy(
-        update={"stages": (flow.stages[1].model_copy(update={"settings": stage}),)}
-    )
-
-
-def test_imported_trajectories_are_built_on_where_their_world_is_here(tmp_path: Path) -> None:
-    run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
-    as_import(tmp_path / "run")
-    report = injected(
-        tmp_path / "run-imports", _no_rollout({"per_task": 2, "strategies": {"rule": 1}})
-    )
-    assert report["attempted"] == report["verified"] == 4
-
-
-def test_imported_trajectories_without_a_world_are_counted_with_the_reason(tmp_path: Path) -> None:
-    run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
-    as_import(tmp_path / "run", env="a world of theirs")
-    report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2}))
-    assert report["attempted"] == 0
-    assert "cannot be built on: 4 no_world" in report["also"]
-
-
-def test_a_twin_that_its_world_does_not_reproduce_is_left_out_with_the_reason(
-    tmp_path: Path,
-) -> None:
-    run_flow(injection_flow({"per_task": 0}, env=ECHO, models=SURE), str(tmp_path / "run"))
-    as_import(tmp_path / "run", spoilt=True)
-    report = injected(tmp_path / "run-imports", _no_rollout({"per_task": 2}))
-    assert report["attempted"] == 0
-    assert "cannot be built on: 4 drift" in report["also"]
-
-
 def test_without_a_policy_only_the_recorded_rest_is_replayed_and_the_label_says_no_more(
     tmp_path: Path,
 ) -> None:
@@ -280,62 +241,6 @@ def test_the_control_compares_the_clean_turn_with_itself_on_continuations_of_its
     for row in controls:
         own = {*row["detail"]["pos_ids"], *row["detail"]["neg_ids"]}
         assert not any(own & others for others in counted)
-
-
-KILLED = """
-import asyncio, os, signal, sys
-from io import StringIO
-from synth.flows.synthesize import synthesize
-from synth.schemas.flow import Flow
-from synth.engine.progress import PlainProgress
-
-
-class Kills(PlainProgress):
-    steps = 0
-
-    def start(self, stage, *more):
-        super().start(stage, *more)
-        self.steps = -1000 if stage != "failure_injection" else 0
-
-    def step(self, count):
-        self.steps += count
-        if self.steps >= 6:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills(StringIO()), None))
-"""
-
-
-def labels(folder: Path) -> list[Any]:
-    metrics = ("injection", "recovery", "injection_attempt")
-    return [
-        (metric, row["subject_id"], row["turn"], row["value"], row["detail"])
-        for metric in metrics
-        for row in scores(folder, metric)
-    ]
-
-
-def test_killed_in_the_middle_of_a_round_and_run_again_it_gives_the_same_labels(
-    tmp_path: Path,
-) -> None:
-    flow = injection_flow(
-        {"per_task": 4, "round": 4}, {"trials": 3}, env=SHOP, models={"explorer": WAVERING}
-    )
-    url = tmp_path / "killed"
-    process = subprocess.run(
-        [sys.executable, "-c", KILLED, flow.model_dump_json(), str(url)],
-        cwd=ROOT,
-        env=os.environ,
-        check=False,
-    )
-    assert process.returncode == -9
-    assert len({row["detail"]["round"] for row in scores(url, "injection_attempt")}) == 1, (
-        "one round was committed, the second was under way"
-    )
-    injected(url, flow)
-    injected(tmp_path / "whole", flow)
-    assert labels(url) == labels(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(

@@ -64,56 +64,58 @@ def did(
     )
 
 
+ORDERS = [
+    {"order_id": "O-1", "total": "12.50"},
+    {"order_id": "O-2", "total": "80.10"},
+    {"order_id": "O-3", "total": "7.00"},
+]
+DESK_TURNS = (
+    did(
+        0,
+        "list_orders",
+        {"customer_id": "C-9"},
+        {"orders": ORDERS, "phones": ["555-1", "555-2"]},
+    ),
+    did(
+        1,
+        "get_order",
+        {"order_id": "O-1"},
+        {"order_id": "O-1", "total": "12.50", "status": "pending"},
+    ),
+    did(
+        2,
+        "verify_identity",
+        {"customer_id": "C-9", "value": "555-1"},
+        {"value": "555-1", "phone": "555-2", "ok": True},
+    ),
+    did(
+        3,
+        "ask_customer",
+        {"message": "I am going to cancel order O-1. Shall I?"},
+        {"ok": True},
+        "Yes, please.",
+    ),
+    did(
+        4,
+        "cancel_order",
+        {"order_id": "O-1", "reason": "mistake"},
+        {"ok": True, "refund": "12.50"},
+    ),
+    did(
+        5,
+        "reply",
+        {"message": "Order O-1 is cancelled, you get 12.50 back."},
+        {"ok": True},
+        "Thank you.",
+    ),
+    did(6, "finish", {"message": "Goodbye!"}, {"ok": True}),
+)
+
+
 def desk_twin(**fields: Any) -> Trajectory:
     """Turns: 0 list, 1 get O-1, 2 verify, 3 ask for a yes, 4 cancel O-1, 5 tell the refund, 6
     finish.
     """
-    orders = [
-        {"order_id": "O-1", "total": "12.50"},
-        {"order_id": "O-2", "total": "80.10"},
-        {"order_id": "O-3", "total": "7.00"},
-    ]
-    turns = (
-        did(
-            0,
-            "list_orders",
-            {"customer_id": "C-9"},
-            {"orders": orders, "phones": ["555-1", "555-2"]},
-        ),
-        did(
-            1,
-            "get_order",
-            {"order_id": "O-1"},
-            {"order_id": "O-1", "total": "12.50", "status": "pending"},
-        ),
-        did(
-            2,
-            "verify_identity",
-            {"customer_id": "C-9", "value": "555-1"},
-            {"value": "555-1", "phone": "555-2", "ok": True},
-        ),
-        did(
-            3,
-            "ask_customer",
-            {"message": "I am going to cancel order O-1. Shall I?"},
-            {"ok": True},
-            "Yes, please.",
-        ),
-        did(
-            4,
-            "cancel_order",
-            {"order_id": "O-1", "reason": "mistake"},
-            {"ok": True, "refund": "12.50"},
-        ),
-        did(
-            5,
-            "reply",
-            {"message": "Order O-1 is cancelled, you get 12.50 back."},
-            {"ok": True},
-            "Thank you.",
-        ),
-        did(6, "finish", {"message": "Goodbye!"}, {"ok": True}),
-    )
     opening = (
         Observation(
             "I am customer C-9. Please cancel order O-1, I ordered it by mistake.", Source.USER
@@ -122,7 +124,7 @@ def desk_twin(**fields: Any) -> Trajectory:
     given = {
         "tools": DESK,
         "opening": opening,
-        "turns": turns,
+        "turns": DESK_TURNS,
         "outcome": Outcome.SUCCESS,
         "termination": Termination.DONE,
     }

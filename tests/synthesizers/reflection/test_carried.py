@@ -29,9 +29,7 @@ STUCK = [FRESH, *SAME]
 ACTS = CarriedMemo(intervene=True)
 
 
-def test_the_memo_tells_attempts_cause_lessons_and_the_next_strategy_but_no_commands_facts_or_failed_tests() -> (
-    None
-):
+def test_the_memo_tells_cause_lessons_and_strategy_but_no_commands_or_failed_tests() -> None:
     text = memory_text([FRESH, SAME[1]], CarriedMemo())
     for said in (
         "In attempt 2: looked",

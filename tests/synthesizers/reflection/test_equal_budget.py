@@ -68,9 +68,7 @@ def test_measured_tokens_count_from_the_pivot_on_faulty_attempts_and_the_users_m
     assert tokens_of_attempts([retry, retry]) == Tokens(2 * (40 + 40 + 7), 2 * 120, 2 * (20 + 2), 0)
 
 
-def test_a_scripted_turn_is_estimated_at_four_characters_a_token_and_the_first_prompt_is_in_no_cache() -> (
-    None
-):
+def test_a_scripted_turn_has_four_characters_a_token_and_its_first_prompt_no_cache() -> None:
     call = ToolCall.received("c", "look", '{"a":1}')  # 4 + 7 characters
     turns = (
         Turn(
@@ -169,6 +167,28 @@ def test_gold_informed_guidance_supports_no_claim_however_clear_its_figures() ->
     assert header == "| | rules_blind | rules (gold-informed, supports no claim) |"
 
 
+def assert_arms_cost_what_the_retry_has_cost(chain: dict[str, Any]) -> None:
+    budget = chain["arms"][GUIDED]["price"]
+    assert budget == pytest.approx(chain["price"])
+    for name in set(ARMS) - {GUIDED}:
+        arm = chain["arms"][name]
+        assert arm["price"] >= budget or arm["episodes"] == MOST_EPISODES
+        assert arm["overrun"] == pytest.approx(max(0, arm["price"] - budget))
+        assert arm["episodes"] >= (0 if "guided_" in name else 1)
+
+
+def played_kinds(ledger: Ledger) -> tuple[dict[str, Any], set[str]]:
+    """(count, guided and gold-informed ones of each synthesizer; the synthesizers in sight)."""
+    with connect(ledger) as connection:
+        sql = (
+            "SELECT synthesizer, count(*), count(guidance), bool_or(gold_informed) FROM "
+            "trajectories_all GROUP BY ALL ORDER BY ALL"
+        )
+        kinds = {name: rest for name, *rest in connection.execute(sql).fetchall()}
+        seen = connection.execute("SELECT DISTINCT synthesizer FROM trajectories").fetchall()
+    return kinds, {name for (name,) in seen}
+
+
 def test_on_storefront_every_arm_gets_what_the_retry_has_cost(tmp_path: Path) -> None:
     retry = {"reflector": "rules_blind", "equal_budget": True}
     flow = reflecting_flow(
@@ -183,13 +203,7 @@ def test_on_storefront_every_arm_gets_what_the_retry_has_cost(tmp_path: Path) ->
     chains = details(run.ledger, CHAIN)
     assert len(chains) == reports["rollout"]["outcomes"]["failure"] > 3
     for chain in chains:
-        budget = chain["arms"][GUIDED]["price"]
-        assert budget == pytest.approx(chain["price"])
-        for name in set(ARMS) - {GUIDED}:
-            arm = chain["arms"][name]
-            assert arm["price"] >= budget or arm["episodes"] == MOST_EPISODES
-            assert arm["overrun"] == pytest.approx(max(0, arm["price"] - budget))
-            assert arm["episodes"] >= (0 if "guided_" in name else 1)
+        assert_arms_cost_what_the_retry_has_cost(chain)
     found = reports["reflect_retry"]["equal_budget"]
     assert (found["trials"], set(found["arms"]), len(found["effects"])) == (
         len(chains),
@@ -197,18 +211,7 @@ def test_on_storefront_every_arm_gets_what_the_retry_has_cost(tmp_path: Path) ->
         2 * len(EFFECTS),
     )
     assert "equal budget, guidance (d - b): " in " ".join(reports["reflect_retry"]["also"])
-    with connect(run.ledger) as connection:
-        sql = (
-            "SELECT synthesizer, count(*), count(guidance), bool_or(gold_informed) FROM "
-            "trajectories_all GROUP BY ALL ORDER BY ALL"
-        )
-        kinds = {name: rest for name, *rest in connection.execute(sql).fetchall()}
-        seen = {
-            name
-            for (name,) in connection.execute(
-                "SELECT DISTINCT synthesizer FROM trajectories"
-            ).fetchall()
-        }
+    kinds, seen = played_kinds(run.ledger)
     assert seen == {"rollout", "reflect_retry"}, "no other stage sees the arms' episodes"
     for name in set(ARMS) - {GUIDED}:
         count, guided, informed = kinds[f"equal_budget_{name}"]

@@ -120,7 +120,8 @@ def test_what_an_expert_solved_and_no_trial_did_is_found_by_a_question_to_the_le
     url = tmp_path / "run"
     run_flow(Flow.model_validate(flow), str(url))
     sql = """
-    SELECT task_id FROM tasks JOIN scores ON subject_id = task_id AND metric = 't8_solvable' AND value = 1
+    SELECT task_id FROM tasks
+    JOIN scores ON subject_id = task_id AND metric = 't8_solvable' AND value = 1
     WHERE task_id NOT IN (SELECT task_id FROM trajectories WHERE outcome = 'success')
     """
     with connect(Ledger(str(url))) as connection:

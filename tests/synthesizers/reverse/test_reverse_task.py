@@ -206,7 +206,8 @@ def test_without_an_expert_it_is_said_that_nobody_has_solved_it_from_the_goal(
 def test_a_world_that_breaks_is_told_and_makes_no_task(tmp_path: Path) -> None:
     with pytest.raises(
         SynthError,
-        match=r"all 6 explorations ended in faults; the first: exploration 0: RuntimeError: planned",
+        match=r"all 6 explorations ended in faults; the first: exploration 0: RuntimeError: "
+        r"planned",
     ):
         run_flow(shelf_flow(raises=True), str(tmp_path / "run"))
 

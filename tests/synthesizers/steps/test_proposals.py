@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from synth.engine.study.alternatives import Proposal, merged
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Authorship, Observation, SampledBy, ToolCall, Trajectory, Turn
-from synth.synthesizers.suggested_steps import SuggestedStep, proposed
+from synth.synthesizers.suggested_steps import proposed
 from synth.text.transcript.acts import act_digest
 from tests.trajectories import make_trajectory, make_turn
 
@@ -24,12 +24,10 @@ def trial(*keys: str, errors: tuple[int, ...] = (), **changes: Any) -> Trajector
 
 
 def rules(trajectory: Trajectory, *successes: Trajectory, most: int = 100) -> list[tuple[int, str]]:
-    return [(found.turn, found.rule) for found in proposed(trajectory, successes, most)]
+    return list(proposed(trajectory, successes, most).items())
 
 
-def test_the_departure_from_all_successes_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> (
-    None
-):
+def test_the_departure_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> None:
     failed = trial("a", "a", "x", "y", "y", "y", errors=(1, 4))
     won = trial("a", "b", "c")
     assert rules(failed, won) == [
@@ -58,7 +56,7 @@ def test_a_refused_turn_has_no_effect_though_the_state_key_moves() -> None:
 def test_turns_that_the_policy_did_not_decide_are_never_proposed() -> None:
     failed = trial("a", "b")
     greeted = (make_turn(0, state_key="a", sampled_by=SampledBy.CANNED), *failed.turns[1:])
-    assert proposed(replace(failed, turns=greeted), (), 9) == [SuggestedStep(1, "effect")]
+    assert proposed(replace(failed, turns=greeted), (), 9) == {1: "effect"}
 
 
 def test_what_a_judge_suspects_comes_first_in_its_order_and_only_as_far_as_the_policy_took_it() -> (
@@ -66,20 +64,14 @@ def test_what_a_judge_suspects_comes_first_in_its_order_and_only_as_far_as_the_p
 ):
     failed = trial("a", "b", "c")
     found = proposed(failed, (), 3, suspected=(1, 7, 0))
-    assert found == [
-        SuggestedStep(1, "judge"),
-        SuggestedStep(2, "effect"),
-        SuggestedStep(0, "judge"),
-    ]
+    assert list(found.items()) == [(1, "judge"), (2, "effect"), (0, "judge")]
 
 
 def call(name: str, arguments: str, call_id: str = "c") -> AgentTurn:
     return AgentTurn(tool_calls=(ToolCall.received(call_id, name, arguments),))
 
 
-def test_the_same_deed_is_the_same_act_whatever_its_call_is_numbered_and_however_it_is_spelled() -> (
-    None
-):
+def test_the_same_deed_is_the_same_act_however_it_is_numbered_and_spelled() -> None:
     act = call("buy", '{"a": 1, "b": 2}')
     assert act_digest(act) == act_digest(call("buy", '{"b":2,"a":1}', "other"))
     assert act_digest(act) == act_digest(AgentTurn("I will buy.", act.tool_calls, "a thought"))
@@ -122,8 +114,4 @@ def test_sources_take_turns_and_each_act_is_taken_once() -> None:
 
 def test_where_the_success_potential_fell_is_proposed_before_any_rule_of_one_trial() -> None:
     found = proposed(trial("a", "b", "c"), (), 3, suspected=(2,), dropped=(1, 9))
-    assert found == [
-        SuggestedStep(2, "judge"),
-        SuggestedStep(1, "drop"),
-        SuggestedStep(0, "effect"),
-    ]
+    assert list(found.items()) == [(2, "judge"), (1, "drop"), (0, "effect")]
