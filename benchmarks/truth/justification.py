@@ -15,7 +15,7 @@ import msgspec
 from benchmarks.truth.knowledge import Knowledge
 from synth.envs.storefront.customer.customer import DETAILS, detail_words
 from synth.envs.storefront.customer.script import Request, Script
-from synth.envs.storefront.tools.event_log import Event
+from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.options import METHODS, REASONS
 from synth.envs.storefront.world.policy import STORE_CREDIT

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from synth.envs.storefront.tools.arguments import Checker, compiled
+from synth.envs.storefront.tools.schemas import Checker, compiled
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, ToolSchema

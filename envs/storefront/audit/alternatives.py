@@ -6,17 +6,18 @@ played again it must pass.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from synth.envs.storefront.audit.edits import Recorded, Turns
+from synth.envs.storefront.audit.edits import Solution, Turns
 from synth.envs.storefront.tools.schemas import WRITES
-from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.transcript import Transcript
 from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
 
 MOST_RECORDS = 2
 OTHER_WORDS = "Voici, comme convenu. Merci de votre patience."
 CHATTER = "Shall I cancel everything? It costs $1.00, arrives on 2031-01-01, and you agreed to it."
 
 
-def late_writes(done: Recorded) -> Iterator[Turns]:
+def late_writes(done: Solution) -> Iterator[Turns]:
     """Independent writes commute: those on orders that nothing looks at afterwards are made at the
     end, in both orders.
     """
@@ -28,20 +29,28 @@ def late_writes(done: Recorded) -> Iterator[Turns]:
             groups.setdefault(call.order_id, []).append(call.turn)
 
     # a group is all that was written on one order: its order within stays
-    movable = [own for order_id, own in groups.items() if _is_movable(turns, order_id, own)]
+    movable = [
+        own
+        for order_id, own in groups.items()
+        if _is_movable(
+            turns,
+            order_id,
+            own,
+        )
+    ]
     moved = {at for group in movable for at in group}
     rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
 
     # the last turn ends the conversation and stays last
     for order in (movable, movable[::-1]) if movable else ():
-        yield (
-            *rest,
-            *(turns[at] for group in order for at in group),
-            turns[-1],
-        )
+        yield (*rest, *(turns[at] for group in order for at in group), turns[-1])
 
 
-def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
+def _is_movable(
+    turns: Turns,
+    order_id: str,
+    own: Sequence[int],
+) -> bool:
     """Each write stands alone in its turn, is not the last one, and no later call but these names
     the order.
     """
@@ -53,7 +62,7 @@ def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
     )
 
 
-def one_by_one(done: Recorded) -> Iterator[Turns]:
+def one_by_one(done: Solution) -> Iterator[Turns]:
     """Calls of one turn in turns of their own."""
     yield tuple(
         part
@@ -63,55 +72,48 @@ def one_by_one(done: Recorded) -> Iterator[Turns]:
     )
 
 
-def other_words(done: Recorded) -> Iterator[Turns]:
+def other_words(done: Solution) -> Iterator[Turns]:
     """The same acts in words that have nothing to do with the expert's."""
     yield done.worded(OTHER_WORDS)
 
 
-def chatter(done: Recorded) -> Iterator[Turns]:
+def chatter(done: Solution) -> Iterator[Turns]:
     """Free text before the end, which counts for nothing."""
-    yield (
-        *done.turns[:-1],
-        AgentTurn(CHATTER),
-        *done.turns[-1:],
-    )
+    yield done.before_last(AgentTurn(CHATTER))
 
 
-def told_again(done: Recorded) -> Iterator[Turns]:
+def told_again(done: Solution) -> Iterator[Turns]:
     """All facts once more at the end, each in a turn of its own."""
     calls = [done.turns[at.turn].tool_calls[at.place] for at in done.calls("tell_customer")]
-    again = [AgentTurn(tool_calls=(call,)) for call in calls]
-    yield (*done.turns[:-1], *again, *done.turns[-1:])
+    yield done.before_last(*(AgentTurn(tool_calls=(call,)) for call in calls))
 
 
-def for_the_record(done: Recorded) -> Iterator[Turns]:
+def for_the_record(done: Solution) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
     # what was read last is what is true last
     read = {event.order_id: event.result["total"] for event in done.calls("get_order")}
 
     for order_id, total in list(read.items())[-MOST_RECORDS:]:
-        yield done.added("tell_customer", about=order_id, total=total)
+        yield done.added(
+            "tell_customer",
+            about=order_id,
+            total=total,
+        )
 
 
-REWRITES: Mapping[str, Callable[[Recorded], Iterator[Turns]]] = {
+REWRITES: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
     rewrite.__name__: rewrite
-    for rewrite in (
-        late_writes,
-        one_by_one,
-        other_words,
-        chatter,
-        told_again,
-        for_the_record,
-    )
+    for rewrite in (late_writes, one_by_one, other_words, chatter, told_again, for_the_record)
 }
 """How an episode is solved otherwise, by name."""
 
 
 def alternatives(
-    exchanges: Sequence[Exchange],
+    task: Task,
+    transcript: Transcript,
 ) -> Iterator[tuple[str, Turns]]:
     """All alternatives of a solved episode that differ from it, by the name of the rewrite."""
-    done = Recorded(exchanges)
+    done = Solution(task, transcript)
 
     for name, rewrite in REWRITES.items():
         yield from ((name, turns) for turns in rewrite(done) if turns != done.turns)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.event_log import Event
+from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.world import BaseWorld
 

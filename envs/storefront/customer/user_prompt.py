@@ -12,8 +12,7 @@ from synth.envs.storefront.customer.customer import LINES
 from synth.envs.storefront.customer.deviations import deviations, most_words
 from synth.envs.storefront.customer.line_content import COPIED, marks
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.event_log import event_log
-from synth.envs.storefront.tools.transcript import Exchange, legible
+from synth.envs.storefront.tools.transcript import Exchange, event_log, legible
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.task import Task

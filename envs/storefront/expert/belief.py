@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront.customer.customer import PUSH_BACK
-from synth.envs.storefront.tools.event_log import Event, event_log
 from synth.envs.storefront.tools.schemas import FACTS, WRITES
-from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.tools.transcript import Event, Exchange, event_log
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Item, Shown, item_of, noun_of
 from synth.schemas.canonical import canonical_json
@@ -67,7 +66,10 @@ class Belief(msgspec.Struct, eq=False):
         """Whether the customer insisted on what was denied."""
         return not set(PUSH_BACK).isdisjoint(self.heard)
 
-    def absorb(self, exchange: Exchange) -> None:
+    def absorb(
+        self,
+        exchange: Exchange,
+    ) -> None:
         """Takes in a turn and what was answered to it."""
         self.exchanges += 1
 
@@ -75,7 +77,6 @@ class Belief(msgspec.Struct, eq=False):
             match event.kind:
                 case "call":
                     self.made.add(signature_of((event.tool, event.arguments)))
-
                     self._observed(
                         event.tool,
                         dict(event.arguments),
@@ -99,9 +100,12 @@ class Belief(msgspec.Struct, eq=False):
 
         return any(tool == name and wanted <= made.items() for name, made in self.writes)
 
-    def has_told(self, about: str, facts: Mapping[str, Any]) -> bool:
+    def has_told(
+        self,
+        made: Shown,
+    ) -> bool:
         """Whether the customer was told all of this."""
-        return all((about, fact, value) in self.told for fact, value in facts.items())
+        return self.told >= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
 
     def _failed(self, event: Event) -> None:
         """Remembers a call that failed for good, with the rule by which it was refused."""
@@ -152,13 +156,14 @@ class Belief(msgspec.Struct, eq=False):
             case "tell_customer":
                 self.told |= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
             case "ask_customer":
-                self._answered(
-                    made["field"],
-                    made.get("request"),
-                    result.get("answer"),
-                )
+                self._answered(made["field"], made.get("request"), result.get("answer"))
 
-    def _answered(self, field: str, number: int | None, answer: str | None) -> None:
+    def _answered(
+        self,
+        field: str,
+        number: int | None,
+        answer: str | None,
+    ) -> None:
         """Takes in an answer of the customer; None says that they do not know."""
         self.asked.add((field, number))
 

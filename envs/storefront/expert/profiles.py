@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.schemas.errors import ConfigError
 from synth.schemas.profile import spared
 
-MISCONCEPTIONS: Mapping[str, str] = texts("expert")["misconceptions"]
+WORDS: Mapping[str, Any] = texts("expert")
+MISCONCEPTIONS: Mapping[str, str] = WORDS["misconceptions"]
 """Name -> what it does."""
 
 HELD_IN_MIXED = (2, 2, 3, 3)
@@ -36,7 +38,10 @@ class Strategy:
 
 
 @lru_cache(maxsize=4096)
-def misconceptions(profile: str | None, seed: int) -> frozenset[str]:
+def misconceptions(
+    profile: str | None,
+    seed: int,
+) -> frozenset[str]:
     """What a profile holds; for `mixed` it is drawn from the seed alone. Raises `ConfigError` for
     an unknown profile.
     """

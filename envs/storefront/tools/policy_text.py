@@ -34,7 +34,11 @@ def rule_texts(rules: Rules, style: str = "plain") -> dict[str, str]:
     }
 
 
-def topic_text(rules: Rules, topic: str, style: str = "plain") -> str:
+def topic_text(
+    rules: Rules,
+    topic: str,
+    style: str = "plain",
+) -> str:
     """The rules of one topic, one per line."""
     worded = rule_texts(rules, style)
 

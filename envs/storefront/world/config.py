@@ -143,9 +143,7 @@ STEPS = len(DIALS["operations"]) - 1
 def settings_at(level: float) -> dict[str, Any]:
     """The dials that make a task hard as functions of one number between 0 (easiest) and 1."""
 
-    def on_lines(
-        dials: Mapping[str, Sequence[float]],
-    ) -> dict[str, Any]:
+    def on_lines(dials: Mapping[str, Sequence[float]]) -> dict[str, Any]:
         """The values of dials with a start and a slope."""
         return {name: start + slope * level for name, (start, slope) in dials.items()}
 
@@ -164,7 +162,10 @@ def settings_at(level: float) -> dict[str, Any]:
     }
 
 
-def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConfig:
+def validated(
+    settings: Mapping[str, Any],
+    where: str = "env",
+) -> StorefrontConfig:
     """The settings as a config, dials set by the level where there is one.
 
     Raises `ConfigError` that names the first setting at fault.

@@ -20,76 +20,59 @@ Forbidden = Iterator[tuple[str, str]]
 class Deed:
     """A call about an order, and the order as it stands before it.
 
-    `own` are the accounts of the person who asks, `tier` is that of the one who would return the
-    order, `on_file` are the addresses on the file of its customer: None where nobody knows.
+    `own` are the accounts of the person who asks: none where nobody was verified, None where nobody
+    knows. `tier` is that of the one who would return the order, `on_file` are the addresses on the
+    file of its customer: None where nobody knows.
     """
 
     rules: Rules
     tool: str
     arguments: Mapping[str, Any]
     order: Shown
-    own: Collection[str] | None = None
-    tier: str | None = None
-    on_file: Collection[str] | None = None
+    own: Collection[str] | None
+    tier: str | None
+    on_file: Collection[str] | None
 
 
-def deed_of(known: Known, rules: Rules, call: Call, own: Collection[str]) -> Deed:
-    """The call of a person who has these accounts, if any, with what is known of its order."""
-    tool, arguments = call
-    order = known.orders[arguments["order_id"]]
-    giver = order["customer_id"]
-    recipient = order["recipient_id"]
-    back_by = recipient if recipient in own else giver
-    tier = known.files[back_by]["tier"] if back_by in known.files else None
-    addresses = known.files[giver]["addresses"] if giver in known.files else None
-    on_file = None if addresses is None else {row["address_id"] for row in addresses}
-
-    return Deed(rules, tool, arguments, order, own or None, tier, on_file)
-
-
-def forbidding(deed: Deed) -> Forbidden:
-    """The rules in force that forbid a deed.
+def forbidding(
+    known: Known,
+    rules: Rules,
+    call: Call,
+    own: Collection[str] | None,
+    order: Shown | None = None,
+) -> Forbidden:
+    """The rules in force that forbid the call of a person who has these accounts, with what is
+    known of its order, or with the order as it is now.
 
     A rule that asks for an argument which was not given, or for what nobody knows, says nothing.
     """
-    found = (
-        *_by_status(deed),
-        *_of_others(deed),
-        *_BY_TOOL.get(deed.tool, _nothing)(deed),
-    )
+    tool, arguments = call
+    order = order or known.orders[arguments["order_id"]]
+    giver = order["customer_id"]
+    recipient = order["recipient_id"]
+    back_by = recipient if recipient in (own or ()) else giver
+    tier = known.files[back_by]["tier"] if back_by in known.files else None
+    rows = known.files[giver]["addresses"] if giver in known.files else None
+    on_file = None if rows is None else {row["address_id"] for row in rows}
+    deed = Deed(rules, tool, arguments, order, own, tier, on_file)
+    found = (*_always(deed), *(_BY_TOOL[tool](deed) if tool in _BY_TOOL else ()))
 
-    return ((rule, why) for rule, why in found if rule in deed.rules.in_force)
+    return ((rule, why) for rule, why in found if rule in rules.in_force)
 
 
-def _nothing(deed: Deed) -> Forbidden:
-    """Finds nothing wrong."""
-    return iter(())
-
-
-def _by_status(deed: Deed) -> Forbidden:
-    """R3, R7, R9, R11."""
+def _always(deed: Deed) -> Forbidden:
+    """R3, R7, R9, R11 by the order's status; R10: nothing is done with an order of which the person
+    is neither customer nor recipient.
+    """
     row = BY_STATUS.get(deed.tool)
     order = deed.order
+    order_id = order["order_id"]
 
     if row is not None and order["status"] not in row["in"]:
-        yield (
-            row["rule"],
-            f"order {order['order_id']} is {order['status']}; {row['why']}",
-        )
+        yield row["rule"], f"order {order_id} is {order['status']}; {row['why']}"
 
-
-def _of_others(deed: Deed) -> Forbidden:
-    """R10: nothing is done with an order of which the person is neither customer nor recipient."""
-    order = deed.order
-
-    if deed.own and not {
-        order["customer_id"],
-        order["recipient_id"],
-    } & set(deed.own):
-        yield (
-            "R10",
-            f"{deed.tool} on {order['order_id']}, an order of {order['customer_id']}",
-        )
+    if deed.own and not {order["customer_id"], order["recipient_id"]} & set(deed.own):
+        yield "R10", f"{deed.tool} on {order_id}, an order of {order['customer_id']}"
 
 
 def _moved(deed: Deed) -> Forbidden:
@@ -97,54 +80,38 @@ def _moved(deed: Deed) -> Forbidden:
     address_id = deed.arguments.get("address_id")
 
     if address_id is not None and deed.on_file is not None and address_id not in deed.on_file:
-        yield (
-            "R11",
-            f"{address_id} is not an address of this order's customer",
-        )
+        yield "R11", f"{address_id} is not an address of this order's customer"
 
 
 def _modified(deed: Deed) -> Forbidden:
     """R7: lines are modified once."""
     if deed.order["modified"]:
-        yield (
-            "R7",
-            f"order {deed.order['order_id']} has been modified once already",
-        )
+        yield "R7", f"order {deed.order['order_id']} has been modified once already"
 
 
 def _lowered(deed: Deed) -> Forbidden:
     """R9: an order takes one coupon."""
     if deed.order["coupon"] is not None:
-        yield (
-            "R9",
-            f"order {deed.order['order_id']} has a coupon already",
-        )
+        yield "R9", f"order {deed.order['order_id']} has a coupon already"
 
 
 def _returned(deed: Deed) -> Forbidden:
     """R15, R4, R8: a gift comes back through its recipient, within the window, no final sale."""
     order = deed.order
-    rules = deed.rules
     named = deed.arguments.get("lines")
     recipient = order["recipient_id"]
-    numbers = named if isinstance(named, list) else []
+    delivered = order["delivered"]
 
     if recipient is not None and deed.own is not None and recipient not in deed.own:
-        yield (
-            "R15",
-            "the order was a gift; only its recipient, once verified, can return it",
-        )
+        yield "R15", "the order was a gift; only its recipient, once verified, can return it"
 
-    known = None not in (deed.tier, order["delivered"])
+    is_known = deed.tier is not None and delivered is not None
 
-    if known and not rules.within_window(str(deed.tier), order["delivered"]):
-        yield (
-            "R4",
-            f"order {order['order_id']} came {order['delivered']}; the window is over",
-        )
+    if is_known and not deed.rules.within_window(str(deed.tier), delivered):
+        yield "R4", f"order {order['order_id']} came {delivered}; the window is over"
 
-    for line in numbered(order, numbers):
-        if rules.is_final_sale(line["category"]):
+    for line in numbered(order, named if isinstance(named, list) else []):
+        if deed.rules.is_final_sale(line["category"]):
             yield "R8", f"line {line['line']} was a final sale"
 
 
@@ -159,16 +126,10 @@ def _refunded(deed: Deed) -> Forbidden:
     order_id = order["order_id"]
 
     if to not in (None, order["payment_id"], STORE_CREDIT):
-        yield (
-            "R5",
-            f"refunds of order {order_id} go to {order['payment_id']} or {STORE_CREDIT}",
-        )
+        yield "R5", f"refunds of order {order_id} go to {order['payment_id']} or {STORE_CREDIT}"
 
     if to not in (None, STORE_CREDIT) and order["recipient_id"] is not None:
-        yield (
-            "R15",
-            f"order {order_id} was a gift; its refund goes to {STORE_CREDIT}",
-        )
+        yield "R15", f"order {order_id} was a gift; its refund goes to {STORE_CREDIT}"
 
     cents = round((order["refunded"] + amount_of(deed.arguments)) * 100)
 
@@ -178,14 +139,10 @@ def _refunded(deed: Deed) -> Forbidden:
         if not rules.is_late(order["promised"], order["delivered"]):
             yield "R12", f"{nothing_back} it was not late enough"
         elif cents > rules.compensation_cents:
-            most = dollars(rules.compensation_cents)
-            yield "R12", f"{nothing_back} a compensation is {most}"
+            yield "R12", f"{nothing_back} a compensation is {dollars(rules.compensation_cents)}"
 
     if rules.above_limit(cents):
-        yield (
-            "R6",
-            f"{dollars(cents)} for order {order_id} is above the limit; escalate it",
-        )
+        yield "R6", f"{dollars(cents)} for order {order_id} is above the limit; escalate it"
 
 
 def amount_of(arguments: Mapping[str, Any]) -> float:

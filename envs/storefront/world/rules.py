@@ -42,7 +42,11 @@ class Rules:
     in_force: frozenset[str]
     enforced: frozenset[str]
 
-    def within_window(self, tier: str, delivered: str) -> bool:
+    def within_window(
+        self,
+        tier: str,
+        delivered: str,
+    ) -> bool:
         """R4: the last day of the window still counts."""
         days = days_since(delivered, self.today)
 
@@ -52,7 +56,11 @@ class Rules:
         """R8."""
         return "R8" in self.in_force and category in self.final_sale
 
-    def is_late(self, promised: str, delivered: str | None) -> bool:
+    def is_late(
+        self,
+        promised: str,
+        delivered: str | None,
+    ) -> bool:
         """R12: delivered more days after the promised one than a parcel may be late."""
         return delivered is not None and days_since(promised, delivered) > self.late_days
 
@@ -77,10 +85,7 @@ def draw_rules(
     """Draws the parameters of one world, of whose rules tools enforce a share."""
     drawn = VALUES[variant]
     days = rng.choice(drawn["window"])
-    more = {
-        "bronze": 0,
-        **{tier: rng.choice(drawn[tier]) for tier in TIERS[1:]},
-    }
+    more = {"bronze": 0, **{tier: rng.choice(drawn[tier]) for tier in TIERS[1:]}}
 
     return Rules(
         today,
