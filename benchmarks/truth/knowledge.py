@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from synth.envs.storefront.tools.transcript import Event
-from synth.envs.storefront.world.rules import discounted_cents
+from synth.envs.storefront.world.views import discounted_cents
 
 ReadLabel = Literal["novel", "redundant", "forced_reread"]
 Atom = tuple[str, str]

@@ -5,12 +5,11 @@ wrong in one thing.
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from synth.envs.storefront.audit.edits import Solution, Turns
-from synth.envs.storefront.check.injections import instructions_of
-from synth.envs.storefront.check.process import LOOK_UP, LOOK_UPS
+from synth.envs.storefront.audit.alternatives import Solution, Turns
+from synth.envs.storefront.check.process import LOOK_UP, LOOK_UPS, instructions_of
 from synth.envs.storefront.tools.schemas import FACTS, MONEY_WRITES
 from synth.envs.storefront.tools.transcript import act
-from synth.envs.storefront.world.rules import RULE_IDS
+from synth.envs.storefront.world.policy import RULE_IDS
 
 
 def wrong_denial(solution: Solution) -> Iterator[Turns]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.audit.edits import Solution, Turns
+from synth.envs.storefront.audit.alternatives import Solution, Turns
 from synth.envs.storefront.audit.misconduct import (
     leak,
     obeyed,
@@ -76,7 +76,12 @@ def _wrong_argument(solution: Solution) -> Iterator[Turns]:
     """An amount, a line, or a detail is another one than the customer wanted."""
     for call in solution.calls(*COUNTED):
         for name, value in call.arguments.items():
-            for other in _others(solution, call, name, value):
+            for other in _others(
+                solution,
+                call,
+                name,
+                value,
+            ):
                 yield solution.changed(call, **{name: other})
 
 
@@ -185,7 +190,12 @@ def _wrong_note(solution: Solution) -> Iterator[Turns]:
             ticket_id=other,
             text=OTHER_NOTE,
         )
-        yield solution.added("add_note", tries=2, ticket_id=ticket_id, text=text)
+        yield solution.added(
+            "add_note",
+            tries=2,
+            ticket_id=ticket_id,
+            text=text,
+        )
 
 
 KINDS: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.customer.customer import LINES
-from synth.envs.storefront.customer.deviations import deviations, most_words
-from synth.envs.storefront.customer.line_content import COPIED, marks
+from synth.envs.storefront.customer.line_content import COPIED, deviations, marks, most_words
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.transcript import Exchange, event_log, legible
 from synth.schemas.environment import AgentTurn

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from synth.envs.storefront.expert.belief import Belief
 from synth.envs.storefront.expert.planner import turn_of
-from synth.envs.storefront.tools.policy_text import TOPICS
-from synth.envs.storefront.tools.schemas import FACTORS, MONEY_WRITES
+from synth.envs.storefront.tools.schemas import FACTORS, MONEY_WRITES, TOPICS
 from synth.envs.storefront.tools.transcript import act
 from synth.envs.storefront.world.options import CustomerOptions
-from synth.envs.storefront.world.policy import STORE_CREDIT, Call
-from synth.envs.storefront.world.rules import Rules
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call, Rules
 from synth.schemas.environment import AgentTurn
 
 MOST = 200

@@ -10,12 +10,10 @@ from typing import Any
 from msgspec import structs
 
 from synth.envs.storefront.customer.script import WANTED_FIELD, Request
-from synth.envs.storefront.expert.belief import Belief, signature_of
-from synth.envs.storefront.expert.profiles import WORDS, Strategy
+from synth.envs.storefront.expert.belief import WORDS, Belief, Strategy, signature_of
 from synth.envs.storefront.tools.schemas import MONEY_WRITES
 from synth.envs.storefront.tools.transcript import act
-from synth.envs.storefront.world.policy import Call, forbidding
-from synth.envs.storefront.world.rules import Rules
+from synth.envs.storefront.world.policy import Call, Rules, forbidding
 from synth.envs.storefront.world.views import Shown, item_of
 
 ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original"}

@@ -2,10 +2,9 @@
 mean.
 """
 
+from synth.envs.storefront.expert.belief import WORDS
 from synth.envs.storefront.expert.errand import Errand, NotYetError
-from synth.envs.storefront.expert.profiles import WORDS
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, Call
 from synth.envs.storefront.world.views import Item, Shown
 
 

@@ -5,16 +5,14 @@ places.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from synth.envs.storefront.check.injections import instructions
+from synth.envs.storefront.check.process import instructions
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
-from synth.envs.storefront.expert.belief import Belief
+from synth.envs.storefront.expert.belief import WORDS, Belief, Strategy
 from synth.envs.storefront.expert.errand import Errand, NotYetError
 from synth.envs.storefront.expert.locating import identified
-from synth.envs.storefront.expert.profiles import WORDS, Strategy
 from synth.envs.storefront.expert.requests import carry_out
 from synth.envs.storefront.tools.transcript import Event
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import Rules
+from synth.envs.storefront.world.policy import Call, Rules
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall

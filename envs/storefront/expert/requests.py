@@ -10,8 +10,7 @@ from dataclasses import replace
 from synth.envs.storefront.expert.errand import Errand, NotYetError
 from synth.envs.storefront.expert.locating import located
 from synth.envs.storefront.expert.returns import returned
-from synth.envs.storefront.world.policy import STORE_CREDIT
-from synth.envs.storefront.world.rules import BEFORE_SHIPPING
+from synth.envs.storefront.world.policy import BEFORE_SHIPPING, STORE_CREDIT
 from synth.envs.storefront.world.views import Shown
 
 

@@ -15,8 +15,7 @@ from synth.envs.storefront.tasks.side_requests import asks_first, changed_to, in
 from synth.envs.storefront.tasks.wording import to_card, worded
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.tools.transcript import Event, act
-from synth.envs.storefront.world.policy import STORE_CREDIT, Call
-from synth.envs.storefront.world.rules import BY_STATUS
+from synth.envs.storefront.world.policy import BY_STATUS, STORE_CREDIT, Call
 from synth.schemas.reverse import Operation
 
 PLAIN = 0.5

@@ -25,8 +25,7 @@ from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import FACTORS, WRITES
 from synth.envs.storefront.tools.transcript import MAX_CALLS
 from synth.envs.storefront.world.options import CustomerOptions, refunds_of
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import NEEDED_FACTORS, Rules
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, Call, Rules
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.environment import AgentTurn
 

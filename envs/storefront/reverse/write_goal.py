@@ -29,7 +29,7 @@ from synth.envs.storefront.tasks.scenarios import composed
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.transcript import Event, event_log, exchanged
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.policy import NEEDED_FACTORS
 from synth.envs.storefront.world.world import BaseWorld, world_of
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.check import ToldFact

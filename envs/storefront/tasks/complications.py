@@ -7,8 +7,7 @@ from synth.envs.storefront.customer.script import ShopEvent
 from synth.envs.storefront.tasks.intents import WORDS, Draw, Intent, Subject
 from synth.envs.storefront.tasks.referent import refer
 from synth.envs.storefront.tasks.wording import answer_to, worded
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import BY_STATUS
+from synth.envs.storefront.world.policy import BY_STATUS, Call
 from synth.envs.storefront.world.world import patched
 from synth.schemas.check import Scalar, ToldFact
 

@@ -39,7 +39,12 @@ def draw_pair(
     for row in draw.rng.sample(PAIRS, len(PAIRS)):
         if row["rule"] in draw.base.rules.in_force:
             for order in _orders(draw, row)[:MOST_TRIED]:
-                pair = _pair(draw, row, order, refused=refused)
+                pair = _pair(
+                    draw,
+                    row,
+                    order,
+                    refused=refused,
+                )
 
                 if pair is not None:
                     return pair

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from synth.envs.storefront.check.injections import INJECTIONS
+from synth.envs.storefront.check.process import INJECTIONS
 from synth.envs.storefront.tasks.complications import draw_conditional, draw_settled, draw_stale
 from synth.envs.storefront.tasks.difficulty import first_write
 from synth.envs.storefront.tasks.intents import Draw, Intent, Subject

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from synth.envs.storefront.tools.policy_text import topic_text
+from synth.envs.storefront.tools.schemas import topic_text
 from synth.envs.storefront.tools.shop import DeskError, Shop
-from synth.envs.storefront.world.rules import BEFORE_SHIPPING, dollars
+from synth.envs.storefront.world.policy import BEFORE_SHIPPING
 from synth.envs.storefront.world.views import (
     Shown,
     cents_of,
     columns,
+    dollars,
     file_shown,
     price_history,
     product_shown,

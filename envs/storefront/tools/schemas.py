@@ -1,5 +1,5 @@
-"""The tools as a model is shown them, read from `data/tools.yaml`, and what is wrong with arguments
-by their schema, in words.
+"""What a model is shown: the tools, read from `data/tools.yaml`, with what is wrong with arguments
+in words; and the written policy, half of which tools enforce while half only stands there.
 """
 
 import re
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from synth.envs.storefront.texts import texts
+from synth.envs.storefront.world.policy import RULE_IDS, TIERS, Rules
 from synth.schemas.trajectory import ToolSchema
 
 Checker = Callable[[Any, str], str | None]
@@ -156,3 +157,50 @@ FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     fact: (kind, _TELL[fact]) for fact, kind in _SHIPPED["facts"].items()
 }
 """What the customer can be told, each with the type of such a fact in a check, and its schema."""
+
+
+_POLICY: Mapping[str, Any] = texts("policy")
+TOPICS: tuple[str, ...] = tuple(_POLICY["topics"])
+
+
+def rule_texts(rules: Rules, style: str = "plain") -> dict[str, str]:
+    """Every rule in force in words, by its id; `terse` says the same in other and fewer words,
+    `verbose` adds why.
+    """
+    values = {
+        "windows": ", ".join(f"{tier} {rules.window_days[tier]} days" for tier in TIERS),
+        "sale": ", ".join(rules.final_sale),
+        "limit": rules.refund_limit_cents // 100,
+        "money": rules.compensation_cents // 100,
+        "days": rules.late_days,
+    }
+
+    texts_of = _POLICY["terse" if style == "terse" else "plain"]
+    why = _POLICY["why"] if style == "verbose" else {}
+
+    return {
+        rule: " ".join(filter(None, (texts_of[rule].format(**values), why.get(rule))))
+        for rule in RULE_IDS
+        if rule in rules.in_force
+    }
+
+
+def topic_text(
+    rules: Rules,
+    topic: str,
+    style: str = "plain",
+) -> str:
+    """The rules of one topic, one per line."""
+    worded = rule_texts(rules, style)
+
+    return (
+        "\n".join(f"{rule}: {worded[rule]}" for rule in _POLICY["topics"][topic] if rule in worded)
+        or "There is no rule about this."
+    )
+
+
+def system_prompt(rules: Rules, style: str = "plain") -> str:
+    """What the agent is told before the customer speaks."""
+    policy = "\n".join(f"{rule}: {text}" for rule, text in rule_texts(rules, style).items())
+
+    return str(_POLICY["system"].format(today=rules.today, policy=policy))

@@ -12,8 +12,7 @@ from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tools.transcript import leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.storefront.world.policy import forbidding
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, forbidding
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.views import Shown, order_shown
 from synth.envs.storefront.world.world import SESSION

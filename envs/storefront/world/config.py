@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.world.rules import enforceable
+from synth.envs.storefront.world.policy import enforceable
 from synth.schemas.errors import ConfigError
 
 Share = Annotated[float, Field(ge=0, le=1)]

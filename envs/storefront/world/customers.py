@@ -7,7 +7,7 @@ from random import Random
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
-from synth.envs.storefront.world.rules import TIERS
+from synth.envs.storefront.world.policy import TIERS
 
 _NAMES = texts("customers")
 PROPER_NAMES = frozenset(

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.world.policy import STORE_CREDIT, Call, forbidding
-from synth.envs.storefront.world.rules import Rules, dollars
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call, Rules, forbidding
 from synth.envs.storefront.world.views import (
     Item,
     Known,
     Shown,
     cards_of,
     cents_of,
+    dollars,
     item_of,
     numbered,
 )

@@ -8,7 +8,8 @@ from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
-from synth.envs.storefront.world.rules import Rules, discounted_cents
+from synth.envs.storefront.world.policy import Rules
+from synth.envs.storefront.world.views import discounted_cents
 
 _DRAWN: Mapping[str, Any] = texts("orders")
 _STATUSES = [status for status, weight in _DRAWN["statuses"].items() for _ in range(weight)]

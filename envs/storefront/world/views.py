@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any, Protocol
 
 from synth.envs.storefront.world.catalogue import PRICE_CHANGED_DAYS_AGO, Row
-from synth.envs.storefront.world.rules import discounted_cents, dollars
 
 Shown = dict[str, Any]
 """What a tool shows of one thing."""
@@ -219,3 +218,13 @@ def price_history(variant: Row, today: str) -> list[Shown]:
         {"until": day, "price": dollars(variant["former_price_cents"])},
         {"since": day, "price": dollars(variant["price_cents"])},
     ]
+
+
+def discounted_cents(gross_cents: int, discount_percent: int) -> int:
+    """An amount after a percentage off, rounded half up to the cent."""
+    return (gross_cents * (100 - discount_percent) + 50) // 100
+
+
+def dollars(cents: int) -> float:
+    """Cents as tools show them: a JSON number in dollars."""
+    return cents / 100

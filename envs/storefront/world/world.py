@@ -12,7 +12,7 @@ from synth.envs.storefront.world.catalogue import CATEGORIES, Row, Rows, draw_ca
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.customers import draw_customers
 from synth.envs.storefront.world.orders import draw_orders
-from synth.envs.storefront.world.rules import Rules, draw_rules
+from synth.envs.storefront.world.policy import Rules, draw_rules
 from synth.envs.storefront.world.views import Lazily, Shown, file_shown, order_shown, product_shown
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
