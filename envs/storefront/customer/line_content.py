@@ -4,7 +4,6 @@ wording of it departs from what the script says, by its marks and by its form.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
@@ -15,7 +14,7 @@ from synth.schemas.trajectory import Deviation
 
 Mark = tuple[str, str]
 """A kind and a value."""
-PATTERNS: Mapping[str, Any] = texts("marks")
+PATTERNS = texts("marks")
 FACTS = tuple(PATTERNS["facts"])
 """Kinds whose values are copied to the letter."""
 COPIED = (*FACTS, "word")
@@ -38,7 +37,7 @@ def _any(*alternatives: str) -> re.Pattern[str]:
 
 
 _FACTS = {kind: _any(pattern) for kind, pattern in PATTERNS["facts"].items()}
-_VERBS: Mapping[str, str] = PATTERNS["verbs"]
+_VERBS = PATTERNS["verbs"]
 _NAMED: Mapping[str, Mapping[str, re.Pattern[str]]] = {
     "stance": {name: _any(*words) for name, words in PATTERNS["stances"].items()},
     "word": {name: _any(*words) for name, words in PATTERNS["key_words"].items()},
@@ -120,8 +119,8 @@ _NEEDED = (*FACTS, "stance", "not", "word")
 _WORDS_PER_WORD, _MORE_WORDS = 2, 14
 """A wording has at most so many words per word of its line, and so many more."""
 _LETTERS_PER_WORD = 30
-_EXTRA: Mapping[str, str] = PATTERNS["extra"]
-_ALLOWED: Mapping[str, Any] = PATTERNS["words"]
+_EXTRA = PATTERNS["extra"]
+_ALLOWED = PATTERNS["words"]
 _AT_LENGTH = frozenset({"also_asked", "pushes_back", "undone"})
 """Stances of lines that are said at length: they may be put in any words."""
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")

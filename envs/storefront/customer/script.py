@@ -22,7 +22,7 @@ Kind = Literal[
     "price_query",
     "track",
 ]
-KINDS: Mapping[str, Mapping[str, Any]] = texts("kinds")
+KINDS = texts("kinds")
 KIND_OF: Mapping[str, Any] = {row["tool"]: kind for kind, row in KINDS.items()}
 """The kind of request that a tool carries out, or answers."""
 WRITE_KINDS = frozenset(kind for kind, row in KINDS.items() if "writes" in row)

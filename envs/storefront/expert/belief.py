@@ -20,8 +20,8 @@ from synth.schemas.canonical import canonical_json
 from synth.schemas.errors import ConfigError
 from synth.schemas.profile import spared
 
-WORDS: Mapping[str, Any] = texts("expert")
-MISCONCEPTIONS: Mapping[str, str] = WORDS["misconceptions"]
+WORDS = texts("expert")
+MISCONCEPTIONS = WORDS["misconceptions"]
 """Name -> what it does."""
 
 HELD_IN_MIXED = (2, 2, 3, 3)

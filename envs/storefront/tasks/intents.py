@@ -26,7 +26,7 @@ from synth.envs.storefront.world.views import Item, Shown, item_of
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Refusal, Scalar, ToldFact
 
-WORDS: Mapping[str, Any] = texts("wordings")
+WORDS = texts("wordings")
 Slot = Literal["order", "item", "address", "payment"]
 """What a customer's words may leave open among several."""
 

@@ -13,7 +13,7 @@ from synth.schemas.trajectory import ToolSchema
 
 Checker = Callable[[Any, str], str | None]
 """(value, name of the argument) -> what is wrong, or None."""
-_SHIPPED: Mapping[str, Any] = texts("tools")
+_SHIPPED = texts("tools")
 MONEY_WRITES: tuple[str, ...] = tuple(_SHIPPED["money_writes"])
 """The writes that need the customer's agreement (R2)."""
 MAX_TEXT = 20_000
@@ -152,14 +152,14 @@ CHECKERS: Mapping[str, Checker] = {
 FACTORS: tuple[str, ...] = tuple(
     _SHIPPED["read"]["verify_identity"]["properties"]["factor"]["enum"]
 )
-_TELL: Mapping[str, Any] = _SHIPPED["talk"]["tell_customer"]["properties"]
+_TELL = _SHIPPED["talk"]["tell_customer"]["properties"]
 FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     fact: (kind, _TELL[fact]) for fact, kind in _SHIPPED["facts"].items()
 }
 """What the customer can be told, each with the type of such a fact in a check, and its schema."""
 
 
-_POLICY: Mapping[str, Any] = texts("policy")
+_POLICY = texts("policy")
 TOPICS: tuple[str, ...] = tuple(_POLICY["topics"])
 
 

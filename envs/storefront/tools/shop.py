@@ -37,7 +37,7 @@ class DeskError(Exception):
         super().__init__(f"{kind}: {text}")
 
 
-class Elapsed(msgspec.Struct):
+class Elapsed(msgspec.Struct, forbid_unknown_fields=True):
     """What an episode has been through beside its writes.
 
     `ticks` are the steps so far, of one virtual minute each, `happened` places of events of the

@@ -132,7 +132,7 @@ OF_THE_WORLD = (
 """
 
 
-DIALS: Mapping[str, Any] = texts("dials")
+DIALS = texts("dials")
 """How settings depend on the level: lines of start and slope, and lists of values to step
 through.
 """

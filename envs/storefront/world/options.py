@@ -17,8 +17,8 @@ from synth.envs.storefront.world.views import (
 )
 
 _TOOLS = texts("tools")
-REASONS: list[str] = _TOOLS["write"]["cancel_order"]["properties"]["reason"]["enum"]
-METHODS: list[str] = _TOOLS["write"]["create_return"]["properties"]["method"]["enum"]
+REASONS = _TOOLS["write"]["cancel_order"]["properties"]["reason"]["enum"]
+METHODS = _TOOLS["write"]["create_return"]["properties"]["method"]["enum"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from random import Random
 from sys import intern
-from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
 from synth.envs.storefront.world.policy import Rules
 from synth.envs.storefront.world.views import discounted_cents
 
-_DRAWN: Mapping[str, Any] = texts("orders")
+_DRAWN = texts("orders")
 _STATUSES = [status for status, weight in _DRAWN["statuses"].items() for _ in range(weight)]
 TRACKING_STATUSES: tuple[str, ...] = tuple(_DRAWN["tracking"])
 LATE_SHARE = 0.3

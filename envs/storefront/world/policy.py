@@ -16,15 +16,15 @@ NEEDED_FACTORS = 2
 TIERS = ("bronze", "silver", "gold")
 RULE_IDS = tuple(f"R{number}" for number in range(1, 16))
 
-_RULES: Mapping[str, Any] = texts("rules")
+_RULES = texts("rules")
 BY_WEIGHT: tuple[str, ...] = tuple(_RULES["by_weight"])
 """Which rules are in force where fewer than fifteen are: the first ones."""
 ENFORCEABLE: tuple[str, ...] = tuple(_RULES["enforceable"])
 """Rules that a tool could enforce, the first ones first."""
 ENFORCED_BY_TOOLS = frozenset(ENFORCEABLE[:7])
-VALUES: Mapping[str, Mapping[str, list[int]]] = _RULES["values"]
+VALUES = _RULES["values"]
 """What a variant draws its parameters from; train and held out share none."""
-BY_STATUS: Mapping[str, Mapping[str, Any]] = _RULES["by_status"]
+BY_STATUS = _RULES["by_status"]
 """Write -> the rule by which an order's status forbids it, the statuses that do not, and why."""
 BEFORE_SHIPPING = frozenset(BY_STATUS["cancel_order"]["in"])
 
@@ -173,24 +173,22 @@ def _always(deed: Deed) -> Forbidden:
         yield "R10", f"{deed.tool} on {order_id}, an order of {order['customer_id']}"
 
 
-def _moved(deed: Deed) -> Forbidden:
-    """R11: an order is sent to an address on the file of its customer."""
+def _changed(deed: Deed) -> Forbidden:
+    """R11: an order is sent to an address on the file of its customer; R7: lines are modified once;
+    R9: an order takes one coupon.
+    """
+    order = deed.order
+    order_id = order["order_id"]
     address_id = deed.arguments.get("address_id")
 
-    if address_id is not None and deed.on_file is not None and address_id not in deed.on_file:
-        yield "R11", f"{address_id} is not an address of this order's customer"
-
-
-def _modified(deed: Deed) -> Forbidden:
-    """R7: lines are modified once."""
-    if deed.order["modified"]:
-        yield "R7", f"order {deed.order['order_id']} has been modified once already"
-
-
-def _lowered(deed: Deed) -> Forbidden:
-    """R9: an order takes one coupon."""
-    if deed.order["coupon"] is not None:
-        yield "R9", f"order {deed.order['order_id']} has a coupon already"
+    match deed.tool:
+        case "change_address":
+            if address_id and deed.on_file is not None and address_id not in deed.on_file:
+                yield "R11", f"{address_id} is not an address of this order's customer"
+        case "modify_lines" if order["modified"]:
+            yield "R7", f"order {order_id} has been modified once already"
+        case "apply_coupon" if order["coupon"] is not None:
+            yield "R9", f"order {order_id} has a coupon already"
 
 
 def _returned(deed: Deed) -> Forbidden:
@@ -251,9 +249,9 @@ def amount_of(arguments: Mapping[str, Any]) -> float:
 
 
 _BY_TOOL: Mapping[str, Callable[[Deed], Forbidden]] = {
-    "change_address": _moved,
-    "modify_lines": _modified,
-    "apply_coupon": _lowered,
+    "change_address": _changed,
+    "modify_lines": _changed,
+    "apply_coupon": _changed,
     "create_return": _returned,
     "issue_refund": _refunded,
 }
