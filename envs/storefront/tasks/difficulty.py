@@ -26,9 +26,13 @@ _WITHOUT_FILE = frozenset({"R10", "R15"})
 
 
 def recorded(
-    draw: Draw, intents: Sequence[Intent], script: Script, facts: Mapping[str, Scalar]
+    draw: Draw,
+    place: Mapping[str, Any],
+    intents: Sequence[Intent],
+    script: Script,
+    facts: Mapping[str, Scalar],
 ) -> dict[str, Any]:
-    """Every dial as it stands in this task."""
+    """Every dial as it stands in this task; `place` is its kind and its pair."""
     rules = draw.base.rules
     requests = [intent.request for intent in intents]
     referents = [intent.referent for intent in intents if intent.referent is not None]
@@ -52,6 +56,7 @@ def recorded(
         "refusal": next(iter(refused), None),
         "twists": sorted(set(names)),
         "false_claims": names.count("false_claim"),
+        **place,
         "look_ups": first_write(draw, intents),
         "distractors": len(orders) + accounts,
         "rules_in_force": len(rules.in_force),

@@ -196,9 +196,9 @@ def _compiled(
     # the check is what the right calls make of the task's own start
     start = patched(draw.base, tuple(sorted(scenario.facts.items())))
     end = after(start, [call for intent in intents for call in intent.calls], script.events)
-    difficulty = recorded(draw, intents, script, scenario.facts)
     pair = None if at.pair is None else f"pair-{at.pair}"
-    difficulty |= {"kind": at.kind, "pair": pair}
+    named = {"kind": at.kind, "pair": pair}
+    difficulty = recorded(draw, named, intents, script, scenario.facts)
 
     parts = {
         "env": "storefront",
