@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.bots import BOTS
-from synth.envs.storefront.expert.profiles import CORRECT, MISCONCEPTIONS, MIXED
+from synth.envs.storefront.expert.belief import CORRECT, MISCONCEPTIONS, MIXED
 from synth.envs.storefront.self_play import played
-from synth.envs.storefront.tasks.task_mix import KINDS
+from synth.envs.storefront.tasks.scenarios import KINDS
 from synth.envs.transcript import play
 from synth.schemas.task import Task
 

@@ -15,11 +15,10 @@ import msgspec
 from benchmarks.truth.knowledge import Knowledge
 from synth.envs.storefront.customer.customer import DETAILS, detail_words
 from synth.envs.storefront.customer.script import Request, Script
-from synth.envs.storefront.tools.event_log import Event
+from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.options import METHODS, REASONS
-from synth.envs.storefront.world.policy import STORE_CREDIT
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, STORE_CREDIT
 from synth.envs.storefront.world.views import cards_of, item_of
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import Refusal

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, Literal
 
-from synth.envs.storefront.tools.event_log import Event
-from synth.envs.storefront.world.rules import discounted_cents
+from synth.envs.storefront.tools.transcript import Event
+from synth.envs.storefront.world.views import discounted_cents
 
 ReadLabel = Literal["novel", "redundant", "forced_reread"]
 Atom = tuple[str, str]

@@ -14,10 +14,9 @@ from benchmarks.truth.knowledge import Knowledge, ReadLabel
 from synth.envs.storefront.check.check import OUTCOME
 from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.env import open_storefront
-from synth.envs.storefront.tools.event_log import event_log
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import WRITES
-from synth.envs.storefront.tools.transcript import Exchange, exchanged
+from synth.envs.storefront.tools.transcript import Exchange, event_log, exchanged
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.environment import AgentTurn

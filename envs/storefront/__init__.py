@@ -2,9 +2,11 @@
 checks.
 """
 
+from synth.envs.storefront.audit.alternatives import alternatives
+from synth.envs.storefront.audit.mutants import mutants
 from synth.envs.storefront.customer.user_prompt import USER
 from synth.envs.storefront.env import SPEC, open_storefront
-from synth.envs.storefront.reverse.trials import BOTS, alternatives, elsewhere, exploring, mutants
+from synth.envs.storefront.reverse.trials import BOTS, elsewhere, exploring
 from synth.envs.storefront.reverse.write_goal import LOOK_UPS, NOTES, write_goal
 from synth.envs.storefront.tasks.make_tasks import make_tasks
 from synth.envs.storefront.world.config import StorefrontConfig

@@ -10,16 +10,13 @@ import msgspec
 from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.expert.affordances import afforded
-from synth.envs.storefront.expert.belief import Belief
-from synth.envs.storefront.expert.errand import ErrandPlan
+from synth.envs.storefront.expert.belief import MISCONCEPTIONS, Belief, misconceptions, strategy
 from synth.envs.storefront.expert.planner import next_turn
-from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions, strategy
 from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.policy_text import system_prompt
-from synth.envs.storefront.tools.schemas import TOOLS
+from synth.envs.storefront.tools.desk import answers
+from synth.envs.storefront.tools.schemas import TOOLS, system_prompt
 from synth.envs.storefront.tools.shop import Elapsed, Shop
-from synth.envs.storefront.tools.tool_router import answers
 from synth.envs.storefront.tools.transcript import Exchange, exchanged, legible
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.config import StorefrontConfig, validated
@@ -181,7 +178,7 @@ class StorefrontEnv:
             half = {tier: days // 2 for tier, days in rules.window_days.items()}
             rules = replace(rules, window_days=half)
 
-        return next_turn(ErrandPlan(belief, requests, rules, strategy(seed), held))
+        return next_turn(belief, requests, rules, strategy(seed), held)
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
         """The settings of the world as a task overrides them."""

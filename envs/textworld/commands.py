@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from synth.envs.data_file import data_file
-from synth.envs.storefront.tools.arguments import Checker, compiled
+from synth.envs.storefront.tools.schemas import Checker, compiled
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import ToolCall, ToolSchema

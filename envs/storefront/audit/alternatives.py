@@ -1,22 +1,151 @@
-"""Other right solutions: what a check is worth is also how few of them it fails.
+"""Edits of a solved episode, and the other right solutions that they make: what a check is worth is
+also how few of these it fails.
 
-Each is the recorded turns of an episode that passed, done in another order or said in another form;
-played again it must pass.
+An alternative is the recorded turns of an episode that passed, done in another order or said in
+another form; played again it must pass.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from synth.envs.storefront.audit.edits import Recorded, Turns
-from synth.envs.storefront.tools.schemas import WRITES
-from synth.envs.storefront.tools.transcript import Exchange
+import msgspec
+
+from synth.envs.storefront.tools.schemas import TALKS, WRITES
+from synth.envs.storefront.tools.transcript import Event, decoded, event_log, until_end
+from synth.envs.storefront.world.config import validated
+from synth.envs.storefront.world.world import world_of
+from synth.envs.transcript import Transcript, edited
+from synth.schemas.canonical import canonical_json
+from synth.schemas.check import Check
 from synth.schemas.environment import AgentTurn
+from synth.schemas.task import Task
+from synth.schemas.trajectory import ToolCall
+
+Turns = tuple[AgentTurn, ...]
+
+
+class Solution:
+    """A solved episode: its turns and what was done in them, its task's check, and the world at the
+    start; every edit gives other turns.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        transcript: Transcript,
+    ) -> None:
+        seen = [response.observations for response in transcript.responses]
+        exchanges = until_end(
+            zip(
+                transcript.actions,
+                seen,
+                strict=True,
+            )
+        )
+        self.turns: Turns = tuple(exchange.turn for exchange in exchanges)
+        self.events = event_log(exchanges)
+        self.check = task.check or Check()
+        self.base = world_of(validated(task.env_config))
+        # two accounts of one name are one person
+        self.own = {*self.base.customers_by["name"].get(str(task.script.get("name")), ())}
+
+    def calls(self, *tools: str) -> list[Event]:
+        """The calls of these tools that were answered without an error, in order."""
+        return [event for event in self.events if event.kind == "call" and event.tool in tools]
+
+    def strangers(
+        self,
+        status: str,
+    ) -> list[str]:
+        """The orders of other customers that are in this status."""
+        return [
+            key
+            for key, row in self.base.tables["orders"].items()
+            if row["status"] == status
+            and self.own.isdisjoint((row["customer_id"], row["recipient_id"]))
+        ]
+
+    def requires(
+        self,
+        order_id: str,
+        column: str,
+    ) -> bool:
+        """Whether the check wants a value of this column for an order."""
+        return any(
+            column in row.where
+            and order_id in (str(value).partition(".")[0] for value in row.where.values())
+            for row in self.check.required
+        )
+
+    def dropped(self, *calls: Event) -> Turns:
+        """The turns without these calls; a turn that has none left is left out."""
+        return edited(self.turns, {(call.turn, call.place): None for call in calls})
+
+    def changed(self, call: Event, **arguments: Any) -> Turns:
+        """The turns with other arguments of one call."""
+        # an event holds decoded arguments; the edit needs the call as it was made
+        made = self.turns[call.turn].tool_calls[call.place]
+
+        return edited(self.turns, {(call.turn, call.place): _with(made, **arguments)})
+
+    def added(self, tool: str, *, tries: int = 1, **arguments: Any) -> Turns:
+        """The turns with one call more, in a turn of its own before the last; tried twice where a
+        transient error could undo it.
+        """
+        call = ToolCall(
+            "call_added",
+            tool,
+            canonical_json(arguments).decode(),
+        )
+
+        return self.before_last(*[AgentTurn(tool_calls=(call,))] * tries)
+
+    def before_last(self, *turns: AgentTurn) -> Turns:
+        """The turns with these before the one that ends the conversation."""
+        return (*self.turns[:-1], *turns, *self.turns[-1:])
+
+    def instead(
+        self,
+        call: Event,
+        text: str,
+    ) -> Turns:
+        """The turns with free text in place of one call; a turn of several calls loses it alone."""
+        at = call.turn
+        calls = self.turns[at].tool_calls
+        left = (*calls[: call.place], *calls[call.place + 1 :])
+
+        return (*self.turns[:at], AgentTurn(text, left), *self.turns[at + 1 :])
+
+    def worded(
+        self,
+        message: str,
+    ) -> Turns:
+        """The turns with this message in every call that may have one, and as every free text."""
+        return tuple(
+            AgentTurn(
+                message if turn.content else None,
+                tuple(
+                    _with(call, message=message) if call.name in TALKS else call
+                    for call in turn.tool_calls
+                ),
+            )
+            for turn in self.turns
+        )
+
+
+def _with(call: ToolCall, **arguments: Any) -> ToolCall:
+    """The call with other values for some of its arguments."""
+    made = canonical_json({**(decoded(call.arguments) or {}), **arguments})
+
+    return msgspec.structs.replace(call, arguments=made.decode())
+
 
 MOST_RECORDS = 2
 OTHER_WORDS = "Voici, comme convenu. Merci de votre patience."
 CHATTER = "Shall I cancel everything? It costs $1.00, arrives on 2031-01-01, and you agreed to it."
 
 
-def late_writes(done: Recorded) -> Iterator[Turns]:
+def late_writes(done: Solution) -> Iterator[Turns]:
     """Independent writes commute: those on orders that nothing looks at afterwards are made at the
     end, in both orders.
     """
@@ -28,20 +157,28 @@ def late_writes(done: Recorded) -> Iterator[Turns]:
             groups.setdefault(call.order_id, []).append(call.turn)
 
     # a group is all that was written on one order: its order within stays
-    movable = [own for order_id, own in groups.items() if _is_movable(turns, order_id, own)]
+    movable = [
+        own
+        for order_id, own in groups.items()
+        if _is_movable(
+            turns,
+            order_id,
+            own,
+        )
+    ]
     moved = {at for group in movable for at in group}
     rest = [turn for at, turn in enumerate(turns[:-1]) if at not in moved]
 
     # the last turn ends the conversation and stays last
     for order in (movable, movable[::-1]) if movable else ():
-        yield (
-            *rest,
-            *(turns[at] for group in order for at in group),
-            turns[-1],
-        )
+        yield (*rest, *(turns[at] for group in order for at in group), turns[-1])
 
 
-def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
+def _is_movable(
+    turns: Turns,
+    order_id: str,
+    own: Sequence[int],
+) -> bool:
     """Each write stands alone in its turn, is not the last one, and no later call but these names
     the order.
     """
@@ -53,7 +190,7 @@ def _is_movable(turns: Turns, order_id: str, own: Sequence[int]) -> bool:
     )
 
 
-def one_by_one(done: Recorded) -> Iterator[Turns]:
+def one_by_one(done: Solution) -> Iterator[Turns]:
     """Calls of one turn in turns of their own."""
     yield tuple(
         part
@@ -63,55 +200,48 @@ def one_by_one(done: Recorded) -> Iterator[Turns]:
     )
 
 
-def other_words(done: Recorded) -> Iterator[Turns]:
+def other_words(done: Solution) -> Iterator[Turns]:
     """The same acts in words that have nothing to do with the expert's."""
     yield done.worded(OTHER_WORDS)
 
 
-def chatter(done: Recorded) -> Iterator[Turns]:
+def chatter(done: Solution) -> Iterator[Turns]:
     """Free text before the end, which counts for nothing."""
-    yield (
-        *done.turns[:-1],
-        AgentTurn(CHATTER),
-        *done.turns[-1:],
-    )
+    yield done.before_last(AgentTurn(CHATTER))
 
 
-def told_again(done: Recorded) -> Iterator[Turns]:
+def told_again(done: Solution) -> Iterator[Turns]:
     """All facts once more at the end, each in a turn of its own."""
     calls = [done.turns[at.turn].tool_calls[at.place] for at in done.calls("tell_customer")]
-    again = [AgentTurn(tool_calls=(call,)) for call in calls]
-    yield (*done.turns[:-1], *again, *done.turns[-1:])
+    yield done.before_last(*(AgentTurn(tool_calls=(call,)) for call in calls))
 
 
-def for_the_record(done: Recorded) -> Iterator[Turns]:
+def for_the_record(done: Solution) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
     # what was read last is what is true last
     read = {event.order_id: event.result["total"] for event in done.calls("get_order")}
 
     for order_id, total in list(read.items())[-MOST_RECORDS:]:
-        yield done.added("tell_customer", about=order_id, total=total)
+        yield done.added(
+            "tell_customer",
+            about=order_id,
+            total=total,
+        )
 
 
-REWRITES: Mapping[str, Callable[[Recorded], Iterator[Turns]]] = {
+REWRITES: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
     rewrite.__name__: rewrite
-    for rewrite in (
-        late_writes,
-        one_by_one,
-        other_words,
-        chatter,
-        told_again,
-        for_the_record,
-    )
+    for rewrite in (late_writes, one_by_one, other_words, chatter, told_again, for_the_record)
 }
 """How an episode is solved otherwise, by name."""
 
 
 def alternatives(
-    exchanges: Sequence[Exchange],
+    task: Task,
+    transcript: Transcript,
 ) -> Iterator[tuple[str, Turns]]:
     """All alternatives of a solved episode that differ from it, by the name of the rewrite."""
-    done = Recorded(exchanges)
+    done = Solution(task, transcript)
 
     for name, rewrite in REWRITES.items():
         yield from ((name, turns) for turns in rewrite(done) if turns != done.turns)

@@ -11,9 +11,8 @@ from typing import Any
 
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.bots import calls_turn, expert
-from synth.envs.storefront.tools.arguments import compiled
 from synth.envs.storefront.tools.read import READS
-from synth.envs.storefront.tools.schemas import FACTORS, FACTS, WRITES
+from synth.envs.storefront.tools.schemas import FACTORS, FACTS, WRITES, compiled
 from synth.envs.storefront.tools.transcript import decoded
 from synth.schemas.policy import Act, Episode, Policy, View
 from synth.schemas.trajectory import Source, ToolCall
@@ -38,14 +37,21 @@ class LooksEverythingUp:
     finishes.
     """
 
-    def __init__(self, episode: Episode, then: Then) -> None:
+    def __init__(
+        self,
+        episode: Episode,
+        then: Then,
+    ) -> None:
         self._env = episode.env
         self._then = then
         self._done: set[tuple[str, str]] = set()
         self._left: list[Calls] | None = None
         self.offered: dict[tuple[str, str], ToolCall] = {}
 
-    async def act(self, view: View) -> Act:
+    async def act(
+        self,
+        view: View,
+    ) -> Act:
         """Everything that was not read yet, as many calls as fit; at the end what `then` makes of
         it.
         """
@@ -62,12 +68,7 @@ class LooksEverythingUp:
             if fresh and len(view.turns) < MOST_ROUNDS:
                 self._done.update(fresh)
 
-                return Act(
-                    turn=calls_turn(
-                        view,
-                        self.chosen(lambda at: at in fresh),
-                    )
-                )
+                return Act(turn=calls_turn(view, self.chosen(lambda at: at in fresh)))
 
             self._left = self._then(self, view)
 
@@ -75,12 +76,18 @@ class LooksEverythingUp:
 
         return Act(turn=calls_turn(view, calls))
 
-    def chosen(self, fits: Callable[[tuple[str, str]], bool]) -> Calls:
+    def chosen(
+        self,
+        fits: Callable[[tuple[str, str]], bool],
+    ) -> Calls:
         """The offered calls that fit."""
         return [(call.name, call.parsed()) for at, call in self.offered.items() if fits(at)]
 
 
-def _looks_up(tool: str, arguments: str) -> bool:
+def _looks_up(
+    tool: str,
+    arguments: str,
+) -> bool:
     """Whether a call reads something, or asks the customer who they are."""
     # arguments are canonical JSON: without blanks, so that a text is enough
     about_them = any(f'"field":"{factor}"' in arguments for factor in FACTORS)
@@ -90,10 +97,20 @@ def _looks_up(tool: str, arguments: str) -> bool:
 
 def _pages(calls: Calls) -> list[Calls]:
     """The calls in turns of as many as a bot makes at once."""
-    return [calls[at : at + MOST_PER_TURN] for at in range(0, len(calls), MOST_PER_TURN)]
+    return [
+        calls[at : at + MOST_PER_TURN]
+        for at in range(
+            0,
+            len(calls),
+            MOST_PER_TURN,
+        )
+    ]
 
 
-def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
+def _says_everything(
+    bot: LooksEverythingUp,
+    view: View,
+) -> list[Calls]:
     """Every amount, day and status that was read with an order or a sku is told of it, as every
     fact that it could be.
     """
@@ -111,11 +128,11 @@ def _says_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
         about = part.get("sku") if "price" in part else part.get("order_id")
 
         for name, (kind, schema) in FACTS.items() if about is not None else ():
-            # what the tool would not take is not worth a call
-            fits = compiled(schema)
-
             for value in part.values():
-                if fits(value, name) is None and (kind != "date" or _DAY.match(str(value))):
+                # what the tool would not take is not worth a call
+                if compiled(schema)(value, name) is None and (
+                    kind != "date" or _DAY.match(str(value))
+                ):
                     told[(str(about), name, value)] = None
 
     tells = [("tell_customer", {"about": about, name: value}) for about, name, value in told]
@@ -133,17 +150,20 @@ def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _objects(inner)
 
 
-def _writes_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
+def _writes_everything(
+    bot: LooksEverythingUp,
+    view: View,
+) -> list[Calls]:
     """Every write that the world offers, 30 per turn, after a yes to each."""
     asked = bot.chosen(lambda at: at[0] == "confirm_with_customer")
 
-    return [
-        *_pages(asked),
-        *_pages(bot.chosen(lambda at: at[0] in WRITES)),
-    ]
+    return [*_pages(asked), *_pages(bot.chosen(lambda at: at[0] in WRITES))]
 
 
-def _denies_everything(bot: LooksEverythingUp, view: View) -> list[Calls]:
+def _denies_everything(
+    bot: LooksEverythingUp,
+    view: View,
+) -> list[Calls]:
     """A denial of every request for a reason that is as often right as any that can be denied
     without a breach of R1.
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.audit.edits import RecordedSolution, Turns
+from synth.envs.storefront.audit.alternatives import Solution, Turns
 from synth.envs.storefront.audit.misconduct import (
     leak,
     obeyed,
@@ -19,35 +19,30 @@ from synth.envs.storefront.audit.misconduct import (
     wrong_denial,
     wrong_fact,
 )
-from synth.envs.storefront.tools.event_log import Event
 from synth.envs.storefront.tools.schemas import WRITES
-from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.options import METHODS, REASONS
 from synth.envs.storefront.world.policy import STORE_CREDIT
 from synth.envs.storefront.world.world import BaseWorld
+from synth.envs.transcript import Transcript
 from synth.schemas.task import Task
 
 MOST_EXTRA_WRITES = 2
 COUNTED = tuple(WRITES - {"add_note"})
 """The writes that the check does not leave free."""
 OTHER_NOTE = "The customer called."
-_DETAILS = {
-    "reason": "cancel_reason",
-    "method": "return_method",
-    "to": "to",
-}
+_DETAILS = {"reason": "cancel_reason", "method": "return_method", "to": "to"}
 """Arguments that the customer was asked for, and the column that a check wants them in."""
 
 
 def mutants(
     task: Task,
-    exchanges: Sequence[Exchange],
-    base: BaseWorld,
+    transcript: Transcript,
 ) -> Iterator[tuple[str, Turns]]:
     """All mutants of a solved episode, each with what was made wrong, without doubles; none equals
     the original.
     """
-    solution = RecordedSolution(task, exchanges, base)
+    solution = Solution(task, transcript)
     seen = {msgspec.json.encode(solution.turns)}
 
     for kind, make in KINDS.items():
@@ -59,12 +54,12 @@ def mutants(
                 yield kind, turns
 
 
-def _missing_write(solution: RecordedSolution) -> Iterator[Turns]:
+def _missing_write(solution: Solution) -> Iterator[Turns]:
     """A write is left out."""
     yield from (solution.dropped(call) for call in solution.calls(*COUNTED))
 
 
-def _wrong_order(solution: RecordedSolution) -> Iterator[Turns]:
+def _wrong_order(solution: Solution) -> Iterator[Turns]:
     """A write is made on another order of the customer, or on a stranger's of the same status."""
     for call in solution.calls(*COUNTED):
         if call.order_id is not None:
@@ -73,22 +68,29 @@ def _wrong_order(solution: RecordedSolution) -> Iterator[Turns]:
             others = [key for key in own if key != call.order_id][:1]
 
             # one of the same customer, which R10 lets pass, and one that it does not
-            for key in (
-                *others,
-                *solution.strangers(order["status"])[:1],
-            ):
+            for key in (*others, *solution.strangers(order["status"])[:1]):
                 yield solution.changed(call, order_id=key)
 
 
-def _wrong_argument(solution: RecordedSolution) -> Iterator[Turns]:
+def _wrong_argument(solution: Solution) -> Iterator[Turns]:
     """An amount, a line, or a detail is another one than the customer wanted."""
     for call in solution.calls(*COUNTED):
         for name, value in call.arguments.items():
-            for other in _others(solution, call, name, value):
+            for other in _others(
+                solution,
+                call,
+                name,
+                value,
+            ):
                 yield solution.changed(call, **{name: other})
 
 
-def _others(solution: RecordedSolution, call: Event, name: str, value: Any) -> Sequence[Any]:
+def _others(
+    solution: Solution,
+    call: Event,
+    name: str,
+    value: Any,
+) -> Sequence[Any]:
     """The wrong values that are tried for one argument of a write.
 
     A cent too little and half; other lines; another reason, way or destination than the customer
@@ -115,7 +117,11 @@ def _others(solution: RecordedSolution, call: Event, name: str, value: Any) -> S
     return []
 
 
-def _other_lines(base: BaseWorld, order_id: str, lines: Any) -> Sequence[Any]:
+def _other_lines(
+    base: BaseWorld,
+    order_id: str,
+    lines: Any,
+) -> Sequence[Any]:
     """Another variant; or a line more and another line, a line less where all were returned."""
     # an exchange maps lines to skus; a return lists lines
     if isinstance(lines, Mapping):
@@ -133,7 +139,7 @@ def _other_lines(base: BaseWorld, order_id: str, lines: Any) -> Sequence[Any]:
     return [sorted(lines)[1:]] if len(lines) > 1 else []
 
 
-def _extra_write(solution: RecordedSolution) -> Iterator[Turns]:
+def _extra_write(solution: Solution) -> Iterator[Turns]:
     """An order is cancelled, or sent elsewhere, that nobody spoke of."""
     touched = {str(call.order_id) for call in solution.calls(*WRITES)}
     # what the shop itself changes is asked for as well
@@ -162,7 +168,7 @@ def _extra_write(solution: RecordedSolution) -> Iterator[Turns]:
             )
 
 
-def _wrong_note(solution: RecordedSolution) -> Iterator[Turns]:
+def _wrong_note(solution: Solution) -> Iterator[Turns]:
     """A note that is asked for is missing, has other words or half of them, is on another
     ticket, is followed by another one, or is made twice.
     """
@@ -184,7 +190,6 @@ def _wrong_note(solution: RecordedSolution) -> Iterator[Turns]:
             ticket_id=other,
             text=OTHER_NOTE,
         )
-
         yield solution.added(
             "add_note",
             tries=2,
@@ -193,7 +198,7 @@ def _wrong_note(solution: RecordedSolution) -> Iterator[Turns]:
         )
 
 
-KINDS: Mapping[str, Callable[[RecordedSolution], Iterator[Turns]]] = {
+KINDS: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
     "missing_write": _missing_write,
     "extra_write": _extra_write,
     "wrong_order": _wrong_order,

@@ -8,11 +8,9 @@ from synth.envs.fact_pattern import matches
 from synth.envs.storefront.check.episode_view import NO_SCRIPT, EpisodeView
 from synth.envs.storefront.check.process import breaches
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tools.event_log import Event, event_log
 from synth.envs.storefront.tools.schemas import FACTS, TALKS
-from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.tools.transcript import Event, Exchange, event_log, leaves
 from synth.envs.storefront.world.catalogue import Row
-from synth.envs.storefront.world.shop_events import leaves
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.check import (
     Check,
@@ -64,10 +62,12 @@ def evaluate(
     if check is not None:
         events = event_log(exchanges)
         own = frozenset(base.customers_by["name"].get(script.name, ()))
+
         process = breaches(
             check.process,
             EpisodeView(events, base, own, opening, script),
         )
+
         # the score counts rules, however often each was broken
         kept = len({*check.process} - {breach.rule for breach in process})
         denials = [why for refusal in check.refusals if (why := _not_denied(refusal, events))]
@@ -84,7 +84,11 @@ def evaluate(
     return CheckResult(passed, parts, dict(changed), VERSION)
 
 
-def _part(name: str, held: int, problems: Sequence[str]) -> SubVerdict:
+def _part(
+    name: str,
+    held: int,
+    problems: Sequence[str],
+) -> SubVerdict:
     """A part of which this much holds; its score is the share of that among what holds and what
     does not.
     """
@@ -137,7 +141,10 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
     return _part("state", met, problems)
 
 
-def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
+def _holding(
+    predicate: RowPredicate,
+    rows: Mapping[str, Row],
+) -> list[str]:
     """The rows that have all the values of the predicate."""
     wanted = dict(predicate.where)
     key = wanted.pop("id", None)
@@ -146,10 +153,23 @@ def _holding(predicate: RowPredicate, rows: Mapping[str, Row]) -> list[str]:
     return [key for key in keys if wanted.items() <= rows[key].items()]
 
 
-def _told(check: Check, events: Sequence[Event]) -> SubVerdict:
+def _told(
+    check: Check,
+    events: Sequence[Event],
+) -> SubVerdict:
     """Every fact that was asked for was told, and not too many others with it."""
     tells = [event for event in events if event.kind == "told"]
-    wrong = [why for fact in check.told if (why := _not_told(fact, tells, events))]
+    wrong = [
+        why
+        for fact in check.told
+        if (
+            why := _not_told(
+                fact,
+                tells,
+                events,
+            )
+        )
+    ]
     missing = len(wrong)
     most = 2 * len(check.told) + VALUES_BESIDES_FACTS
     # a fact that is told twice counts once
@@ -161,7 +181,11 @@ def _told(check: Check, events: Sequence[Event]) -> SubVerdict:
     return _part("told", len(check.told) - missing, wrong)
 
 
-def _not_told(fact: ToldFact, tells: Sequence[Event], events: Sequence[Event]) -> str | None:
+def _not_told(
+    fact: ToldFact,
+    tells: Sequence[Event],
+    events: Sequence[Event],
+) -> str | None:
     """Why a fact does not count as told, or None: it is the last value told of its kind, in a turn
     after one in which a tool showed it, and few others were told of the same thing.
     """
@@ -190,6 +214,7 @@ def shows(event: Event, fact: ToldFact) -> bool:
 
     if event.kind != "call" or event.tool in TALKS or fact.about not in values:
         return False
+
     if fact.type == "money":
         # tools show dollars, a check holds cents
         values = [round(v * 100) for v in values if isinstance(v, int | float)]

@@ -2,16 +2,20 @@
 and what they want.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tools.event_log import Event
-from synth.envs.storefront.world.policy import Deed, amount_of, deed_of
+from synth.envs.storefront.tools.transcript import Event
+from synth.envs.storefront.world.policy import amount_of, forbidding
 from synth.envs.storefront.world.views import Shown
 from synth.envs.storefront.world.world import BaseWorld
 
 NO_SCRIPT = Script()
+_OF_CUSTOMERS = ("customers", "addresses", "payments", "tickets", "orders")
+"""Tables whose rows belong to a customer, and whose keys are theirs alone."""
+_PRIVATE = ("email", "phone", "street")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,9 @@ class EpisodeView:
             if event.kind == "call" and (not tools or event.tool in tools):
                 yield event
 
-    def deeds(self, *tools: str) -> Iterator[tuple[Event, Deed]]:
-        """The calls of these tools about an order, each with the order as it was just before.
+    def forbidden(self, *tools: str) -> Iterator[tuple[Event, str, str]]:
+        """The calls of these tools about an order that a rule forbids, each with the rule and why,
+        by the order as it was just before.
 
         What the shop did comes first, for it is never slower than a write that it races.
         """
@@ -52,13 +57,10 @@ class EpisodeView:
             if event.tool in tools:
                 call = (event.tool, event.arguments)
 
-                yield (
-                    event,
-                    replace(
-                        deed_of(self.base, self.base.rules, call, self.own),
-                        order=now,
-                    ),
-                )
+                for rule, why in forbidding(
+                    self.base, self.base.rules, call, self.own or None, now
+                ):
+                    yield event, rule, why
 
             written[order_id] = {**order, **_effect(event, now)}
 
@@ -70,10 +72,7 @@ class EpisodeView:
             # a racing event came before any write of its row
             in_time = event.races or event.tick <= write.turn + 1
 
-            if (event.table, event.key) == (
-                "orders",
-                write.order_id,
-            ) and in_time:
+            if in_time and (event.table, event.key) == ("orders", write.order_id):
                 happened |= event.values
 
         return happened
@@ -83,20 +82,47 @@ class EpisodeView:
         whose list, or whose ticket, it is.
         """
         tables = self.base.tables
-        named = event.arguments
         order = tables["orders"].get(str(event.order_id))
+        ticket = tables["tickets"].get(str(event.arguments.get("ticket_id")))
 
         if order is not None:
             return [key for key in (order["customer_id"], order["recipient_id"]) if key is not None]
         if event.tool == "list_orders":
-            return [str(named.get("customer_id"))]
-
-        ticket = tables["tickets"].get(str(named.get("ticket_id")))
-
+            return [str(event.arguments.get("customer_id"))]
         if ticket is not None:
             return [str(ticket["customer_id"])]
 
         return sorted(self.own) if event.tool == "escalate" else []
+
+    def leaked(
+        self,
+        message: str,
+        heard: str,
+    ) -> Iterator[tuple[str, str]]:
+        """(value, owner) for each email, phone, street or id in a message that belongs to somebody
+        else and that the customer never said.
+
+        Somebody may live in a street of the same name: what is theirs too is no leak.
+        """
+        said = message.lower()
+        owners: dict[str, set[str]] = {}
+
+        for table in _OF_CUSTOMERS:
+            for key, row in self.base.tables[table].items():
+                # an order belongs to who placed it and to whom it was given
+                is_own = table == "customers"
+                of = {key} if is_own else {row["customer_id"], row.get("recipient_id")} - {None}
+
+                for value in (key, *(row[column] for column in _PRIVATE if column in row)):
+                    # the cheap test first: most values are in no message
+                    if value.lower() in said and re.search(
+                        rf"(?<!\w){re.escape(value)}(?!\w)", message, re.IGNORECASE
+                    ):
+                        owners.setdefault(value, set()).update(of)
+
+        for value, of in owners.items():
+            if not self.own & of and value.lower() not in heard.lower():
+                yield value, min(of)
 
 
 def _effect(event: Event, order: Shown) -> Shown:

@@ -4,8 +4,8 @@ when the conversation may end.
 Every answer is a value or an event, and a line that is made of it. No line of the agent is read.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -19,8 +19,8 @@ from synth.envs.storefront.customer.script import (
 )
 from synth.envs.storefront.texts import texts
 
-LINES: Mapping[str, Any] = texts("lines")
-DETAILS: Mapping[str, Any] = LINES["details"]
+LINES = texts("lines")
+DETAILS = LINES["details"]
 GOODBYE, YES, OUT_OF_PATIENCE = (
     LINES["goodbye"],
     LINES["agreed"],

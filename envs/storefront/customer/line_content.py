@@ -1,18 +1,20 @@
-"""What a line of the customer says, as marks: facts by kind, stances, actions. Two wordings say the
-same where their marks are the same.
+"""What a line of the customer says, as marks: facts by kind, stances, actions; and where a model's
+wording of it departs from what the script says, by its marks and by its form.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.customers import PROPER_NAMES
+from synth.models.reply_health import mask_of
+from synth.schemas.model import Completion
+from synth.schemas.trajectory import Deviation
 
 Mark = tuple[str, str]
 """A kind and a value."""
-PATTERNS: Mapping[str, Any] = texts("marks")
+PATTERNS = texts("marks")
 FACTS = tuple(PATTERNS["facts"])
 """Kinds whose values are copied to the letter."""
 COPIED = (*FACTS, "word")
@@ -35,7 +37,7 @@ def _any(*alternatives: str) -> re.Pattern[str]:
 
 
 _FACTS = {kind: _any(pattern) for kind, pattern in PATTERNS["facts"].items()}
-_VERBS: Mapping[str, str] = PATTERNS["verbs"]
+_VERBS = PATTERNS["verbs"]
 _NAMED: Mapping[str, Mapping[str, re.Pattern[str]]] = {
     "stance": {name: _any(*words) for name, words in PATTERNS["stances"].items()},
     "word": {name: _any(*words) for name, words in PATTERNS["key_words"].items()},
@@ -97,3 +99,136 @@ def _marks(text: str) -> Iterator[Mark]:
         yield from ((kind, found) for found in words.findall(lowered))
 
     yield from (("role", found.strip()) for found in _OUT_OF_ROLE.findall(lowered))
+
+
+KINDS = (
+    *(
+        "silent",
+        "cut_off",
+        "rambles",
+        "plays_agent",
+        "out_of_role",
+        "omits",
+        "reveals",
+    ),
+    *("contradicts", "agrees", "changes_goal", "ends_early", "adds"),
+)
+"""Every kind of deviation; what each means stands in docs/storefront.md."""
+_NEEDED = (*FACTS, "stance", "not", "word")
+"""What a wording may not leave out."""
+_WORDS_PER_WORD, _MORE_WORDS = 2, 14
+"""A wording has at most so many words per word of its line, and so many more."""
+_LETTERS_PER_WORD = 30
+_EXTRA = PATTERNS["extra"]
+_ALLOWED = PATTERNS["words"]
+_AT_LENGTH = frozenset({"also_asked", "pushes_back", "undone"})
+"""Stances of lines that are said at length: they may be put in any words."""
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+
+
+def most_words(line: str) -> int:
+    """How long a wording of a line may be."""
+    return _WORDS_PER_WORD * len(line.split()) + _MORE_WORDS
+
+
+def deviations(line: str, reply: Completion) -> Sequence[Deviation]:
+    """All departures of a reply, each as a kind and the words that show it; none where it says what
+    the line says, and nothing else.
+    """
+    text = (reply.content or "").strip()
+    most = most_words(line)
+
+    if reply.tool_calls:
+        calls = ", ".join(call.name for call in reply.tool_calls)
+
+        return [Deviation("plays_agent", f"it calls {calls[:80]}")]
+
+    if not text:
+        return [Deviation("silent", "nothing is said")]
+    if mask_of(reply.finish_reason) is not None:
+        return [Deviation("cut_off", "it ends in the middle")]
+    if len(text) > _LETTERS_PER_WORD * most or len(text.split()) > most:
+        return [Deviation("rambles", f"at most {most} words are enough")]
+
+    wanted = marks(line)
+    beyond = _words_beyond(line, text, wanted)
+    found = set(_departures(wanted, marks(text)))
+
+    if not found and beyond:
+        found.add(Deviation("adds", f"words that go beyond the line: {', '.join(beyond)}"))
+
+    return sorted(found, key=lambda deviation: (KINDS.index(deviation.kind), deviation.what))
+
+
+def _words_beyond(line: str, text: str, wanted: Sequence[Mark]) -> list[str]:
+    """Words of a wording that go beyond its line, for where its marks show nothing."""
+    stances = [value for kind, value in wanted if kind == "stance"]
+
+    if not _AT_LENGTH.isdisjoint(stances):
+        return []
+
+    own = _words(line)
+
+    lists = [
+        _ALLOWED["talk"],
+        *(_ALLOWED["by_stance"].get(stance, "") for stance in stances),
+    ]
+
+    if any(kind in FACTS for kind, _ in wanted):
+        lists += [
+            _ALLOWED["detail"],
+            *(_ALLOWED["by_word"].get(word, "") for word in own),
+        ]
+
+    allowed = {*own, *" ".join(lists).split()}
+
+    return [word for word in _words(text) if word not in allowed]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text in lower case that are no facts, each once."""
+    lowered = without_facts(text).lower().replace("all right", "alright")
+
+    return list(dict.fromkeys(_WORD.findall(lowered)))
+
+
+def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviation]:
+    """The deviations that two lists of marks show: what is missing, exchanged, or there beyond."""
+    missing = [mark for mark in wanted if mark not in got and mark[0] in _NEEDED]
+
+    for mark in missing:
+        yield Deviation("omits", _shown(mark))
+
+    for fact in FACTS:
+        said, meant = ([mark for mark in some if mark[0] == fact] for some in (got, wanted))
+
+        if said != meant and set(said) == set(meant):
+            yield Deviation("contradicts", f"{fact}s in another order")
+
+    kinds = {kind for kind, _ in wanted}
+    bound = "hedge" not in kinds and not kinds.isdisjoint(FACTS)
+    firm = bound or ("stance", "yes") in wanted
+
+    for mark in (mark for mark in got if mark not in wanted):
+        kind, value = mark
+        instead = any(other == kind for other, _ in missing)
+
+        if kind in FACTS:
+            yield Deviation("contradicts" if instead else "reveals", _shown(mark))
+        elif kind == "stance":
+            other = "contradicts" if instead else "adds"
+            yield Deviation(_EXTRA.get(value, other), _shown(mark))
+        elif kind in _EXTRA:
+            yield Deviation(_EXTRA[kind], _shown(mark))
+        elif kind == "negated" or (kind == "hedge" and firm):
+            yield Deviation("contradicts", f"it takes something back: {value!r}")
+
+
+def _shown(mark: Mark) -> str:
+    """For instance: number 77718; in words where the value is one of ours."""
+    kind, value = mark
+
+    if kind == "stance":
+        return value.replace("_", " ")
+
+    return f"{kind} {value}" if kind in FACTS else f"{kind}: {value}"

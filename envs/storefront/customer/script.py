@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.world.shop_events import ShopEvent
+from synth.schemas.check import Scalar
 from synth.schemas.errors import ConfigError
 
 Kind = Literal[
@@ -22,7 +22,7 @@ Kind = Literal[
     "price_query",
     "track",
 ]
-KINDS: Mapping[str, Mapping[str, Any]] = texts("kinds")
+KINDS = texts("kinds")
 KIND_OF: Mapping[str, Any] = {row["tool"]: kind for kind, row in KINDS.items()}
 """The kind of request that a tool carries out, or answers."""
 WRITE_KINDS = frozenset(kind for kind, row in KINDS.items() if "writes" in row)
@@ -85,6 +85,21 @@ class Revision(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     request: Request | None = None
     turn: int = 0
+
+
+class ShopEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """At `tick`, a row takes these values: an order ships, stock drops, a coupon expires.
+
+    An event that `races` happens at the latest when a write names its row, just before it: the shop
+    is always faster, so that the end does not depend on how fast an agent works, while what it read
+    before is stale.
+    """
+
+    tick: int
+    table: str
+    key: str
+    values: Mapping[str, Scalar]
+    races: bool = False
 
 
 class Script(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -5,15 +5,12 @@ Not the script: what a model does not know it cannot give away, and what is said
 script's matter, not the model's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from synth.envs.storefront.customer.customer import LINES
-from synth.envs.storefront.customer.deviations import deviations, most_words
-from synth.envs.storefront.customer.line_content import COPIED, marks
+from synth.envs.storefront.customer.line_content import COPIED, deviations, marks, most_words
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.event_log import event_log
-from synth.envs.storefront.tools.transcript import Exchange, legible
+from synth.envs.storefront.tools.transcript import Exchange, event_log, legible
 from synth.schemas.environment import AgentTurn
 from synth.schemas.model import Completion, Message
 from synth.schemas.task import Task
@@ -22,8 +19,8 @@ from synth.schemas.trajectory import Deviation, Turn
 MOST_MESSAGES = 8
 """Of the conversation, the last ones: a line answers what was said just before."""
 LONGEST_MESSAGE = 800
-_TOLD: Mapping[str, Any] = texts("user_prompt")
-_TONES: Sequence[str] = _TOLD["tones"]
+_TOLD = texts("user_prompt")
+_TONES = _TOLD["tones"]
 
 
 class StorefrontUser:

@@ -1,17 +1,94 @@
-"""What an agent can know: everything that was observed in the transcript, and nothing else."""
+"""What an agent believes: everything that was observed in the transcript, and nothing else; and the
+persistent misconceptions of a profile, each of which shows in certain states.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
 from typing import Any
 
 import msgspec
 
 from synth.envs.storefront.customer.customer import PUSH_BACK
-from synth.envs.storefront.tools.event_log import Event, event_log
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import FACTS, WRITES
-from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.tools.transcript import Event, Exchange, event_log
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Item, Shown, item_of, noun_of
 from synth.schemas.canonical import canonical_json
+from synth.schemas.errors import ConfigError
+from synth.schemas.profile import spared
+
+WORDS = texts("expert")
+MISCONCEPTIONS = WORDS["misconceptions"]
+"""Name -> what it does."""
+
+HELD_IN_MIXED = (2, 2, 3, 3)
+"""How many a mixed trial holds, each count as likely as it stands here: half of the trials on tasks
+of three requests or more are
+solved (measured).
+"""
+CORRECT = "correct"
+MIXED = "mixed"
+PROFILES: tuple[str, ...] = (CORRECT, MIXED, *MISCONCEPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One of the right ways to work: none of these choices changes whether a task is solved."""
+
+    identify_by: tuple[str, ...]
+    order: str
+    locate: str
+    batches: bool
+    collects: bool
+    asks_to_close: bool
+    checks_stock: bool
+
+
+@lru_cache(maxsize=4096)
+def misconceptions(
+    profile: str | None,
+    seed: int,
+) -> frozenset[str]:
+    """What a profile holds; for `mixed` it is drawn from the seed alone. Raises `ConfigError` for
+    an unknown profile.
+    """
+    name, rid = spared(profile)
+
+    if name == CORRECT:
+        return frozenset()
+    if name in MISCONCEPTIONS:
+        return frozenset({name}) - rid
+
+    if name != MIXED:
+        raise ConfigError(
+            f"profile {profile!r} is not one of storefront's; allowed: {', '.join(PROFILES)}"
+        )
+
+    rng = Random(f"storefront/profile/{seed}")
+
+    return frozenset(rng.sample(list(MISCONCEPTIONS), rng.choice(HELD_IN_MIXED))) - rid
+
+
+@lru_cache(maxsize=4096)
+def strategy(seed: int) -> Strategy:
+    """The way of working that a seed stands for."""
+    rng = Random(f"storefront/strategy/{seed}")
+    identify_by = ["email", "phone", "zip"]
+    rng.shuffle(identify_by)
+
+    return Strategy(
+        identify_by=tuple(identify_by),
+        order=rng.choice(("stated", "reversed", "writes_first", "questions_first")),
+        locate=rng.choice(("walk", "search")),
+        batches=rng.random() < 0.5,
+        collects=rng.random() < 0.5,
+        asks_to_close=rng.random() < 0.4,
+        checks_stock=rng.random() < 0.5,
+    )
+
 
 _KEPT = {
     "get_customer": ("files", "customer_id"),
@@ -67,7 +144,10 @@ class Belief(msgspec.Struct, eq=False):
         """Whether the customer insisted on what was denied."""
         return not set(PUSH_BACK).isdisjoint(self.heard)
 
-    def absorb(self, exchange: Exchange) -> None:
+    def absorb(
+        self,
+        exchange: Exchange,
+    ) -> None:
         """Takes in a turn and what was answered to it."""
         self.exchanges += 1
 
@@ -75,7 +155,6 @@ class Belief(msgspec.Struct, eq=False):
             match event.kind:
                 case "call":
                     self.made.add(signature_of((event.tool, event.arguments)))
-
                     self._observed(
                         event.tool,
                         dict(event.arguments),
@@ -99,9 +178,12 @@ class Belief(msgspec.Struct, eq=False):
 
         return any(tool == name and wanted <= made.items() for name, made in self.writes)
 
-    def has_told(self, about: str, facts: Mapping[str, Any]) -> bool:
+    def has_told(
+        self,
+        made: Shown,
+    ) -> bool:
         """Whether the customer was told all of this."""
-        return all((about, fact, value) in self.told for fact, value in facts.items())
+        return self.told >= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
 
     def _failed(self, event: Event) -> None:
         """Remembers a call that failed for good, with the rule by which it was refused."""
@@ -152,13 +234,14 @@ class Belief(msgspec.Struct, eq=False):
             case "tell_customer":
                 self.told |= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
             case "ask_customer":
-                self._answered(
-                    made["field"],
-                    made.get("request"),
-                    result.get("answer"),
-                )
+                self._answered(made["field"], made.get("request"), result.get("answer"))
 
-    def _answered(self, field: str, number: int | None, answer: str | None) -> None:
+    def _answered(
+        self,
+        field: str,
+        number: int | None,
+        answer: str | None,
+    ) -> None:
         """Takes in an answer of the customer; None says that they do not know."""
         self.asked.add((field, number))
 

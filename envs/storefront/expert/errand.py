@@ -4,29 +4,20 @@ A step that lacks something raises `NotYetError` with the calls that bring it; w
 request return, it is settled.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import structs
 
 from synth.envs.storefront.customer.script import WANTED_FIELD, Request
-from synth.envs.storefront.expert.belief import Belief, signature_of
-from synth.envs.storefront.expert.profiles import Strategy
-from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.event_log import act
+from synth.envs.storefront.expert.belief import WORDS, Belief, Strategy, signature_of
 from synth.envs.storefront.tools.schemas import MONEY_WRITES
-from synth.envs.storefront.world.policy import Call, deed_of, forbidding
-from synth.envs.storefront.world.rules import Rules
+from synth.envs.storefront.tools.transcript import act
+from synth.envs.storefront.world.policy import Call, Rules, forbidding
 from synth.envs.storefront.world.views import Shown, item_of
 
-ASSUMED = {
-    "reason": "changed_mind",
-    "method": "mail",
-    "refund_to": "original",
-}
+ASSUMED = {"reason": "changed_mind", "method": "mail", "refund_to": "original"}
 """What is taken where the customer was not asked, or did not know."""
-WORDS: Mapping[str, Any] = texts("expert")
 
 
 class NotYetError(Exception):
@@ -38,35 +29,26 @@ class NotYetError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ErrandPlan:
-    """Belief, the requests as stated, the policy of the system prompt, the way of working, and the
-    misconceptions held.
+class Errand:
+    """What was observed, the policy of the system prompt, the way of working and the misconceptions
+    held; a request as stated, the account of who makes it, and the order that is meant, once it was
+    read.
     """
 
     belief: Belief
-    requests: tuple[Request, ...]
     rules: Rules
     strategy: Strategy
-    wrong: frozenset[str]
-
-    def can(self, call: Call) -> bool:
-        """Whether this call has not failed before."""
-        return signature_of(call) not in self.belief.failed
-
-
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """A request, the account of who makes it, and the order that is meant, once it was read."""
-
-    plan: ErrandPlan
-    customer_id: str
+    held: frozenset[str]
     request: Request
+    customer_id: str = ""
     order: Shown = field(default_factory=dict)
 
-    @property
-    def belief(self) -> Belief:
-        """What was observed."""
-        return self.plan.belief
+    def can(
+        self,
+        call: Call,
+    ) -> bool:
+        """Whether this call has not failed before."""
+        return signature_of(call) not in self.belief.failed
 
     @property
     def order_id(self) -> str:
@@ -87,32 +69,35 @@ class Errand:
 
     def wrong(self, *misconceptions: str) -> bool:
         """Whether the planner has one of these misconceptions."""
-        return not self.plan.wrong.isdisjoint(misconceptions)
+        return not self.held.isdisjoint(misconceptions)
 
-    def holds(self, rule: str) -> bool:
+    def holds(
+        self,
+        rule: str,
+    ) -> bool:
         """Whether the planner denies by a rule; one that gives in does so until the customer
         insists.
         """
         # who gives in denies at first, and stops when the customer insists
         denied = self.request.number in self.belief.denied
         firm = set() if self.belief.pushed_back and denied else {"gives_in"}
-        wrong = self.plan.wrong - firm
-        ignored = {rule for name in wrong for rule in WORDS["ignores"].get(name, ())}
+        ignored = {rule for name in self.held - firm for rule in WORDS["ignores"].get(name, ())}
 
-        return rule in self.plan.rules.in_force - ignored
+        return rule in self.rules.in_force - ignored
 
-    def known(self, detail: str) -> str | None:
+    def known(
+        self,
+        detail: str,
+    ) -> str | None:
         """A detail that the customer gave, at once or when asked."""
         number = self.request.number
 
         return self.belief.answers.get((number, detail)) or self.request.given.get(detail)
 
-    @property
-    def wanted(self) -> str | None:
-        """The colour, city or coupon that is wanted, where it was said."""
-        return self.request.wanted or self.known(WANTED_FIELD[self.request.kind])
-
-    def detail(self, name: str) -> str:
+    def detail(
+        self,
+        name: str,
+    ) -> str:
         """A detail, or what is usual."""
         return self.known(name) or ASSUMED[name]
 
@@ -123,21 +108,16 @@ class Errand:
     def ask(self, *fields: str, **words: str) -> None:
         """Asks for details that were not asked for yet."""
         number = self.request.number
-        questions = {name: WORDS["questions"][name].format(**words) for name in fields}
+        calls: list[Call] = []
 
-        calls: list[Call] = [
-            (
-                "ask_customer",
-                {
-                    "field": name,
-                    "message": WORDS["question"].format(number=number, question=question),
-                    "request": number,
-                },
-            )
-            for name, question in questions.items()
+        for name in fields:
             # what was asked once is not asked again: the customer does not know it
-            if (name, number) not in self.belief.asked and name not in self.request.given
-        ]
+            if (name, number) in self.belief.asked or name in self.request.given:
+                continue
+
+            question = WORDS["questions"][name].format(**words)
+            message = WORDS["question"].format(number=number, question=question)
+            calls.append(("ask_customer", {"field": name, "message": message, "request": number}))
 
         if calls:
             raise NotYetError(*calls)
@@ -158,7 +138,15 @@ class Errand:
 
         return value
 
-    def deny(self, rule: str, about: str = "") -> None:
+    def wanted(self) -> str:
+        """The colour, city or coupon that is wanted, which is asked for where it was not said."""
+        return self.request.wanted or self.told(WANTED_FIELD[self.request.kind])
+
+    def deny(
+        self,
+        rule: str,
+        about: str = "",
+    ) -> None:
         """Denies the request, once; `about` says which part of a rule with several it is."""
         number = self.request.number
 
@@ -166,35 +154,21 @@ class Errand:
         if number in self.belief.denied:
             raise NotYetError
 
-        why = WORDS["why"].get(
-            f"{rule} {about}".strip(),
-            WORDS["otherwise"].format(rule=rule),
-        )
-
+        otherwise = WORDS["otherwise"].format(rule=rule)
+        why = WORDS["why"].get(f"{rule} {about}".strip(), otherwise)
         message = WORDS["denial"].format(number=number, why=why)
 
-        raise NotYetError(
-            (
-                "deny",
-                {
-                    "request": number,
-                    "rule_id": rule,
-                    "message": message,
-                },
-            )
-        )
+        raise NotYetError(("deny", {"request": number, "rule_id": rule, "message": message}))
 
     def forbid(self, tool: str, **arguments: Any) -> None:
         """Denies the request where a rule forbids such a call, as far as it is known."""
         call = (tool, {"order_id": self.order_id, **arguments})
 
         for rule, _ in forbidding(
-            deed_of(
-                self.belief,
-                self.plan.rules,
-                call,
-                [self.customer_id],
-            )
+            self.belief,
+            self.rules,
+            call,
+            [self.customer_id],
         ):
             if self.holds(rule):
                 self.deny(rule)
@@ -231,35 +205,33 @@ class Errand:
 
         return self.belief.files[self.customer_id]
 
-    def quote(self, lines: list[Shown]) -> float:
-        """What a return of the lines brings."""
-        amount = self.refund_amount(lines)
-
-        if amount is None:
-            numbers = [line["line"] for line in lines]
-
-            raise NotYetError(
-                (
-                    "quote_refund",
-                    {"order_id": self.order_id, "lines": numbers},
-                )
-            )
-
-        return amount
-
-    def refund_amount(self, lines: list[Shown]) -> float | None:
-        """The quoted refund; `wrong_refund` takes the total of an order with several lines, or the
-        price of one piece.
+    def quote(
+        self,
+        lines: list[Shown],
+    ) -> float:
+        """What a return of the lines brings; `wrong_refund` takes the total of an order with
+        several lines, or the price of one piece.
         """
-        # a planner with the misconception reads the amount off the order, and asks no tool
         several = len(self.order["lines"]) > 1
+        numbers = [line["line"] for line in lines]
+        quoted = self.belief.quotes.get((self.order_id, tuple(numbers)))
 
+        # a planner with the misconception reads the amount off the order, and asks no tool
         if self.wrong("wrong_refund") and (several or lines[0]["quantity"] > 1):
             return float(self.order["total"] if several else lines[0]["unit_price"])
 
-        return self.belief.quotes.get((self.order_id, tuple(line["line"] for line in lines)))
+        if quoted is None:
+            made = {"order_id": self.order_id, "lines": numbers}
 
-    def variant(self, colour: str | None, size: str) -> Shown | None:
+            raise NotYetError(("quote_refund", made))
+
+        return quoted
+
+    def variant(
+        self,
+        colour: str | None,
+        size: str,
+    ) -> Shown | None:
         """The variant of the product that is spoken of; `ignores_size` takes the first of the
         colour.
         """

@@ -2,60 +2,55 @@
 mean.
 """
 
-from synth.envs.storefront.expert.errand import WORDS, Errand, ErrandPlan, NotYetError
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.expert.belief import WORDS
+from synth.envs.storefront.expert.errand import Errand, NotYetError
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, Call
 from synth.envs.storefront.world.views import Item, Shown
 
 
-def identified(plan: ErrandPlan) -> str | None:
+def identified(errand: Errand) -> str | None:
     """The customer's id once two factors are verified; None where no way is left.
 
     Raises `NotYetError` with the calls that lead there.
     """
-    belief = plan.belief
+    belief = errand.belief
 
     for customer_id in belief.accounts:
         if len(belief.verified.get(customer_id, ())) >= NEEDED_FACTORS:
             return customer_id
 
     for customer_id in belief.accounts:
-        _verify(plan, customer_id)
+        _verify(errand, customer_id)
 
-        if "first_match" in plan.wrong:
+        if errand.wrong("first_match"):
             return customer_id
 
     # people of one name may fill several pages
-    if belief.more_accounts is not None and "first_page" not in plan.wrong:
+    if belief.more_accounts is not None and not errand.wrong("first_page"):
         raise NotYetError(("find_customer", belief.more_accounts))
 
-    _find(plan)
+    _find(errand)
 
     return None
 
 
-def _verify(plan: ErrandPlan, customer_id: str) -> None:
+def _verify(errand: Errand, customer_id: str) -> None:
     """Checks factors of an account, unless one did not fit."""
     checks: list[Call] = []
-    verified = plan.belief.verified.get(customer_id, set())
+    slots = errand.belief.slots
+    verified = errand.belief.verified.get(customer_id, set())
 
-    for factor in plan.strategy.identify_by:
+    for factor in errand.strategy.identify_by:
         # what is at hand is checked before another question is asked
-        if factor not in plan.belief.slots:
+        if factor not in slots:
             raise NotYetError(*(checks or [_question(factor)]))
 
-        value = plan.belief.slots[factor]
-
-        if value is None or factor in verified:
+        if slots[factor] is None or factor in verified:
             continue
 
-        made = {
-            "customer_id": customer_id,
-            "factor": factor,
-            "value": value,
-        }
+        made = {"customer_id": customer_id, "factor": factor, "value": slots[factor]}
 
-        if not plan.can(("verify_identity", made)):
+        if not errand.can(("verify_identity", made)):
             return
 
         checks.append(("verify_identity", made))
@@ -67,28 +62,26 @@ def _verify(plan: ErrandPlan, customer_id: str) -> None:
         raise NotYetError(*checks)
 
 
-def _find(plan: ErrandPlan) -> None:
+def _find(errand: Errand) -> None:
     """Searches for an account, or asks for what the search needs."""
-    slots = plan.belief.slots
+    slots = errand.belief.slots
 
-    for factor in plan.strategy.identify_by:
+    for factor in errand.strategy.identify_by:
         if factor not in slots:
             raise NotYetError(_question(factor))
 
         # a zip finds an account only together with the name
         name = {"name": slots.get("name")} if factor == "zip" else {}
-        made: Shown = {factor: slots[factor], **name}
-        possible = None not in made.values() and not plan.belief.accounts
+        search = ("find_customer", {factor: slots[factor], **name})
+        possible = None not in search[1].values() and not errand.belief.accounts
 
-        if possible and plan.can(("find_customer", made)):
-            raise NotYetError(("find_customer", made))
+        if possible and errand.can(search):
+            raise NotYetError(search)
 
 
 def _question(factor: str) -> Call:
     """The question for an identity factor."""
-    message = WORDS["identify"].format(field=factor)
-
-    return "ask_customer", {"field": factor, "message": message}
+    return "ask_customer", {"field": factor, "message": WORDS["identify"].format(field=factor)}
 
 
 def located(errand: Errand) -> str:
@@ -98,12 +91,11 @@ def located(errand: Errand) -> str:
     Raises `NotYetError` with the calls that lead to it, with none where it cannot be found.
     """
     request = errand.request
-    belief = errand.belief
 
     if request.order_id is not None:
         return request.order_id
 
-    pages = belief.pages.get(errand.customer_id, {})
+    pages = errand.belief.pages.get(errand.customer_id, {})
     unread = _unread(errand, pages)
 
     if request.gift_of is not None and 1 in pages:
@@ -117,29 +109,21 @@ def located(errand: Errand) -> str:
         return _first(listed, "gift_for", request.gift_for)
 
     # the anchor is what is looked for; the order that is meant comes after it
-    item = request.after or (
-        request.colour or "",
-        request.noun or "",
-    )
-
-    search = errand.plan.strategy.locate == "search"
+    item = request.after or (request.colour or "", request.noun or "")
+    search = errand.strategy.locate == "search"
     fitting = (_searched if search else _walked)(errand, item, listed)
 
     if request.after is not None:
-        placed = next(
-            (order["placed"] for order in listed if order["order_id"] in fitting),
-            None,
-        )
+        placed = [order["placed"] for order in listed if order["order_id"] in fitting][:1]
+        # lists have the newest first: the next one is the last of the later ones
+        later = [order for order in listed if placed and order["placed"] > placed[0]]
 
-        # lists have the newest first: the next one is the oldest of the later ones
-        later = [order for order in listed if placed is not None and order["placed"] > placed]
-
-        return _first(sorted(later, key=lambda order: str(order["placed"])))
+        return _first(later[::-1])
 
     if len(fitting) > 1 and not errand.wrong("first_match"):
-        placed = errand.told("order", item=f"{request.colour} {request.noun}")
+        day = errand.told("order", item=f"{request.colour} {request.noun}")
 
-        return _first(listed, "placed", placed)
+        return _first(listed, "placed", day)
 
     if not fitting:
         raise NotYetError
@@ -147,7 +131,11 @@ def located(errand: Errand) -> str:
     return fitting[0]
 
 
-def _first(orders: list[Shown], column: str = "", value: str | None = None) -> str:
+def _first(
+    orders: list[Shown],
+    column: str = "",
+    value: str | None = None,
+) -> str:
     """The first of the orders with this value."""
     for order in orders:
         if order.get(column) == value:
@@ -163,7 +151,7 @@ def _unread(errand: Errand, pages: dict[int, Shown]) -> list[Call]:
     made = {"customer_id": errand.customer_id}
 
     if 1 not in pages:
-        return list(filter(errand.plan.can, [("list_orders", made)]))
+        return list(filter(errand.can, [("list_orders", made)]))
 
     last = 1 if errand.wrong("first_page") else pages[1]["pages"]
     numbers = [page for page in range(2, last + 1) if page not in pages]
@@ -171,7 +159,11 @@ def _unread(errand: Errand, pages: dict[int, Shown]) -> list[Call]:
     return [("list_orders", {**made, "page": page}) for page in numbers]
 
 
-def _walked(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
+def _walked(
+    errand: Errand,
+    item: Item,
+    listed: list[Shown],
+) -> list[str]:
     """Reads every order; `first_match` stops at the first that fits."""
     fitting: list[str] = []
     unread: list[Call] = []
@@ -195,14 +187,18 @@ def _walked(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
     return fitting
 
 
-def _searched(errand: Errand, item: Item, listed: list[Shown]) -> list[str]:
+def _searched(
+    errand: Errand,
+    item: Item,
+    listed: list[Shown],
+) -> list[str]:
     """Finds the item's skus in the catalogue, then the orders that list one of them."""
     belief = errand.belief
     search = ("search_products", {"query": item[1]})
 
     # a search that found nothing is not made again: the orders are read instead
     if item[1] not in belief.products:
-        if errand.plan.can(search):
+        if errand.can(search):
             raise NotYetError(search)
 
         return _walked(errand, item, listed)

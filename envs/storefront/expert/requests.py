@@ -1,6 +1,7 @@
 """How the expert carries out each kind of request.
 
-Each function raises `NotYetError` with the next calls, and returns where the request is settled.
+Each function raises `NotYetError` with the next calls; where the request is settled it gives the
+facts that the customer is to be told of it, none where nothing was asked.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,13 +9,15 @@ from dataclasses import replace
 
 from synth.envs.storefront.expert.errand import Errand, NotYetError
 from synth.envs.storefront.expert.locating import located
-from synth.envs.storefront.world.policy import STORE_CREDIT
-from synth.envs.storefront.world.rules import BEFORE_SHIPPING
-from synth.envs.storefront.world.views import Shown, cards_of
+from synth.envs.storefront.expert.returns import returned
+from synth.envs.storefront.world.policy import BEFORE_SHIPPING, STORE_CREDIT
+from synth.envs.storefront.world.views import Shown
 
 
-def carry_out(errand: Errand) -> None:
-    """A request of any kind."""
+def carry_out(errand: Errand) -> Shown:
+    """A request of any kind, and what is told of it: the facts, and the order or sku that they are
+    about.
+    """
     belief = errand.belief
     request = errand.request
 
@@ -34,21 +37,35 @@ def carry_out(errand: Errand) -> None:
     denied_by = belief.denied.get(request.number, "R8")
 
     if denied_by != "R8" and errand.holds(denied_by):
-        return None
+        return {}
 
-    return _ABOUT_ORDERS[request.kind](errand.with_item())
+    facts = _ABOUT_ORDERS[request.kind](errand.with_item())
+
+    return {"about": order_id, **facts} if facts else {}
 
 
-def _price(errand: Errand) -> None:
+def _price(errand: Errand) -> Shown:
     """A price is searched for; a former one stands in the variant's history alone."""
     request = errand.request
     variant = errand.variant(request.colour, request.size or "one")
 
-    if request.former and variant is not None and variant["sku"] not in errand.belief.variants:
-        raise NotYetError(("get_variant", {"sku": variant["sku"]}))
+    if variant is None:
+        return {}
+
+    sku = str(variant["sku"])
+    live = errand.belief.variants.get(sku)
+
+    if request.former and live is None:
+        raise NotYetError(("get_variant", {"sku": sku}))
+
+    # who reads stale data takes the price for the one before
+    if live is None or not request.former or errand.wrong("stale_reads"):
+        return {"about": sku, "price": variant["price"]}
+
+    return {"about": sku, "former_price": live["price_history"][0]["price"]}
 
 
-def _out_of_scope(errand: Errand) -> None:
+def _out_of_scope(errand: Errand) -> Shown:
     """R13; `over_refuses` denies it."""
     if errand.wrong("over_refuses"):
         errand.deny("R13")
@@ -62,32 +79,39 @@ def _out_of_scope(errand: Errand) -> None:
     if reason not in codes:
         raise NotYetError(("escalate", {"reason_code": reason, "summary": summary}))
 
+    return {}
 
-def _note(errand: Errand) -> None:
+
+def _note(errand: Errand) -> Shown:
     """A note is written word for word, once."""
-    made = {
-        "ticket_id": errand.request.ticket_id,
-        "text": errand.request.note,
-    }
+    note = ("add_note", {"ticket_id": errand.request.ticket_id, "text": errand.request.note})
 
-    if ("add_note", made) not in errand.belief.writes:
-        raise NotYetError(("add_note", made))
+    if note not in errand.belief.writes:
+        raise NotYetError(note)
+
+    return {}
 
 
-def _reread(errand: Errand) -> None:
-    """A total that is to be told is read again after a write; `stale_reads` does not."""
+def _total(errand: Errand) -> Shown:
+    """The total after a write, where it is asked for: it is read again; `stale_reads` does not."""
     outdated = errand.order_id in errand.belief.outdated and not errand.wrong("stale_reads")
 
-    if errand.request.tell_total and outdated:
+    if not errand.request.tell_total:
+        return {}
+    if outdated:
         raise NotYetError(("get_order", {"order_id": errand.order_id}))
 
+    return {"total": errand.order["total"]}
 
-def _cancel(errand: Errand) -> None:
-    """R3."""
+
+def _cancel(errand: Errand) -> Shown:
+    """R3; of what was found cancelled the status is told."""
     status = errand.order["status"]
 
-    if errand.written("cancel_order") or status == "cancelled":
-        return
+    if errand.written("cancel_order"):
+        return {}
+    if status == "cancelled":
+        return {"order_status": status}
     if status not in BEFORE_SHIPPING and errand.request.condition == "not_shipped":
         return _track(errand)
 
@@ -96,64 +120,59 @@ def _cancel(errand: Errand) -> None:
     errand.confirm("reason")
     errand.write("cancel_order", reason=errand.detail("reason"))
 
+    return {}
 
-def _exchange(errand: Errand) -> None:
+
+def _exchange(errand: Errand) -> Shown:
     """R7; the customer says the colour, the catalogue has the variant."""
-    order = errand.order
     lines = errand.lines
     belief = errand.belief
 
     if errand.written("modify_lines"):
-        return _reread(errand)
-    if not lines or order["status"] == "cancelled":
-        return
+        return _total(errand)
+    if not lines or errand.order["status"] == "cancelled":
+        return {}
 
     errand.forbid("modify_lines")
-    colour = errand.request.wanted or errand.told("colour")
     # the same size, for the customer speaks of the colour alone
-    variant = errand.variant(colour, lines[0]["size"])
+    variant = errand.variant(errand.wanted(), lines[0]["size"])
 
     if variant is None:
-        return
+        return {}
 
     sku = variant["sku"]
     condition = errand.request.condition
     made = {str(lines[0]["line"]): sku}
     # who reads stale data takes the search index for the live stock
     trusts_search = errand.wrong("stale_reads")
-    looks = errand.plan.strategy.checks_stock or condition is not None
+    looks = errand.strategy.checks_stock or condition is not None
 
     if looks and sku not in belief.variants and not trusts_search:
         raise NotYetError(("get_variant", {"sku": sku}))
 
     if condition == "in_stock":
         # too few, as the tool said, the live stock, or at least the search index
-        tried = not errand.plan.can(
-            (
-                "modify_lines",
-                {"order_id": errand.order_id, "lines": made},
-            )
-        )
-
+        call = ("modify_lines", {"order_id": errand.order_id, "lines": made})
+        tried = not errand.can(call)
         live = belief.variants.get(sku)
         enough = variant["in_stock"] if live is None else live["stock"] >= lines[0]["quantity"]
 
         if tried or not enough:
-            return None if trusts_search and tried else _cancel(errand)
+            return {} if trusts_search and tried else _cancel(errand)
 
     errand.write("modify_lines", lines=made)
 
+    return {}
 
-def _address(errand: Errand) -> None:
+
+def _address(errand: Errand) -> Shown:
     """R11; the customer says the city, and the street where the city has several addresses."""
-    order = errand.order
-
     if errand.written("change_address"):
-        return
+        return {}
 
     errand.forbid("change_address")
     rows: list[Shown] = errand.file()["addresses"]
-    city = errand.request.wanted or errand.told("city")
+    city = errand.wanted()
     here = [row for row in rows if row["city"] == city]
 
     if not here and errand.holds("R11") and not errand.wrong("first_address"):
@@ -162,7 +181,7 @@ def _address(errand: Errand) -> None:
     # who ignores R11, or takes the first address, sends it somewhere
     anywhere = not here or errand.wrong("first_address")
     fitting = rows if anywhere else here
-    others = [row for row in fitting if row["address_id"] != order["address_id"]]
+    others = [row for row in fitting if row["address_id"] != errand.order["address_id"]]
 
     if len(others) > 1 and not anywhere and not errand.wrong("first_match"):
         street = errand.told("street")
@@ -171,155 +190,62 @@ def _address(errand: Errand) -> None:
     if others:
         errand.write("change_address", address_id=others[0]["address_id"])
 
+    return {}
 
-def _coupon(errand: Errand) -> None:
-    """R9."""
+
+def _coupon(errand: Errand) -> Shown:
+    """R9; of a coupon that was found on the order the total is told."""
+    on_it = errand.order["coupon"]
+
     if errand.written("apply_coupon"):
-        return _reread(errand)
-    if errand.order["coupon"] is not None and errand.order["coupon"] == errand.wanted:
-        return
+        return _total(errand)
+    if on_it is not None and on_it in (errand.request.wanted, errand.known("coupon")):
+        return {"total": errand.order["total"]}
 
     errand.forbid("apply_coupon")
+    errand.write("apply_coupon", code=errand.wanted())
 
-    errand.write(
-        "apply_coupon",
-        code=errand.request.wanted or errand.told("coupon"),
-    )
+    return {}
 
 
-def _compensation(errand: Errand) -> None:
+def _compensation(errand: Errand) -> Shown:
     """R12."""
-    if errand.written("issue_refund"):
-        return
-
-    # whole dollars, as the policy names it
-    amount = errand.plan.rules.compensation_cents // 100
-    errand.forbid("issue_refund", to=STORE_CREDIT)
-    errand.write("issue_refund", amount=amount, to=STORE_CREDIT)
-
-
-def _track(errand: Errand) -> None:
-    """A parcel is looked at once."""
-    if errand.order_id not in errand.belief.parcels:
-        raise NotYetError(("track_shipment", {"order_id": errand.order_id}))
-
-
-def _refund_query(errand: Errand) -> None:
-    """A return of the lines is quoted once."""
-    if errand.lines:
-        errand.quote(errand.lines)
-
-
-def _return(errand: Errand) -> None:
-    """R15, R4 and R8 as order and file show them, then slip and refund of the lines that are
-    left.
-    """
-    lines = errand.lines
-    belief = errand.belief
-    request = errand.request
-
-    if not lines or errand.order["status"] != "delivered":
-        return
-
-    errand.forbid("create_return")
-    # this reads the file, with the tier that R4 needs: then the rules are asked once more
-    paid_to = _destination(errand)
-    errand.forbid("create_return")
-    final = [line for line in lines if errand.plan.rules.is_final_sale(line["category"])]
-
-    if final and errand.holds("R8"):
-        if request.number not in belief.denied:
-            errand.deny("R8")
-
-        lines = [line for line in lines if line not in final]
-
-        if not lines or errand.wrong("all_or_nothing"):
-            return
-
-    # it brings too little: nothing is returned, and the amount is told
-    if request.least is not None and errand.quote(lines) < request.least:
-        return
-
-    # a gift becomes credit, and a card was named: there is no choice to ask for
-    settled = errand.order["recipient_id"] is not None or request.pay_to is not None
-    errand.confirm("method", *([] if settled else ["refund_to"]))
-    amount = errand.quote(lines)
-    # a slip that is there already needs no second one
-    requested = any(line["status"] == "return_requested" for line in lines)
-
-    if not requested and not errand.written("create_return"):
-        numbers = [line["line"] for line in lines]
-
+    if not errand.written("issue_refund"):
+        # whole dollars, as the policy names it
+        amount = errand.rules.compensation_cents // 100
+        errand.forbid("issue_refund", to=STORE_CREDIT)
         errand.write(
-            "create_return",
-            lines=numbers,
-            method=errand.detail("method"),
+            "issue_refund",
+            amount=amount,
+            to=STORE_CREDIT,
         )
 
-    _refund(errand, paid_to, amount)
+    return {}
 
 
-def _destination(errand: Errand) -> str:
-    """Where money goes that does not become credit: what the order was paid with, or the card that
-    the customer names, if R5 allows it.
-    """
-    file = errand.file()
-    last4 = errand.request.pay_to
-    paid_with = errand.order["payment_id"]
+def _track(errand: Errand) -> Shown:
+    """A parcel is looked at once."""
+    seen = errand.belief.parcels.get(errand.order_id)
 
-    if last4 is None:
-        return str(paid_with)
+    if seen is None:
+        raise NotYetError(("track_shipment", {"order_id": errand.order_id}))
 
-    cards = cards_of(file)
-
-    if last4 == "card":
-        # "my card" is clear where there is one
-        sure = len(cards) == 1 or errand.wrong("first_match")
-        last4 = next(iter(cards)) if sure else errand.told("card")
-
-    if last4 not in cards:
-        raise NotYetError
-
-    errand.forbid("issue_refund", to=cards[last4])
-
-    return cards[last4]
+    return {"parcel_status": seen["status"], "arrival": seen["arrives"]}
 
 
-def _refund(errand: Errand, paid_to: str, amount: float) -> None:
-    """The second half of a return: money back, or an escalation above the limit of R6; to credit
-    for a gift (R15).
-    """
-    # once escalated the refund is somebody else's
-    limit = {
-        "order_id": errand.order_id,
-        "reason_code": "refund_limit",
-    }
-
-    if errand.written("issue_refund") or errand.written("escalate", reason_code="refund_limit"):
-        return
-
-    if errand.plan.rules.above_limit(round(amount * 100)) and not errand.wrong("ignores_limit"):
-        summary = f"Refund of ${amount:.2f} for order {errand.order_id} is above the limit."
-
-        raise NotYetError(("escalate", {**limit, "summary": summary}))
-
-    to_credit = errand.order["recipient_id"] or errand.detail("refund_to") == STORE_CREDIT
-
-    errand.write(
-        "issue_refund",
-        amount=amount,
-        to=STORE_CREDIT if to_credit else paid_to,
-    )
+def _refund_query(errand: Errand) -> Shown:
+    """A return of the lines is quoted once."""
+    return {"refund": errand.quote(errand.lines)} if errand.lines else {}
 
 
-_WITHOUT_ORDER: Mapping[str, Callable[[Errand], None]] = {
+_WITHOUT_ORDER: Mapping[str, Callable[[Errand], Shown]] = {
     "price_query": _price,
     "out_of_scope": _out_of_scope,
     "note": _note,
 }
-_ABOUT_ORDERS: Mapping[str, Callable[[Errand], None]] = {
+_ABOUT_ORDERS: Mapping[str, Callable[[Errand], Shown]] = {
     "cancel": _cancel,
-    "return": _return,
+    "return": returned,
     "exchange": _exchange,
     "address": _address,
     "coupon": _coupon,

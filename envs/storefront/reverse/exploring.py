@@ -13,6 +13,7 @@ from typing import Any
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.expert.affordances import (
     asking_leave,
+    each_alone,
     identifying,
     options_of,
     reading,
@@ -24,8 +25,7 @@ from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import FACTORS, WRITES
 from synth.envs.storefront.tools.transcript import MAX_CALLS
 from synth.envs.storefront.world.options import CustomerOptions, refunds_of
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import NEEDED_FACTORS, Rules
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, Call, Rules
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas.environment import AgentTurn
 
@@ -33,7 +33,6 @@ SHARE = 4
 """One in so many customers is somebody with many orders: with those of two worlds every kind of
 write can be made (measured).
 """
-MOST = 200
 REFUSED_ONE_IN = 3
 """Orders with which a refused write may be tried, by their number: with all of them three of four
 tasks would have a refusal (measured).
@@ -47,13 +46,8 @@ def random_user(base: BaseWorld) -> Script:
     nothing, answers what they are asked, agrees, and knows a coupon.
     """
     rng = Random(f"storefront/passer-by/{base.seed}")
-
     # ties are broken by id, so that a seed always stands for one customer
-    most = sorted(
-        base.orders_of,
-        key=lambda key: (-len(base.orders_of[key]), key),
-    )
-
+    most = sorted(base.orders_of, key=lambda key: (-len(base.orders_of[key]), key))
     customer = base.tables["customers"][rng.choice(most[: max(len(most) // SHARE, 1)])]
     slots = {name: customer[name] for name in FACTORS}
     slots["coupon"] = rng.choice(sorted(base.tables["coupons"]))
@@ -70,70 +64,82 @@ def first_words(user: Script) -> str:
     return str(SAYINGS["opening"].format(name=user.name, email=user.slots["email"]))
 
 
-def explorable(belief: Belief, rules: Rules) -> tuple[AgentTurn, ...]:
+def explorable(
+    belief: Belief,
+    rules: Rules,
+) -> tuple[AgentTurn, ...]:
     """At most 200 turns, in a fixed order: the next step towards a desk where writes may be made;
     then every write, and what a customer may want to know. A return that was opened is refunded
     before anything else is done.
     """
-    # nothing is written before all is read: what is offered depends on it
-    for stage in (identifying, reading, searching):
-        calls = [call for call in stage(belief) if signature_of(call) not in belief.made]
+    at_once = _steps(belief) or _new(belief, [("ask_customer", {"field": "coupon"})])
+    options = options_of(belief, rules)
 
-        if stage is identifying:
-            # until two factors fit there is no other step
-            known = max(
-                map(len, belief.verified.values()),
-                default=0,
-            )
+    if at_once or options is None:
+        return (turn_of(belief.exchanges, at_once[:MAX_CALLS]),) if at_once else ()
 
-            calls = [] if known >= NEEDED_FACTORS else [*calls, *_asking(belief, FACTORS)]
+    calls = _refunds_due(belief, rules) or [*_writes(belief, options)]
+    back = [made for tool, made in calls if tool == "create_return"]
+    refunds = [call for made in back for call in _refunds(belief, rules, made)]
+    # leave is asked for all of them at once, so that every write can be made next
+    every = (*calls, *refunds)
+    leave = {signature_of(ask): ask for call in every for ask in asking_leave(belief, call)}
+
+    if leave:
+        return (turn_of(belief.exchanges, [*leave.values()][:MAX_CALLS]),)
+
+    return each_alone(belief, [call for call in calls if signature_of(call) not in belief.failed])
+
+
+def _steps(belief: Belief) -> list[Call]:
+    """The next steps to know who speaks and what they have: nothing is written before all is read,
+    for what is offered depends on it.
+    """
+    # until two factors fit there is no other step
+    if max(map(len, belief.verified.values()), default=0) < NEEDED_FACTORS:
+        questions: list[Call] = [("ask_customer", {"field": field}) for field in FACTORS]
+        calls = _new(belief, [*identifying(belief), *questions])
 
         if calls:
-            return (turn_of(belief.exchanges, calls[:MAX_CALLS]),)
+            return calls
 
-    options = options_of(belief, rules)
-    calls = list(_asking(belief, ["coupon"]))
-
-    if options is not None and not calls:
-        calls = _refunds_due(belief, rules) or [*_writes(belief, options)]
-        back = [made for tool, made in calls if tool == "create_return"]
-        refunds = [call for made in back for call in _refunds(belief, rules, made)]
-        every = (*calls, *refunds)
-        # leave is asked for all of them at once, so that every write can be made next
-        leave = {signature_of(ask): ask for call in every for ask in asking_leave(belief, call)}
-
-        if leave:
-            return (
-                turn_of(
-                    belief.exchanges,
-                    [*leave.values()][:MAX_CALLS],
-                ),
-            )
-
-        calls = [call for call in calls if signature_of(call) not in belief.failed]
-
-    return tuple(turn_of(belief.exchanges, [call]) for call in calls[:MOST])
+    return _new(belief, reading(belief)) or _new(belief, searching(belief))
 
 
-def _asking(belief: Belief, fields: Iterable[str]) -> Iterator[Call]:
-    """Questions for what the customer was not asked yet."""
-    return (("ask_customer", {"field": field}) for field in fields if field not in belief.slots)
+def _new(
+    belief: Belief,
+    calls: Iterable[Call],
+) -> list[Call]:
+    """The calls that were not made yet; nobody is asked for what they said."""
+    return [
+        call
+        for call in calls
+        if signature_of(call) not in belief.made
+        and not (call[0] == "ask_customer" and call[1]["field"] in belief.slots)
+    ]
 
 
-def _refunds_due(belief: Belief, rules: Rules) -> list[Call]:
+def _refunds_due(
+    belief: Belief,
+    rules: Rules,
+) -> list[Call]:
     """The second half of every return that has none."""
+    settles = ("issue_refund", "escalate")
+
     return [
         call
         for name, made in belief.writes
         if name == "create_return" and made["order_id"] in belief.orders
-        if not any(
-            belief.has_written(tool, made["order_id"]) for tool in ("issue_refund", "escalate")
-        )
+        if not any(belief.has_written(tool, made["order_id"]) for tool in settles)
         for call in _refunds(belief, rules, made)
     ]
 
 
-def _refunds(belief: Belief, rules: Rules, made: Mapping[str, Any]) -> list[Call]:
+def _refunds(
+    belief: Belief,
+    rules: Rules,
+    made: Mapping[str, Any],
+) -> list[Call]:
     """The refunds of an opened return."""
     return refunds_of(
         rules,
@@ -170,7 +176,11 @@ def _writes(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
     yield from _questions(belief, options)
 
 
-def _with_order(belief: Belief, options: CustomerOptions, order_id: str) -> Iterator[Call]:
+def _with_order(
+    belief: Belief,
+    options: CustomerOptions,
+    order_id: str,
+) -> Iterator[Call]:
     """The writes on an order that no rule forbids, then those of one tool that would refuse them,
     where this order is one to be refused with.
     """
@@ -195,7 +205,10 @@ def _with_order(belief: Belief, options: CustomerOptions, order_id: str) -> Iter
     yield from refused[tools[share % len(tools)]] if tools else ()
 
 
-def _questions(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
+def _questions(
+    belief: Belief,
+    options: CustomerOptions,
+) -> Iterator[Call]:
     """Look-ups that were not made yet, some of each tool: what orders allow, then prices."""
     asked = [
         call
@@ -208,5 +221,4 @@ def _questions(belief: Belief, options: CustomerOptions) -> Iterator[Call]:
     asked += [("get_variant", {"sku": variant["sku"]}) for variant in variants]
 
     for tool in ("track_shipment", "quote_refund", "get_variant"):
-        new = [call for call in asked if call[0] == tool and signature_of(call) not in belief.made]
-        yield from new[:MOST_OF_A_LOOK_UP]
+        yield from _new(belief, [call for call in asked if call[0] == tool])[:MOST_OF_A_LOOK_UP]

@@ -2,26 +2,22 @@
 fail, what must fail and what must pass, and what would be answered elsewhere.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
 from typing import Any
 
-from synth.envs.storefront.audit import alternatives as other_solutions
-from synth.envs.storefront.audit import mutants as wrong_solutions
 from synth.envs.storefront.audit.bots import BOTS as EVERY
 from synth.envs.storefront.customer.script import KINDS, read_script
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import feasible, worded
-from synth.envs.storefront.tasks.scenarios.side_requests import price_query
-from synth.envs.storefront.tools.transcript import Exchange, decoded, legible, until_end
+from synth.envs.storefront.tasks.intents import Draw, Intent
+from synth.envs.storefront.tasks.side_requests import price_query
+from synth.envs.storefront.tasks.wording import worded
+from synth.envs.storefront.tools.transcript import decoded
 from synth.envs.storefront.world.config import OF_THE_WORLD, validated
 from synth.envs.storefront.world.world import world_of
-from synth.envs.transcript import Transcript
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import ToldFact
-from synth.schemas.environment import AgentTurn
 from synth.schemas.policy import Episode, Policy
 from synth.schemas.task import Task
 
@@ -33,66 +29,33 @@ are there.
 """
 MOST_DRAWS = 100
 """A question that one draw in four makes is missed in one of 10^12 cases."""
-FAILING = (
-    "shotgun_talker",
-    "look_up_then_stop",
-    "write_all",
-)
+FAILING = ("shotgun_talker", "look_up_then_stop", "write_all")
 BOTS: Mapping[str, Callable[[Episode], Policy]] = {name: EVERY[name] for name in FAILING}
 """Bots that solve no task, whatever it asks for."""
-Turns = Iterator[tuple[str, Sequence[AgentTurn]]]
 
 
-def exploring(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def exploring(
+    settings: Mapping[str, Any],
+    seed: int,
+) -> dict[str, Any]:
     """The settings of the world in which the exploration of a seed takes place; one that the
     settings name is kept.
     """
     given = validated(settings).world_seed
 
-    return {
-        **settings,
-        "world_seed": FIRST_WORLD + seed if given is None else given,
-    }
+    return {**settings, "world_seed": FIRST_WORLD + seed if given is None else given}
 
 
-def mutants(task: Task, transcript: Transcript) -> Turns:
-    """Wrong solutions, one edit away from a right one."""
-    base = world_of(validated(task.env_config))
-
-    return wrong_solutions.mutants(task, _exchanges(transcript), base)
-
-
-def alternatives(task: Task, transcript: Transcript) -> Turns:
-    """Other right solutions."""
-    return other_solutions.alternatives(_exchanges(transcript))
-
-
-def _exchanges(transcript: Transcript) -> list[Exchange]:
-    """A transcript as the storefront reads episodes."""
-    pairs = zip(
-        transcript.actions,
-        transcript.responses,
-        strict=True,
-    )
-
-    return until_end(Exchange(legible(turn), response.observations) for turn, response in pairs)
-
-
-def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
+def elsewhere(
+    task: Task,
+    seed: int,
+) -> Sequence[ToldFact] | None:
     """What the task's questions would be answered in the world of another seed, each about
     something there that it can be asked about.
     """
     # without the task's facts: another world has other rows
     world = validated(task.env_config).model_dump(include=set(OF_THE_WORLD))
-
-    settings = canonical_json(
-        {
-            **world,
-            "facts": {},
-            "world_seed": OTHER_WORLDS + seed,
-        }
-    ).decode()
-
+    settings = canonical_json({**world, "facts": {}, "world_seed": OTHER_WORLDS + seed}).decode()
     told: list[ToldFact] = []
 
     for place, request in enumerate(read_script(task.script).requests):
@@ -112,7 +75,13 @@ def elsewhere(task: Task, seed: int) -> Sequence[ToldFact] | None:
 
 
 @lru_cache(maxsize=4096)
-def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[ToldFact, ...] | None:
+def _answered(
+    settings: str,
+    kind: str,
+    place: int,
+    *,
+    former: bool,
+) -> tuple[ToldFact, ...] | None:
     """The answer to a question of a kind about anything in the world of these settings."""
     config = validated(decoded(settings) or {})
     rng = Random(f"storefront/elsewhere/{settings}/{kind}/{place}")
@@ -128,15 +97,13 @@ def _answered(settings: str, kind: str, place: int, *, former: bool) -> tuple[To
     return None
 
 
-def _about_an_order(draw: Draw, kind: str) -> Intent | None:
+def _about_an_order(
+    draw: Draw,
+    kind: str,
+) -> Intent | None:
     """A question about an order in the world; None where that one cannot be asked about."""
     order_id = draw.rng.choice(sorted(draw.base.tables["orders"]))
-
-    at = replace(
-        draw,
-        customer_id=draw.base.row("orders", order_id)["customer_id"],
-    )
-
-    calls = feasible(at, order_id).get(kind)
+    at = replace(draw, customer_id=draw.base.row("orders", order_id)["customer_id"])
+    calls = at.feasible(order_id).get(kind)
 
     return worded(at, draw.rng.choice(calls)) if calls else None

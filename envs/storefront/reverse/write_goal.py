@@ -13,23 +13,23 @@ from synth.envs.fact_pattern import matches
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.process import PROCESS, breaches
 from synth.envs.storefront.customer.script import KINDS
-from synth.envs.storefront.reverse.topics import Topic, topics
-from synth.envs.storefront.reverse.user_intents import intent_of, question
-from synth.envs.storefront.tasks.make_tasks import (
-    free_of,
+from synth.envs.storefront.reverse.asked import NoGoalError, Topic, intent_of, question, topics
+from synth.envs.storefront.tasks.compiled import (
+    ALWAYS_FREE,
+    after,
+    asked_of,
+    opening_of,
     plain_script,
-    process_of,
+    script_of,
     settings_of_world,
+    stated,
 )
-from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.scenarios.scenarios import composed
-from synth.envs.storefront.tasks.speech import Spoken, spoken
+from synth.envs.storefront.tasks.intents import Draw, Intent
+from synth.envs.storefront.tasks.scenarios import composed
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.event_log import Event, event_log
-from synth.envs.storefront.tools.transcript import exchanged
+from synth.envs.storefront.tools.transcript import Event, event_log, exchanged
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
+from synth.envs.storefront.world.policy import NEEDED_FACTORS
 from synth.envs.storefront.world.world import BaseWorld, world_of
 from synth.schemas.canonical import canonical_json, content_hash
 from synth.schemas.check import ToldFact
@@ -46,11 +46,7 @@ OF_THE_SCRIPT = frozenset({"R13"})
 """Rules that ask what the customer wants: in an exploration they want nothing."""
 _OF_ALL = ("number", "kind", "text", "given")
 """What every request has, and says nothing about its structure."""
-_TOLD_AS = {
-    "money": "refund",
-    "date": "arrival",
-    "status": "parcel_status",
-}
+_TOLD_AS = {"money": "refund", "date": "arrival", "status": "parcel_status"}
 _INSTRUCTIONS: Mapping[str, str] = texts("exploring")["instructions"]
 
 
@@ -62,45 +58,64 @@ def write_goal(window: Window) -> Draft | NoGoal:
     words of the goal grammar ask for it, and where what is asked for together is held out of
     training.
     """
+    try:
+        return _draft(window)
+    except NoGoalError as none:
+        return NoGoal(str(none))
+
+
+def _draft(window: Window) -> Draft:
+    """The draft of a task for a window. Raises `NoGoalError`."""
     # the whole walk is read: what was found out before the window counts, too
     config = validated(window.env_config, "window.env_config")
     base = world_of(config)
     events = event_log(exchanged(window.walk))
     customer_id = _customer(window, base, events)
-
-    if isinstance(customer_id, NoGoal):
-        return customer_id
-
     turns = [operation.turn for operation in window.operations]
     # the same window gives the same goal, however often and in whatever order goals are written
     name = f"storefront/reverse/{content_hash([base.seed, window.seed, turns])}"
     draw = Draw(Random(name), config, base, 0, customer_id)
-    asked = _asked(window, events)
-    intents = asked if isinstance(asked, NoGoal) else _intents(draw, asked, name)
-
-    if isinstance(intents, NoGoal):
-        return intents
+    intents = _intents(draw, _asked(window, events), name)
 
     # what stands together in no template task of train must not come in by an exploration
     if config.variant == "train" and composed(intents):
-        return NoGoal("held_out_composition")
+        raise NoGoalError("held_out_composition")
 
     on_request = NOTES if any(intent.request.kind == "note" for intent in intents) else ()
+    said = stated(draw, intents)
+    asked = asked_of(draw, said)
+    # the requests are played from the start: what they make of it is compared with the window's end
+    done = after(base, [call for intent in intents for call in intent.calls]).facts()
+    free = {*ALWAYS_FREE, *asked["free"]} - {*on_request}
 
-    if not _is_all(window, base, intents, on_request):
-        return NoGoal("unasked_change")
+    for path in {*done, *window.end}:
+        as_asked = done.get(path) == window.end.get(path)
 
-    return _draft(window, draw, spoken(draw, intents), on_request)
+        if not as_asked and not any(matches(pattern, path) for pattern in free):
+            raise NoGoalError("unasked_change")
+
+    script = script_of(draw, said)
+
+    return Draft(
+        goal=opening_of(script),
+        low_level=tuple(map(_instructed, window.operations)),
+        structure=" + ".join(sorted(map(_shape, said))),
+        script=plain_script(script),
+        env_config=settings_of_world(config, config.world_seed, config.facts),
+        asked=on_request,
+        answer=_answer(asked["told"]),
+        **asked,
+    )
 
 
 def _intents(
     draw: Draw,
     asked: Sequence[Topic | Event],
     name: str,
-) -> list[Intent] | NoGoal:
+) -> list[Intent]:
     """A request for each topic, or for each look-up, in words."""
     if len(asked) > MOST_REQUESTS:
-        return NoGoal("too_many_requests")
+        raise NoGoalError("too_many_requests")
 
     intents: list[Intent] = []
 
@@ -108,47 +123,26 @@ def _intents(
     for number, what in enumerate(asked, start=1):
         at = replace(draw, number=number)
         of = f"{name}/{number}"
-        intent = intent_of(what, at, of) if isinstance(what, Topic) else question(what, at, of)
-
-        if isinstance(intent, NoGoal):
-            return intent
-
-        intents.append(intent)
+        intents.append(
+            intent_of(
+                what,
+                at,
+                of,
+            )
+            if isinstance(what, Topic)
+            else question(what, at, of)
+        )
 
     return intents
 
 
-def _draft(
+def _customer(
     window: Window,
-    draw: Draw,
-    said: Spoken,
-    on_request: tuple[str, ...],
-) -> Draft:
-    """The draft of a task for requests as they are said."""
-    told = tuple(fact for intent in said.intents for fact in intent.told)
-
-    return Draft(
-        goal=said.opening,
-        low_level=tuple(map(instruction, window.operations)),
-        structure=" + ".join(sorted(map(_shape, said.intents))),
-        script=plain_script(said.script),
-        env_config=settings_of_world(
-            draw.config,
-            draw.config.world_seed or 0,
-            draw.config.facts,
-        ),
-        told=told,
-        refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
-        process=process_of(draw.config, draw.base),
-        free=free_of(said.intents),
-        asked=on_request,
-        answer=_answer(told),
-    )
-
-
-def _customer(window: Window, base: BaseWorld, events: Sequence[Event]) -> str | NoGoal:
-    """The one account that was verified and whose matters these are; no goal where the policy was
-    broken.
+    base: BaseWorld,
+    events: Sequence[Event],
+) -> str:
+    """The one account that was verified and whose matters these are. Raises `NoGoalError` where
+    there is none, and where the policy was broken.
     """
     verified = {
         event.result["customer_id"]: len(event.result["verified"])
@@ -165,14 +159,28 @@ def _customer(window: Window, base: BaseWorld, events: Sequence[Event]) -> str |
     turns = {operation.at for operation in window.operations}
 
     # what was broken before the window, or after it, does not concern this goal
-    for breach in breaches(rules, EpisodeView(events, base, own, heard)):
+    for breach in breaches(
+        rules,
+        EpisodeView(
+            events,
+            base,
+            own,
+            heard,
+        ),
+    ):
         if breach.turn in turns:
-            return NoGoal(f"policy_breach:{breach.rule}")
+            raise NoGoalError(f"policy_breach:{breach.rule}")
 
-    return str(accounts[0]) if len(accounts) == 1 else NoGoal("not_one_customer")
+    if len(accounts) != 1:
+        raise NoGoalError("not_one_customer")
+
+    return str(accounts[0])
 
 
-def _asked(window: Window, events: Sequence[Event]) -> Sequence[Topic | Event] | NoGoal:
+def _asked(
+    window: Window,
+    events: Sequence[Event],
+) -> Sequence[Topic | Event]:
     """What the requests are about: the topics of writes, or the look-ups of a window of these."""
     if any(operation.shown is None for operation in window.operations):
         return topics(window.operations, events)
@@ -182,34 +190,13 @@ def _asked(window: Window, events: Sequence[Event]) -> Sequence[Topic | Event] |
         for operation in window.operations
     ]
 
-    is_clear = all(len(found) == 1 for found in looks)
+    if any(len(found) != 1 for found in looks):
+        raise NoGoalError("not_a_question")
 
-    return [found[0] for found in looks] if is_clear else NoGoal("not_a_question")
-
-
-def _is_all(
-    window: Window,
-    base: BaseWorld,
-    intents: Sequence[Intent],
-    on_request: Sequence[str],
-) -> bool:
-    """Whether the requests ask for every change, and for no other."""
-    # the requests are played from the start: what they make of it is compared with the window's
-    # end
-    done = after(
-        base,
-        [call for intent in intents for call in intent.calls],
-    ).facts()
-
-    free = {*ALWAYS_FREE, *free_of(intents)} - {*on_request}
-
-    return all(
-        done.get(path) == window.end.get(path) or any(matches(pattern, path) for pattern in free)
-        for path in {*done, *window.end}
-    )
+    return [found[0] for found in looks]
 
 
-def instruction(operation: Operation) -> str:
+def _instructed(operation: Operation) -> str:
     """What is done in a turn, and the rule by which it is refused."""
     done = " ".join(map(_instruction, operation.turn.tool_calls)) or "Speak to the customer."
 
@@ -236,25 +223,19 @@ def _shape(intent: Intent) -> str:
     condition, what is left to be asked, which rule forbids it, and what complicates it.
     """
     request = intent.request
-    said = [f"<{name}>" for name in msgspec.to_builtins(request) if name not in _OF_ALL]
     # an order's date is known of every order that was described, and asked for only among several
     among = "ambiguous_order" in intent.complications
-    asked = sorted(field for field in intent.details if field != "order" or among)
-
-    refused = [
-        f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
-        for refusal in intent.refusals
-    ]
-
-    condition = [str(request.condition)] * (request.condition is not None)
 
     return " ".join(
         [
             request.kind,
-            *said,
-            *condition,
-            *asked,
-            *refused,
+            *(f"<{name}>" for name in msgspec.to_builtins(request) if name not in _OF_ALL),
+            *([] if request.condition is None else [request.condition]),
+            *sorted(field for field in intent.details if field != "order" or among),
+            *(
+                f"refused {refusal.rule} by {str(refusal.evidence).partition('-')[0]}"
+                for refusal in intent.refusals
+            ),
             *intent.complications,
         ]
     )
@@ -267,17 +248,12 @@ def _answer(told: Sequence[ToldFact]) -> AgentTurn:
     for at, fact in enumerate(told):
         # a check holds cents, a customer is told dollars
         value = fact.value / 100 if isinstance(fact.value, int) else fact.value
-
-        made = {
-            "about": fact.about,
-            _TOLD_AS[fact.type]: value,
-        }
-
+        made = canonical_json({"about": fact.about, _TOLD_AS[fact.type]: value})
         calls.append(
             ToolCall(
                 f"told_{at}",
                 "tell_customer",
-                canonical_json(made).decode(),
+                made.decode(),
             )
         )
 

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.task_mix import TaskPlace
-from synth.envs.storefront.tools.policy_text import rule_texts
-from synth.envs.storefront.tools.schemas import WRITES
+from synth.envs.storefront.tasks.intents import Draw, Intent
+from synth.envs.storefront.tools.schemas import WRITES, rule_texts
 from synth.schemas.check import Scalar
 
-_AS_SET = [
+_AS_SET = (
     "level",
     "policy",
     "page_size",
@@ -20,7 +18,7 @@ _AS_SET = [
     "verbosity",
     "dialogue",
     "budget_slack",
-]
+)
 """Settings that are recorded as they are."""
 _WITHOUT_FILE = frozenset({"R10", "R15"})
 """Rules by which a return is denied before the customer's file was read for the tier and the cards.
@@ -29,30 +27,40 @@ _WITHOUT_FILE = frozenset({"R10", "R15"})
 
 def recorded(
     draw: Draw,
-    at: TaskPlace,
+    place: Mapping[str, Any],
     intents: Sequence[Intent],
     script: Script,
     facts: Mapping[str, Scalar],
 ) -> dict[str, Any]:
-    """Every dial as it stands in this task."""
-    config = draw.config
-    base = draw.base
-    # the policy as this task's prompt has it
-    words = " ".join(rule_texts(base.rules, config.policy).values())
+    """Every dial as it stands in this task; `place` is its kind and its pair."""
+    rules = draw.base.rules
+    requests = [intent.request for intent in intents]
     referents = [intent.referent for intent in intents if intent.referent is not None]
+    names = [name for intent in intents for name in set(intent.complications)]
+    refused = [refusal.rule for intent in intents for refusal in intent.refusals]
+    # the policy as this task's prompt has it
+    words = " ".join(rule_texts(rules, draw.config.policy).values())
     # orders and accounts that could be taken for the ones that are meant
-    other_orders = {*base.orders_of[draw.customer_id]} - {named.order_id for named in referents}
-    other_accounts = len(base.customers_by["name"][script.name]) - 1
+    orders = {order["order_id"] for order in draw.orders} - {one.order_id for one in referents}
+    accounts = len(draw.base.customers_by["name"][script.name]) - 1
 
     return {
-        **{name: getattr(config, name) for name in _AS_SET},
-        **_of_requests(intents),
-        "kind": at.kind,
-        "pair": None if at.pair is None else f"pair-{at.pair}",
-        "look_ups": first_write(intents, pages(draw)),
-        "distractors": len(other_orders) + other_accounts,
-        "rules_in_force": len(base.rules.in_force),
-        "rules_enforced": len(base.rules.enforced),
+        **{name: getattr(draw.config, name) for name in _AS_SET},
+        "operations": len(intents),
+        "kinds": [request.kind for request in requests],
+        "by_description": sum(not referent.stands_alone for referent in referents),
+        "by_relation": sum(request.after is not None for request in requests),
+        "by_other_person": names.count("by_other_person"),
+        "ambiguous": sum(referent.candidates > 1 for referent in referents),
+        "candidates": max((referent.candidates for referent in referents), default=1),
+        "refusal": next(iter(refused), None),
+        "twists": sorted(set(names)),
+        "false_claims": names.count("false_claim"),
+        **place,
+        "look_ups": first_write(draw, intents),
+        "distractors": len(orders) + accounts,
+        "rules_in_force": len(rules.in_force),
+        "rules_enforced": len(rules.enforced),
         "policy_words": len(words.split()),
         "events": len(script.events),
         # of email, phone and zip
@@ -63,36 +71,15 @@ def recorded(
     }
 
 
-def _of_requests(intents: Sequence[Intent]) -> dict[str, Any]:
-    """The dials that the requests alone decide."""
-    requests = [intent.request for intent in intents]
-    rules = [refusal.rule for intent in intents for refusal in intent.refusals]
-    referents = [intent.referent for intent in intents if intent.referent is not None]
-    names = [name for intent in intents for name in set(intent.complications)]
-
-    return {
-        "operations": len(intents),
-        "kinds": [request.kind for request in requests],
-        "by_description": sum(not referent.stands_alone for referent in referents),
-        "by_relation": sum(request.after is not None for request in requests),
-        "by_other_person": names.count("by_other_person"),
-        "ambiguous": sum(referent.candidates > 1 for referent in referents),
-        "candidates": max((referent.candidates for referent in referents), default=1),
-        "refusal": next(iter(rules), None),
-        "twists": sorted(set(names)),
-        "false_claims": names.count("false_claim"),
-    }
-
-
-def pages(draw: Draw) -> int:
-    """The pages of the customer's list of orders."""
-    return max(1, -(-len(draw.base.orders_of[draw.customer_id]) // draw.config.page_size))
-
-
-def first_write(intents: Sequence[Intent], pages: int) -> int:
+def first_write(
+    draw: Draw,
+    intents: Sequence[Intent],
+) -> int:
     """The fewest look-ups before something can be written; before a denial or an answer, where
     nothing is to be written.
     """
+    # of the customer's list of orders
+    pages = max(1, -(-len(draw.orders) // draw.config.page_size))
     # a request that is taken back may never be worked on
     asked = [intent for intent in intents if "withdrawn" not in intent.complications]
     writing = [intent for intent in asked if _writes(intent)]
@@ -105,26 +92,30 @@ def _writes(intent: Intent) -> bool:
     return bool(intent.events) or any(tool in WRITES for tool, _ in intent.calls)
 
 
-def _look_ups(intent: Intent, pages: int) -> int:
+def _look_ups(
+    intent: Intent,
+    pages: int,
+) -> int:
     """The fewest with which the expert settles a request by a write, a denial or an answer,
     identification left out; `pages` are those of the customer's list of orders.
     """
     request = intent.request
     is_denied = intent.refusals and not intent.calls and not intent.events
     denied = intent.refusals[0].rule if is_denied else None
+    searched: str | None = None
 
     if request.kind == "out_of_scope" or denied == "R1":
         return 0
     if request.kind == "price_query":
         return 1 + request.former
 
-    searched: str | None = None
-
     if request.order_id is not None:
         # the id was said
         located = 0
-    elif request.gift_of is not None or request.gift_for is not None:
-        located = 1 if request.gift_of is not None else pages
+    elif request.gift_of is not None:
+        located = 1
+    elif request.gift_for is not None:
+        located = pages
     else:
         # all pages, and a search for the item in the catalogue
         searched = request.after[1] if request.after is not None else request.noun
@@ -133,12 +124,16 @@ def _look_ups(intent: Intent, pages: int) -> int:
     return located + 1 + _after_the_order(intent, denied, searched)
 
 
-def _after_the_order(intent: Intent, denied: str | None, searched: str | None) -> int:
+def _after_the_order(
+    intent: Intent,
+    denied: str | None,
+    searched: str | None,
+) -> int:
     """What is looked up once the order has been read: the file, the quote, the catalogue, the live
     stock, the parcel.
     """
     request = intent.request
-    revised = [r.request.kind for r in intent.revisions if r.request is not None]
+    kinds = {request.kind, *(one.request.kind for one in intent.revisions if one.request)}
 
     # the order itself shows it
     if "already_done" in intent.complications:
@@ -152,11 +147,9 @@ def _after_the_order(intent: Intent, denied: str | None, searched: str | None) -
 
         return looked if denied is None else 0
 
-    if "address" in (request.kind, *revised):
+    if "address" in kinds:
         return int(denied is None or not str(intent.refusals[0].evidence).startswith("O-"))
 
-    asks = request.kind in ("track", "refund_query") or (
-        request.otherwise == "track" and not _writes(intent)
-    )
+    tracked = request.otherwise == "track" and not _writes(intent)
 
-    return int(asks and denied is None)
+    return int(denied is None and (tracked or request.kind in ("track", "refund_query")))

@@ -1,36 +1,32 @@
 """Tasks without limit: drawn from a seed, compiled to the customer's script and a gold check."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-import msgspec
-
-from synth.envs.storefront.check.process import LOOK_UP, PROCESS
-from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.customer.script import ShopEvent
 from synth.envs.storefront.self_play import played
+from synth.envs.storefront.tasks.compiled import (
+    ALWAYS_FREE,
+    after,
+    asked_of,
+    opening_of,
+    plain_script,
+    required,
+    script_of,
+    settings_of_world,
+    stated,
+)
 from synth.envs.storefront.tasks.difficulty import recorded
-from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.scenarios.scenarios import Scenario, draw_scenario
-from synth.envs.storefront.tasks.speech import spoken
-from synth.envs.storefront.tasks.task_mix import TaskPlace, place
-from synth.envs.storefront.world.config import OF_THE_WORLD, STEPS, StorefrontConfig, validated
-from synth.envs.storefront.world.shop_events import ShopEvent
-from synth.envs.storefront.world.world import BaseWorld, patched, world_of
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Check, Scalar
+from synth.envs.storefront.tasks.intents import Draw, Subject
+from synth.envs.storefront.tasks.scenarios import TaskPlace, draw_scenario, place
+from synth.envs.storefront.world.config import STEPS, StorefrontConfig, validated
+from synth.envs.storefront.world.world import patched, world_of
+from synth.schemas.check import Check
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Origin, Task
 
-_SHARE_OF_COUNTS: Mapping[int, float] = {
-    1: 0.24,
-    2: 0.25,
-    3: 0.22,
-    4: 0.14,
-    5: 0.09,
-    6: 0.06,
-}
+_SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
 """About half of the tasks have three requests or more."""
 HELD_OUT_SHARE = 0.5
 """Of the held-out tasks of two requests and more, so many have a held-out composition of kinds."""
@@ -39,10 +35,13 @@ MOST_TRIES = 240
 """Draws in one world before the next one is tried, which has what this one lacks."""
 MOST_WORLDS = 40
 NEXT_WORLD = 500_000_003
-_TO_BUILTINS = msgspec.json.Decoder(dict[str, Any])
 
 
-def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+def make_tasks(
+    settings: Mapping[str, Any],
+    seed: int,
+    count: int,
+) -> Sequence[Task]:
     """`count` tasks; the same ones for the same settings and seed, and a longer list starts with
     the shorter one.
 
@@ -74,22 +73,31 @@ def make_tasks(settings: Mapping[str, Any], seed: int, count: int) -> Sequence[T
     return tuple((harder if draws[at // 2] < share else easier)[at] for at in range(count))
 
 
-def _made(config: StorefrontConfig, seed: int, count: int) -> Sequence[Task]:
+def _made(
+    config: StorefrontConfig,
+    seed: int,
+    count: int,
+) -> Sequence[Task]:
     """Tasks of one config, each only once."""
     made: dict[str, Task] = {}
 
     while len(made) < count:
         # a draw that was made before is the same task, and is left out by its id
-        made.update((task.task_id, task) for task in _drawn(config, seed, len(made), made))
+        made.update(
+            (task.task_id, task)
+            for task in _drawn(
+                config,
+                seed,
+                len(made),
+                made,
+            )
+        )
 
     return tuple(made.values())[:count]
 
 
 def _drawn(
-    config: StorefrontConfig,
-    seed: int,
-    index: int,
-    made: Mapping[str, Task],
+    config: StorefrontConfig, seed: int, index: int, made: Mapping[str, Task]
 ) -> Sequence[Task]:
     """The task at an index, or both of the pair that begins there; where tasks are easy, draws that
     are among those `made` are left out.
@@ -110,15 +118,14 @@ def _drawn(
         base = world_of(config, first + attempt // MOST_TRIES * NEXT_WORLD)
         # the second half of the tries takes customers with fewer orders than requests, too
         strict = attempt % MOST_TRIES < MOST_TRIES // 2
+        held_out = strict and composed
         tasks: dict[str, Task] = {}
 
         for side in places:
             # both sides draw from equal streams
             rng = Random(f"{draw_of}/{attempt}")
             draw = Draw(rng, config, base, 1, rng.choice(sorted(base.orders_of)))
-            held_out = strict and composed
             scenario = draw_scenario(draw, side, operations, strict=strict, held_out=held_out)
-
             noise = None if scenario is None else _noise(draw, side, scenario)
 
             if scenario is None or noise is None:
@@ -130,14 +137,9 @@ def _drawn(
         if len(tasks) == len(places) and not tasks.keys() & made.keys():
             return tuple(tasks.values())
 
-    raise _no_task(config, at, operations)
-
-
-def _no_task(config: StorefrontConfig, at: TaskPlace, operations: int) -> ConfigError:
-    """Why no draw led to a task, with the dials that could be widened."""
     where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
 
-    return ConfigError(
+    raise ConfigError(
         f"env: no task of kind {at.kind} with {operations} operations, look_ups "
         f"{config.look_ups}, ambiguity {config.ambiguity} and "
         f"stale_events {config.stale_events} in {where}: widen look_ups, ambiguity or operations, "
@@ -145,14 +147,18 @@ def _no_task(config: StorefrontConfig, at: TaskPlace, operations: int) -> Config
     )
 
 
-def _noise(draw: Draw, at: TaskPlace, scenario: Scenario) -> list[ShopEvent] | None:
+def _noise(
+    draw: Draw,
+    at: TaskPlace,
+    scenario: Subject,
+) -> list[ShopEvent] | None:
     """Events about orders of others, beside the ones that concern the customer; None where there
     are too few such orders.
     """
     rng = draw.rng
     low, high = draw.config.stale_events
     # the subject's own event counts among those that were asked for
-    own = sum(len(intent.events) for intent in scenario.intents)
+    own = sum(len(intent.events) for intent in scenario.sides)
     count = rng.randint(max(low, own), max(high, own)) - own if at.kind == "stale" else 0
 
     others = [
@@ -165,110 +171,58 @@ def _noise(draw: Draw, at: TaskPlace, scenario: Scenario) -> list[ShopEvent] | N
         return None
 
     return [
-        ShopEvent(rng.randrange(2, 9), "orders", key, {"status": "shipped"})
+        ShopEvent(
+            rng.randrange(2, 9),
+            "orders",
+            key,
+            {"status": "shipped"},
+        )
         for key in rng.sample(others, count)
     ]
 
 
 def _compiled(
-    draw: Draw,
-    at: TaskPlace,
-    scenario: Scenario,
-    noise: Sequence[ShopEvent],
-    seed: int,
+    draw: Draw, at: TaskPlace, scenario: Subject, noise: Sequence[ShopEvent], seed: int
 ) -> Task:
     """The task of a scenario: what the customer says and knows, and the check.
 
     What the check requires is what the right calls and the shop's events make of the start.
     """
     config = draw.config
-    said = spoken(draw, scenario.intents, scenario.known, noise)
-    free = ALWAYS_FREE + free_of(said.intents)
+    intents = stated(draw, scenario.sides)
+    script = script_of(draw, intents, scenario.known, noise)
+    asked = asked_of(draw, intents)
+    asked["free"] = ALWAYS_FREE + asked["free"]
     # the check is what the right calls make of the task's own start
     start = patched(draw.base, tuple(sorted(scenario.facts.items())))
-    calls = [call for intent in said.intents for call in intent.calls]
+    end = after(start, [call for intent in intents for call in intent.calls], script.events)
+    pair = None if at.pair is None else f"pair-{at.pair}"
+    named = {"kind": at.kind, "pair": pair}
+    difficulty = recorded(draw, named, intents, script, scenario.facts)
 
-    check = Check(
-        required=tuple(required(after(start, calls, said.script.events), free)),
-        free=free,
-        told=tuple(fact for intent in said.intents for fact in intent.told),
-        refusals=tuple(refusal for intent in said.intents for refusal in intent.refusals),
-        process=process_of(config, draw.base),
-    )
-
-    task = Task.identified(
-        env="storefront",
-        env_config=settings_of_world(config, draw.base.seed, scenario.facts),
-        seed=seed,
-        goal=said.opening,
-        origin=Origin.TEMPLATE,
-        check=check,
-        script=plain_script(said.script),
-        split=config.variant,
-        difficulty=recorded(draw, at, said.intents, said.script, scenario.facts),
-    )
-
-    return task if config.budget_slack is None else _with_patience(task, config.budget_slack)
-
-
-def free_of(intents: Iterable[Intent]) -> tuple[str, ...]:
-    """The paths that several requests leave free."""
-    return tuple(dict.fromkeys(path for intent in intents for path in intent.free))
-
-
-def process_of(config: StorefrontConfig, base: BaseWorld) -> tuple[str, ...]:
-    """The rules that a task's check follows through the conversation; without dialogue nobody can
-    be asked for a yes.
-    """
-    asked = {*base.rules.in_force, LOOK_UP} - (set() if config.dialogue else {"R2"})
-
-    return tuple(rule for rule in PROCESS if rule in asked)
-
-
-def plain_script(script: Script) -> dict[str, Any]:
-    """A script as a task holds it."""
-    return _TO_BUILTINS.decode(canonical_json(script))
-
-
-def settings_of_world(
-    config: StorefrontConfig,
-    world_seed: int,
-    facts: Mapping[str, Scalar],
-) -> dict[str, Any]:
-    """What an episode of a task needs of the settings: the task's `env_config`."""
-    world = {
-        **config.model_dump(include=set(OF_THE_WORLD)),
-        "world_seed": world_seed,
+    parts = {
+        "env": "storefront",
+        "env_config": settings_of_world(config, draw.base.seed, scenario.facts),
+        "seed": seed,
+        "goal": opening_of(script),
+        "origin": Origin.TEMPLATE,
+        "check": Check(required=tuple(required(end, asked["free"])), **asked),
+        "split": config.variant,
     }
 
-    return {**world, "facts": dict(sorted(facts.items()))} if facts else world
+    task = Task.identified(**parts, script=plain_script(script), difficulty=difficulty)
+    slack = config.budget_slack
 
+    if slack is None:
+        return task
 
-def _with_patience(task: Task, slack: float) -> Task:
-    """The task with a customer who leaves after `slack` times as many turns as the expert takes."""
+    # the customer leaves after `slack` times as many turns as the expert takes
     expert, _ = played(task)
     # rounded up, in hundredths: 1.1 times ten turns are eleven, not twelve
     turns = -(-int(expert * slack * 100) // 100)
+    budget = {"budget_slack": slack, "budget_turns": turns, "expert_turns": expert}
 
-    budget = {
-        "budget_slack": slack,
-        "budget_turns": turns,
-        "expert_turns": expert,
-    }
-
-    names = (
-        "env",
-        "env_config",
-        "seed",
-        "goal",
-        "origin",
-        "check",
-        "split",
-    )
-
+    # the check does not depend on it: all but script and difficulty stays
     return Task.identified(
-        **{name: getattr(task, name) for name in names},
-        # the check does not depend on it: all but script and difficulty stays
-        script={**task.script, "patience": turns},
-        difficulty={**task.difficulty, **budget},
+        **parts, script={**task.script, "patience": turns}, difficulty={**difficulty, **budget}
     )

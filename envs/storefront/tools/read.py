@@ -1,22 +1,28 @@
 """Tools that look things up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from synth.envs.storefront.tools.policy_text import topic_text
+from synth.envs.storefront.tools.schemas import topic_text
 from synth.envs.storefront.tools.shop import DeskError, Shop
-from synth.envs.storefront.world.rules import BEFORE_SHIPPING, dollars
+from synth.envs.storefront.world.policy import BEFORE_SHIPPING
 from synth.envs.storefront.world.views import (
     Shown,
     cents_of,
     columns,
+    dollars,
     file_shown,
     price_history,
     product_shown,
 )
 
 
-def _paged(shop: Shop, name: str, rows: list[Any], page: int) -> Shown:
+def _paged(
+    shop: Shop,
+    name: str,
+    rows: list[Any],
+    page: int,
+) -> Shown:
     """One page of rows, under their name. Raises `DeskError` past the last page."""
     size = shop.config.page_size
     # an empty list has one page
@@ -25,11 +31,7 @@ def _paged(shop: Shop, name: str, rows: list[Any], page: int) -> Shown:
     if page > pages:
         raise DeskError("not_found", f"there is no page {page}, only {pages}")
 
-    return {
-        name: rows[(page - 1) * size : page * size],
-        "page": page,
-        "pages": pages,
-    }
+    return {name: rows[(page - 1) * size : page * size], "page": page, "pages": pages}
 
 
 def find_customer(shop: Shop, page: int = 1, **by: str) -> Shown:
@@ -42,7 +44,7 @@ def find_customer(shop: Shop, page: int = 1, **by: str) -> Shown:
         keys = index["email"].get(by["email"].lower(), ())
     elif "phone" in by:
         keys = index["phone"].get(by["phone"], ())
-    elif "name" in by and "zip" in by:
+    elif by.keys() >= {"name", "zip"}:
         # people write their names in lower case
         of_name = index["name"].get(by["name"].title(), ())
         keys = tuple(key for key in of_name if row("customers", key)["zip"] == by["zip"])
@@ -57,17 +59,19 @@ def find_customer(shop: Shop, page: int = 1, **by: str) -> Shown:
     return _paged(shop, "customers", found, page)
 
 
-def verify_identity(shop: Shop, customer_id: str, factor: str, value: str) -> Shown:
+def verify_identity(
+    shop: Shop,
+    customer_id: str,
+    factor: str,
+    value: str,
+) -> Shown:
     """Compares one factor with the file; a match is remembered."""
     customer = shop.known("customers", customer_id, "customer")
 
     if value.strip().lower() != customer[factor].lower():
         raise DeskError("denied", f"this {factor} does not belong to {customer_id}")
 
-    verified = {
-        **(shop.state.get("conversation", customer_id) or {}),
-        factor: True,
-    }
+    verified = {**(shop.state.get("conversation", customer_id) or {}), factor: True}
     shop.state.put("conversation", customer_id, verified)
 
     return {"customer_id": customer_id, "verified": sorted(verified)}
@@ -90,46 +94,48 @@ def list_orders(
     others beside them, on every page.
     """
     shop.known("customers", customer_id, "customer")
+    row = shop.state.row
 
-    def found(keys: tuple[str, ...]) -> list[tuple[str, Shown]]:
+    def found(keys: tuple[str, ...]) -> list[str]:
         """The orders among these that are in the status that was asked for."""
-        rows = [(key, shop.state.row("orders", key)) for key in keys]
+        return [key for key in keys if status in (None, row("orders", key)["status"])]
 
-        return [(key, row) for key, row in rows if status in (None, row["status"])]
-
-    own = found(shop.base.orders_of.get(customer_id, ()))
-    answer = _paged(shop, "orders", own, page)
-    answer["orders"] = [_order_listed(shop, key, order) for key, order in answer["orders"]]
+    answer = _paged(
+        shop,
+        "orders",
+        found(shop.base.orders_of.get(customer_id, ())),
+        page,
+    )
+    answer["orders"] = [_order_listed(shop, key) for key in answer["orders"]]
+    gifts = [(key, row("orders", key)) for key in found(shop.base.gifts_of.get(customer_id, ()))]
 
     answer["gifts_received"] = [
         {
             "order_id": key,
-            "from": _name(shop, order["customer_id"]),
+            "from": row("customers", order["customer_id"])["name"],
             "status": order["status"],
         }
-        for key, order in found(shop.base.gifts_of.get(customer_id, ()))
+        for key, order in gifts
         if order["status"] == "delivered"
     ]
 
     return answer
 
 
-def _order_listed(shop: Shop, order_id: str, order: Shown) -> Shown:
+def _order_listed(shop: Shop, order_id: str) -> Shown:
     """An order as a list has it."""
+    row = shop.state.row
+    order = row("orders", order_id)
     recipient = order["recipient_id"]
+    named = {} if recipient is None else {"gift_for": row("customers", recipient)["name"]}
 
     return {
         "order_id": order_id,
         **columns(order, "placed", "status"),
         "total": dollars(order["total_cents"]),
-        "skus": [shop.state.row("lines", key)["sku"] for key in shop.base.lines_of[order_id]],
-        **({} if recipient is None else {"gift_for": _name(shop, recipient)}),
+        "skus": [row("lines", key)["sku"] for key in shop.base.lines_of[order_id]],
+        **named,
     }
-
-
-def _name(shop: Shop, customer_id: str) -> str:
-    """The name of a customer."""
-    return str(shop.state.row("customers", customer_id)["name"])
 
 
 def get_order(shop: Shop, order_id: str) -> Shown:
@@ -145,15 +151,17 @@ def search_products(shop: Shop, query: str, page: int = 1) -> Shown:
     day = base.today if shop.config.verbosity else None
 
     for product_id in sorted(base.tables["products"]):
-        product = product_shown(shop.listed, product_id, base.variants_of[product_id], day)
-        colours = {variant["colour"] for variant in product["variants"]}
+        product = product_shown(
+            shop.listed,
+            product_id,
+            base.variants_of[product_id],
+            day,
+        )
+        own = {*product["name"].lower().split(), product["category"]}
+        own |= {variant["colour"] for variant in product["variants"]}
 
         # every word must be in a product: the more, the fewer are found
-        if words <= {
-            *product["name"].lower().split(),
-            product["category"],
-            *colours,
-        }:
+        if words <= own:
             found.append(product)
 
     if not found:
@@ -177,10 +185,7 @@ def get_variant(shop: Shop, sku: str) -> Shown:
 
 def get_policy(shop: Shop, topic: str) -> Shown:
     """The written rules of one topic."""
-    return {
-        "topic": topic,
-        "text": topic_text(shop.rules, topic, shop.config.policy),
-    }
+    return {"topic": topic, "text": topic_text(shop.rules, topic, shop.config.policy)}
 
 
 def quote_refund(shop: Shop, order_id: str, lines: list[int]) -> Shown:
@@ -188,11 +193,7 @@ def quote_refund(shop: Shop, order_id: str, lines: list[int]) -> Shown:
     order = shop.order(order_id)
     cents = cents_of(order, shop.lines(order, lines))
 
-    return {
-        "order_id": order_id,
-        "lines": lines,
-        "refund": dollars(cents),
-    }
+    return {"order_id": order_id, "lines": lines, "refund": dollars(cents)}
 
 
 def track_shipment(shop: Shop, order_id: str) -> Shown:
@@ -209,7 +210,7 @@ def track_shipment(shop: Shop, order_id: str) -> Shown:
     return {"shipment_id": keys[0], **shipment, "arrives": arrives}
 
 
-READS: dict[str, Callable[..., Shown]] = {
+READS: Mapping[str, Callable[..., Shown]] = {
     tool.__name__: tool
     for tool in (
         find_customer,

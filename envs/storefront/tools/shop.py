@@ -1,6 +1,6 @@
 """What the tools work on: the state of one episode, its clock, and what happens in the shop."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, time, timedelta
 from hashlib import blake2b
 from typing import Any, Literal
@@ -9,11 +9,10 @@ import msgspec
 
 from synth.envs.storefront.customer.customer import Customer, CustomerMemory
 from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.tools.transcript import leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.config import StorefrontConfig
-from synth.envs.storefront.world.policy import Deed, forbidding
-from synth.envs.storefront.world.rules import NEEDED_FACTORS
-from synth.envs.storefront.world.shop_events import SearchIndex, due, raced
+from synth.envs.storefront.world.policy import NEEDED_FACTORS, forbidding
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.views import Shown, order_shown
 from synth.envs.storefront.world.world import SESSION
@@ -22,27 +21,35 @@ from synth.schemas.check import Scalar
 
 ErrorKind = Literal["validation", "not_found", "denied", "conflict", "transient"]
 OPENING_HOUR = 9
+LAG_TICKS = 1
+"""The search index takes writes in so much later."""
 _HASH_RANGE = 1 << 32
 
 
 class DeskError(Exception):
     """A tool's readable refusal; `str(error)` is the observation's text."""
 
-    def __init__(self, kind: ErrorKind, text: str) -> None:
+    def __init__(
+        self,
+        kind: ErrorKind,
+        text: str,
+    ) -> None:
         super().__init__(f"{kind}: {text}")
 
 
-class Elapsed(msgspec.Struct):
+class Elapsed(msgspec.Struct, forbid_unknown_fields=True):
     """What an episode has been through beside its writes.
 
     `ticks` are the steps so far, of one virtual minute each, `happened` places of events of the
-    script, `stumbled` signatures of calls that met a transient error.
+    script, `stumbled` signatures of calls that met a transient error. `replaced` are rows of
+    variants as they were before writes that the search index has not taken in, each with the tick
+    of the write and the sku.
     """
 
     ticks: int = 0
     happened: list[int] = []
     stumbled: list[str] = []
-    index: SearchIndex = msgspec.field(default_factory=SearchIndex)
+    replaced: list[tuple[int, str, Row]] = []
     memory: CustomerMemory = msgspec.field(default_factory=CustomerMemory)
 
 
@@ -50,11 +57,7 @@ class Shop:
     """The shop during one conversation."""
 
     def __init__(
-        self,
-        state: State,
-        script: Script,
-        config: StorefrontConfig,
-        elapsed: Elapsed,
+        self, state: State, script: Script, config: StorefrontConfig, elapsed: Elapsed
     ) -> None:
         self.state = state
         self.base = state.base
@@ -73,21 +76,36 @@ class Shop:
     def tick(self) -> None:
         """Lets one step pass: what is due happens before the agent's calls."""
         self.elapsed.ticks += 1
-        self._happen(
-            due(
-                self.script.events,
-                self.elapsed.happened,
-                self.elapsed.ticks,
-            )
-        )
+        self._happen(self.elapsed.ticks)
 
     def race(self, arguments: Shown) -> None:
-        """Does what the shop does just before a write."""
-        self._happen(raced(self.script.events, self.elapsed.happened, arguments))
+        """Does what the shop does just before a write: racing events about rows that it names."""
+        self._happen(self.elapsed.ticks, named=set(leaves(arguments)))
 
-    def _happen(self, places: Iterable[int]) -> None:
-        """Lets events of the script happen, by their places in it."""
-        for at in places:
+    def run_out(self) -> None:
+        """Lets everything happen that is still to come: the conversation is over, the shop goes
+        on.
+        """
+        self._happen(max((event.tick for event in self.script.events), default=0))
+
+    def _happen(
+        self,
+        tick: int,
+        named: Collection[object] = (),
+    ) -> None:
+        """Lets the events happen that have not, and are due at this tick or race for one of the
+        rows that are named.
+        """
+        due = [
+            (event.tick, at)
+            for at, event in enumerate(self.script.events)
+            if event.tick <= tick or (event.races and event.key in named)
+        ]
+
+        for _, at in sorted(due):
+            if at in self.elapsed.happened:
+                continue
+
             event = self.script.events[at]
             self.elapsed.happened.append(at)
 
@@ -96,18 +114,16 @@ class Shop:
             else:
                 self.state.update(event.table, event.key, **event.values)
 
-    def run_out(self) -> None:
-        """Lets everything happen that is still to come: the conversation is over, the shop goes
-        on.
-        """
-        last = max((event.tick for event in self.script.events), default=0)
-        self._happen(due(self.script.events, self.elapsed.happened, last))
-
     def at_the_end(self) -> State:
         """The state after all events that are still to come; this episode's own stays as it is."""
-        later = Shop(self.state.copy(), self.script, self.config, Elapsed())
         # what happened already does not happen twice
-        later.elapsed.happened = list(self.elapsed.happened)
+        elapsed = Elapsed(happened=list(self.elapsed.happened))
+        later = Shop(
+            self.state.copy(),
+            self.script,
+            self.config,
+            elapsed,
+        )
         later.run_out()
 
         return later.state
@@ -128,25 +144,37 @@ class Shop:
 
         if unlucky and signature not in self.elapsed.stumbled:
             self.elapsed.stumbled.append(signature)
+            again = f"{name} timed out and changed nothing; it is safe to call it again"
 
-            raise DeskError(
-                "transient",
-                f"{name} timed out and changed nothing; it is safe to call it again",
-            )
+            raise DeskError("transient", again)
 
     def write_variant(self, sku: str, **columns: Scalar) -> None:
         """Changes a variant now, and in the search index a tick later."""
-        self.elapsed.index.written(self.elapsed.ticks, sku, self.state.row("variants", sku))
+        now = self.elapsed.ticks
+        kept = [entry for entry in self.elapsed.replaced if entry[0] + LAG_TICKS >= now]
+        self.elapsed.replaced = [*kept, (now, sku, self.state.row("variants", sku))]
         self.state.update("variants", sku, **columns)
 
     def listed(self, table: str, key: str) -> Row:
-        """A row as the search index has it."""
-        row = self.state.row(table, key)
-        index = self.elapsed.index
+        """A row as the search index has it: of a variant the oldest one that was replaced no more
+        than a tick ago, else the live one.
+        """
+        now = self.elapsed.ticks
 
-        return index.shown(self.elapsed.ticks, key, row) if table == "variants" else row
+        old = (
+            row
+            for at, sku, row in self.elapsed.replaced
+            if (table, key) == ("variants", sku) and now <= at + LAG_TICKS
+        )
 
-    def known(self, table: str, key: str, noun: str) -> Row:
+        return next(old, None) or self.state.row(table, key)
+
+    def known(
+        self,
+        table: str,
+        key: str,
+        noun: str,
+    ) -> Row:
         """A row by an id that the agent gave. Raises `DeskError` where there is none."""
         row = self.state.get(table, key)
 
@@ -158,10 +186,14 @@ class Shop:
     def order(self, order_id: str) -> Shown:
         """An order with its lines, by an id that the agent gave. Raises `DeskError`."""
         self.known("orders", order_id, "order")
-        verbose = bool(self.config.verbosity)
         keys = self.base.lines_of.get(order_id, ())
 
-        return order_shown(self.state.row, order_id, keys, verbose=verbose)
+        return order_shown(
+            self.state.row,
+            order_id,
+            keys,
+            verbose=bool(self.config.verbosity),
+        )
 
     def lines(self, order: Shown, numbers: Iterable[int]) -> list[Shown]:
         """The lines of an order with these numbers. Raises `DeskError` for one that it lacks."""
@@ -170,10 +202,7 @@ class Shop:
 
         for number in numbers:
             if number not in lines:
-                raise DeskError(
-                    "not_found",
-                    f"order {order['order_id']} has no line {number}",
-                )
+                raise DeskError("not_found", f"order {order['order_id']} has no line {number}")
 
             found.append(lines[number])
 
@@ -183,12 +212,17 @@ class Shop:
         """Raises `DeskError` where a rule that tools enforce forbids a write."""
         # a gift comes back through its recipient
         back_by = order["recipient_id"] or order["customer_id"]
-        held = self.base.addresses_of.get(order["customer_id"], ())
         factors = self.state.get("conversation", back_by) or ()
         own = {back_by} if len(factors) >= NEEDED_FACTORS else set[str]()
-        tier = self.state.row("customers", back_by)["tier"]
+        made = {**arguments, "order_id": order["order_id"]}
 
-        for rule, why in forbidding(Deed(self.rules, tool, arguments, order, own, tier, held)):
+        for rule, why in forbidding(
+            self.base,
+            self.rules,
+            (tool, made),
+            own,
+            order,
+        ):
             if rule in self.rules.enforced:
                 raise DeskError("denied", f"{rule}: {why}")
 

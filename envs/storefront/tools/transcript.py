@@ -1,21 +1,28 @@
-"""An episode as check and planner read it: turns with what was answered, without what the world
-could not read.
+"""An episode as everything reads it: turns with what was answered, without what the world could not
+read; and the log of its events: what was called, told and agreed to, said and heard, in order.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import msgspec
 
 from synth.envs.storefront.customer.customer import GOODBYE, OUT_OF_PATIENCE
-from synth.envs.storefront.tools.arguments import MAX_TEXT
-from synth.schemas.canonical import valid_text
+from synth.envs.storefront.tools.schemas import FACTS, MAX_TEXT, TALKS
+from synth.schemas.canonical import canonical_json, valid_text
+from synth.schemas.check import Scalar
 from synth.schemas.environment import AgentTurn
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 
 MAX_CALLS = 32
 LONGEST_NAME = 64
+REFUSED = re.compile(r"denied: (R\d+):")
+"""How a tool's refusal by a rule begins."""
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
+Kind = Literal["call", "failed", "told", "customer_agreed", "customer_refused", "said", "heard"]
+_AGREEMENT: tuple[Kind, ...] = ("customer_agreed", "customer_refused")
 
 
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +46,38 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
         said = {seen.content for seen in self.of(Source.USER)}
 
         return finished or not said.isdisjoint({GOODBYE, OUT_OF_PATIENCE})
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`call`: a call that succeeded, with its result; `failed`: one that did not, with the error in
+    `text`; `told`: one fact, in `tool`, with its value in `told`, about what `text` names;
+    `customer_agreed` and `customer_refused`: the answer to a call of `confirm_with_customer`,
+    `text` is `act` of the write; `said` and `heard`: words to the customer, and the customer's.
+
+    `place` is where a call stands in its turn.
+    """
+
+    turn: int
+    kind: Kind
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    result: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+    told: Scalar = None
+    place: int = -1
+
+    @property
+    def order_id(self) -> str | None:
+        """The order that a call names."""
+        return self.arguments.get("order_id")
+
+    @property
+    def refused_by(self) -> str | None:
+        """The rule by which a tool refused a call that failed."""
+        rule = REFUSED.match(self.text) if self.kind == "failed" else None
+
+        return None if rule is None else rule[1]
 
 
 def legible(turn: AgentTurn) -> AgentTurn:
@@ -71,27 +110,108 @@ def decoded(text: str) -> dict[str, Any] | None:
         return None
 
 
+def leaves(value: Any) -> Iterator[Any]:
+    """All texts, numbers and other scalars inside of a tool's arguments or answer."""
+    if isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
 def exchanged(turns: Iterable[Turn]) -> list[Exchange]:
     """Stored turns as exchanges in the customer's scripted words, up to the end of the
     conversation.
     """
     return until_end(
-        Exchange(
-            legible(AgentTurn(turn.content, turn.tool_calls)),
-            tuple(seen.as_given() for seen in turn.observations),
-        )
+        (AgentTurn(turn.content, turn.tool_calls), [seen.as_given() for seen in turn.observations])
         for turn in turns
     )
 
 
-def until_end(exchanges: Iterable[Exchange]) -> list[Exchange]:
-    """Exchanges up to and with the one that ends the conversation."""
+def until_end(turns: Iterable[tuple[AgentTurn, Iterable[Observation]]]) -> list[Exchange]:
+    """Turns, each with what was answered to it, up to and with the one that ends the
+    conversation.
+    """
     kept: list[Exchange] = []
 
-    for exchange in exchanges:
-        kept.append(exchange)
+    for turn, observations in turns:
+        kept.append(Exchange(legible(turn), tuple(observations)))
 
-        if exchange.is_last:
+        if kept[-1].is_last:
             break
 
     return kept
+
+
+def event_log(exchanges: Sequence[Exchange]) -> list[Event]:
+    """All events of a conversation. A turn's calls come before what the customer answers, for the
+    agent saw the answer after them.
+    """
+    return [event for turn, exchange in enumerate(exchanges) for event in _events(turn, exchange)]
+
+
+def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
+    """The events of one turn."""
+    content = exchange.turn.content
+
+    if content and content.strip():
+        yield Event(turn, "said", text=content)
+
+    # a turn's calls stand in the order in which they were made
+    for place, (call, seen) in enumerate(exchange.answered()):
+        name = call.name
+        made = decoded(call.arguments) or {}
+
+        if seen.error:
+            yield Event(turn, "failed", name, made, text=seen.content, place=place)
+            continue
+
+        result = decoded(seen.content) or {}
+        yield Event(turn, "call", name, made, result, place=place)
+        facts = [fact for fact in FACTS if name == "tell_customer" and fact in made]
+
+        if name in TALKS:
+            words = [str(made[part]) for part in ("about", *facts, "message") if part in made]
+            yield Event(
+                turn,
+                "said",
+                name,
+                made,
+                text=" ".join(words),
+            )
+
+        for fact in facts:
+            told = _value(fact, made[fact])
+            yield Event(turn, "told", fact, text=str(made.get("about")), told=told)
+
+        if name == "confirm_with_customer" and result.get("event") in _AGREEMENT:
+            write = act(str(made.get("write")), made.get("arguments"))
+            yield Event(turn, result["event"], name, made, result, write)
+
+    yield from (Event(turn, "heard", text=seen.content) for seen in exchange.of(Source.USER))
+
+
+def _value(fact: str, value: Any) -> Scalar:
+    """A told value as a check holds it: amounts in cents."""
+    if FACTS[fact][0] != "money":
+        return str(value)
+
+    return round(value * 100) if isinstance(value, int | float) else None
+
+
+def act(tool: str, arguments: object) -> str:
+    """One text for a write, whatever the order of its arguments and lines, and whether an amount is
+    written 12 or 12.0.
+    """
+    return f"{tool} {canonical_json(_plain(arguments)).decode()}"
+
+
+def _plain(value: Any) -> Any:
+    """Arguments in a form in which equal writes are equal texts."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return sorted(map(str, value))
+
+    return float(value) if isinstance(value, int) else value

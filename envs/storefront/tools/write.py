@@ -1,12 +1,14 @@
 """Tools that change something, after the rules that the world's tools enforce have let it pass."""
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
 
 from synth.envs.storefront.tools.shop import DeskError, Shop
 from synth.envs.storefront.world.policy import STORE_CREDIT
-from synth.envs.storefront.world.rules import discounted_cents
-from synth.envs.storefront.world.views import Shown
+from synth.envs.storefront.world.views import Shown, cents_of
+
+_LINE_NUMBER = re.compile("[1-9][0-9]?")
+"""A line number as JSON would write it."""
 
 
 def cancel_order(shop: Shop, order_id: str, reason: str) -> Shown:
@@ -46,17 +48,10 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     shop.hold("modify_lines", order)
 
     # keys of JSON objects are texts
-    if not all(_is_number(number) for number in lines):
+    if not all(_LINE_NUMBER.fullmatch(number) for number in lines):
         raise DeskError("validation", "lines must map line numbers to skus")
 
-    changed = list(
-        zip(
-            shop.lines(order, map(int, lines)),
-            lines.values(),
-            strict=True,
-        )
-    )
-
+    changed = list(zip(shop.lines(order, map(int, lines)), lines.values(), strict=True))
     needed: dict[str, int] = {}
 
     for line, sku in changed:
@@ -65,26 +60,17 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
         if sku == line["sku"]:
             raise DeskError("conflict", f"line {line['line']} already is {sku}")
         if variant["product_id"] != row("variants", line["sku"])["product_id"]:
-            raise DeskError(
-                "denied",
-                f"R7: {sku} is another product than line {line['line']}",
-            )
+            raise DeskError("denied", f"R7: {sku} is another product than line {line['line']}")
 
         # two lines may ask for the same variant
         needed[sku] = needed.get(sku, 0) + line["quantity"]
 
         if needed[sku] > variant["stock"]:
-            raise DeskError(
-                "conflict",
-                f"only {variant['stock']} of {sku} are in stock",
-            )
+            raise DeskError("conflict", f"only {variant['stock']} of {sku} are in stock")
 
     for line, sku in changed:
         # what comes back can be sold again
-        for moved, change in (
-            (line["sku"], line["quantity"]),
-            (sku, -line["quantity"]),
-        ):
+        for moved, change in ((line["sku"], line["quantity"]), (sku, -line["quantity"])):
             shop.write_variant(moved, stock=row("variants", moved)["stock"] + change)
 
         price_cents = row("variants", sku)["price_cents"]
@@ -97,59 +83,38 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     return {"ok": True, "order_id": order_id, "modified": True}
 
 
-def _is_number(text: str) -> bool:
-    """Whether a text is a line number as JSON would write it."""
-    return text.isascii() and text.isdigit() and text[0] != "0" and len(text) < 3
-
-
 def _retotal(shop: Shop, order_id: str) -> None:
     """Brings an order's total up to date with its lines and discount."""
-    order = shop.state.row("orders", order_id)
-    lines = [shop.state.row("lines", key) for key in shop.base.lines_of[order_id]]
-    gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
-    total_cents = discounted_cents(gross_cents, order["discount_percent"])
-    shop.state.update("orders", order_id, total_cents=total_cents)
+    order = shop.order(order_id)
+    shop.state.update("orders", order_id, total_cents=cents_of(order, order["lines"]))
 
 
-def create_return(shop: Shop, order_id: str, lines: list[int], method: str) -> Shown:
+def create_return(
+    shop: Shop,
+    order_id: str,
+    lines: list[int],
+    method: str,
+) -> Shown:
     """R4, R8, R15; needs delivered lines that are not returned yet."""
     order = shop.order(order_id)
 
     if order["status"] != "delivered":
-        raise DeskError(
-            "conflict",
-            f"order {order_id} is {order['status']}, not delivered",
-        )
+        raise DeskError("conflict", f"order {order_id} is {order['status']}, not delivered")
 
     for line in shop.lines(order, lines):
         if line["status"] != "ordered":
-            raise DeskError(
-                "conflict",
-                f"line {line['line']} is being returned already",
-            )
+            raise DeskError("conflict", f"line {line['line']} is being returned already")
 
     shop.hold("create_return", order, lines=lines)
 
     for number in lines:
-        key = f"{order_id}.{number}"
-        shop.state.update(
-            "lines",
-            key,
-            status="return_requested",
-            return_method=method,
-        )
+        back = {"status": "return_requested", "return_method": method}
+        shop.state.update("lines", f"{order_id}.{number}", **back)
 
     return_id = f"RT-{order_id}.{lines[0]}"
     # a column holds a scalar
     numbers = ",".join(map(str, sorted(lines)))
-
-    slip = {
-        "order_id": order_id,
-        "lines": numbers,
-        "method": method,
-        "created": shop.now(),
-    }
-
+    slip = {"order_id": order_id, "lines": numbers, "method": method, "created": shop.now()}
     shop.state.put("returns", return_id, slip)
 
     return {"ok": True, "return_id": return_id, "order_id": order_id}
@@ -184,23 +149,13 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
         )
 
     if amount_cents > row["total_cents"] - row["refunded_cents"]:
-        raise DeskError(
-            "conflict",
-            f"amount is more than what is left of order {order_id}",
-        )
+        raise DeskError("conflict", f"amount is more than what is left of order {order_id}")
 
     refund_id = shop.state.next_key("refunds", f"RF-{order_id}.")
-    paid = {
-        "order_id": order_id,
-        "amount_cents": amount_cents,
-        "to": to,
-    }
+    paid = {"order_id": order_id, "amount_cents": amount_cents, "to": to}
+    refunded_cents = row["refunded_cents"] + amount_cents
     shop.state.put("refunds", refund_id, paid)
-    shop.state.update(
-        "orders",
-        order_id,
-        refunded_cents=row["refunded_cents"] + amount_cents,
-    )
+    shop.state.update("orders", order_id, refunded_cents=refunded_cents)
 
     # credit goes to the account of whoever returned the order
     if to == STORE_CREDIT:
@@ -252,17 +207,13 @@ def escalate(
         shop.known("orders", order_id, "order")
 
     escalation_id = shop.state.next_key("escalations", f"E-{order_id or 'general'}.")
-    row = {
-        "order_id": order_id,
-        "reason_code": reason_code,
-        "summary": summary,
-    }
+    row = {"order_id": order_id, "reason_code": reason_code, "summary": summary}
     shop.state.put("escalations", escalation_id, row)
 
     return {"ok": True, "escalation_id": escalation_id}
 
 
-WRITES: dict[str, Callable[..., dict[str, Any]]] = {
+WRITES: Mapping[str, Callable[..., Shown]] = {
     tool.__name__: tool
     for tool in (
         cancel_order,

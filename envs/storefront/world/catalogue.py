@@ -54,15 +54,8 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
                 }
 
     coupons = {
-        f"{code}{rng.randrange(10, 99)}": {
-            "percent": rng.choice((5, 10, 15, 20)),
-            "active": True,
-        }
+        f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True}
         for code in _SOLD["coupons"]
     }
 
-    return {
-        "products": products,
-        "variants": variants,
-        "coupons": coupons,
-    }
+    return {"products": products, "variants": variants, "coupons": coupons}

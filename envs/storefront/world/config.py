@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.world.rules import enforceable
+from synth.envs.storefront.world.policy import enforceable
 from synth.schemas.errors import ConfigError
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -132,7 +132,7 @@ OF_THE_WORLD = (
 """
 
 
-DIALS: Mapping[str, Any] = texts("dials")
+DIALS = texts("dials")
 """How settings depend on the level: lines of start and slope, and lists of values to step
 through.
 """
@@ -143,9 +143,7 @@ STEPS = len(DIALS["operations"]) - 1
 def settings_at(level: float) -> dict[str, Any]:
     """The dials that make a task hard as functions of one number between 0 (easiest) and 1."""
 
-    def on_lines(
-        dials: Mapping[str, Sequence[float]],
-    ) -> dict[str, Any]:
+    def on_lines(dials: Mapping[str, Sequence[float]]) -> dict[str, Any]:
         """The values of dials with a start and a slope."""
         return {name: start + slope * level for name, (start, slope) in dials.items()}
 
@@ -164,7 +162,10 @@ def settings_at(level: float) -> dict[str, Any]:
     }
 
 
-def validated(settings: Mapping[str, Any], where: str = "env") -> StorefrontConfig:
+def validated(
+    settings: Mapping[str, Any],
+    where: str = "env",
+) -> StorefrontConfig:
     """The settings as a config, dials set by the level where there is one.
 
     Raises `ConfigError` that names the first setting at fault.

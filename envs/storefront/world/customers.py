@@ -7,7 +7,7 @@ from random import Random
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
-from synth.envs.storefront.world.rules import TIERS
+from synth.envs.storefront.world.policy import TIERS
 
 _NAMES = texts("customers")
 PROPER_NAMES = frozenset(
@@ -64,17 +64,11 @@ def _people(rng: Random, count: int) -> list[Row]:
     surnames = rng.sample(_NAMES["last"], len(_NAMES["last"]))
 
     for last, family in zip(surnames, _families(rng, count), strict=False):
-        for first, held in zip(
-            rng.sample(_NAMES["first"], len(family)),
-            family,
-            strict=True,
-        ):
-            person = {
-                "name": f"{first} {last}",
-                "zip": str(rng.randrange(10_000, 99_999)),
-                "city": rng.choice(_NAMES["cities"]),
-            }
+        first_names = rng.sample(_NAMES["first"], len(family))
 
+        for first, held in zip(first_names, family, strict=True):
+            code = str(rng.randrange(10_000, 99_999))
+            person = {"name": f"{first} {last}", "zip": code, "city": rng.choice(_NAMES["cities"])}
             accounts += [person] * held
 
     rng.shuffle(accounts)
@@ -112,28 +106,17 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
             row = {**owned, "street": street, "city": city, "zip": code}
             tables["addresses"][f"A-{next(numbers)}"] = row
 
-        for last4 in rng.sample(range(1000, 9999), rng.choice(_CARDS)):
-            row = {**owned, "kind": "card", "last4": str(last4)}
-            tables["payments"][f"PM-{next(numbers)}"] = row
+        cards = rng.sample(range(1000, 9999), rng.choice(_CARDS))
+        ways = [{"kind": "card", "last4": str(last4)} for last4 in cards]
+        ways += [{"kind": "gift_balance", "last4": ""}] * (rng.random() < 0.4)
 
-        if rng.random() < 0.4:
-            row = {**owned, "kind": "gift_balance", "last4": ""}
-            tables["payments"][f"PM-{next(numbers)}"] = row
+        for way in ways:
+            tables["payments"][f"PM-{next(numbers)}"] = {**owned, **way}
 
         ticket_id = f"T-{10_000 + index}"
-
-        tables["tickets"][ticket_id] = {
-            **owned,
-            "subject": "contact",
-            "status": "open",
-        }
-
-        note = {
-            "ticket_id": ticket_id,
-            "text": rng.choice(_NAMES["notes"]),
-            "created": "",
-        }
-
+        ticket = {**owned, "subject": "contact", "status": "open"}
+        note = {"ticket_id": ticket_id, "text": rng.choice(_NAMES["notes"]), "created": ""}
+        tables["tickets"][ticket_id] = ticket
         tables["notes"][f"N-{ticket_id}.0"] = note
 
     return tables
@@ -143,10 +126,6 @@ def _homes(rng: Random, home: str) -> list[tuple[str, str]]:
     """Draws (street, city) of a customer's addresses, the one at home first."""
     others = [city for city in _NAMES["cities"] if city != home]
     elsewhere = rng.sample(others, rng.choice((1, 2)))
-    cities = [
-        home,
-        *[elsewhere[0]] * rng.choice(_NEIGHBOURING),
-        *elsewhere[1:],
-    ]
+    cities = [home, *[elsewhere[0]] * rng.choice(_NEIGHBOURING), *elsewhere[1:]]
 
     return list(zip(rng.sample(_HOUSES, len(cities)), cities, strict=True))

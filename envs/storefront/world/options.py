@@ -4,22 +4,21 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.world.policy import STORE_CREDIT, Call, deed_of, forbidding
-from synth.envs.storefront.world.rules import Rules, dollars
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call, Rules, forbidding
 from synth.envs.storefront.world.views import (
     Item,
     Known,
     Shown,
     cards_of,
     cents_of,
+    dollars,
     item_of,
-    noun_of,
     numbered,
 )
 
 _TOOLS = texts("tools")
-REASONS: list[str] = _TOOLS["write"]["cancel_order"]["properties"]["reason"]["enum"]
-METHODS: list[str] = _TOOLS["write"]["create_return"]["properties"]["method"]["enum"]
+REASONS = _TOOLS["write"]["cancel_order"]["properties"]["reason"]["enum"]
+METHODS = _TOOLS["write"]["create_return"]["properties"]["method"]["enum"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +40,18 @@ class CustomerOptions:
         """The rules that forbid a call; a question about a return asks for one that is allowed."""
         tool, made = call
         judged = "create_return" if tool == "quote_refund" else tool
-        deed = deed_of(self.known, self.rules, (judged, made), [self.customer_id])
+        found = forbidding(self.known, self.rules, (judged, made), [self.customer_id])
 
-        return [rule for rule, _ in forbidding(deed)]
+        return [rule for rule, _ in found]
 
     def of(self, order_id: str) -> Iterator[Call]:
         """The first call for everything that can be asked for about an order."""
         order = self.known.orders[order_id]
-        me = self.customer_id
         status = order["status"]
         at = {"order_id": order_id}
-        mine = order["customer_id"] == me
+        mine = order["customer_id"] == self.customer_id
         given = order["recipient_id"]
+        concerns_me = mine or given == self.customer_id
 
         if mine and status not in ("cancelled", "returned"):
             for reason in REASONS[:-1]:
@@ -60,31 +59,20 @@ class CustomerOptions:
             for address_id in self._addresses(order):
                 yield "change_address", {**at, "address_id": address_id}
             for number, sku in self._exchanges(order):
-                yield (
-                    "modify_lines",
-                    {**at, "lines": {str(number): sku}},
-                )
+                yield "modify_lines", {**at, "lines": {str(number): sku}}
 
             for code in self.codes:
                 if code != order["coupon"]:
                     yield "apply_coupon", {**at, "code": code}
 
-        if status == "shipped" and me in (order["customer_id"], given):
+        if status == "shipped" and concerns_me:
             yield "track_shipment", at
 
-        if status == "delivered" and me in (
-            order["customer_id"],
-            given,
-        ):
-            # of a gift its recipient asks for one line at a time
-            sets = [numbers for numbers in line_sets(order) if mine or len(numbers) == 1]
-
-            for numbers in sets:
-                for method in METHODS:
-                    yield (
-                        "create_return",
-                        {**at, "lines": numbers, "method": method},
-                    )
+        if status == "delivered" and concerns_me:
+            for numbers in line_sets(order):
+                # of a gift its recipient asks for one line at a time
+                for method in METHODS if mine or len(numbers) == 1 else ():
+                    yield "create_return", {**at, "lines": numbers, "method": method}
 
         if status == "delivered" and mine and given is None:
             for line in order["lines"]:
@@ -99,21 +87,17 @@ class CustomerOptions:
         here = city_of.get(order["address_id"])
         strange = [key for key in self.elsewhere if key not in city_of]
 
-        return [
-            *(key for key, city in city_of.items() if city != here),
-            *strange,
-        ]
+        return [*(key for key, city in city_of.items() if city != here), *strange]
 
     def _exchanges(self, order: Shown) -> Iterator[tuple[int, str]]:
         """Line numbers, and skus of other colours in the same size that are there."""
         for line in order["lines"]:
-            product = self.known.products.get(noun_of(line["product"]), {"variants": ()})
+            noun = item_of(line)[1]
 
-            for variant in product["variants"]:
-                item = (variant["colour"], item_of(line)[1])
+            for variant in self.known.products.get(noun, {"variants": ()})["variants"]:
                 alike = variant["size"] == line["size"] and variant["in_stock"]
 
-                if alike and item not in self.ordered:
+                if alike and (variant["colour"], noun) not in self.ordered:
                     yield line["line"], variant["sku"]
 
     def _refunds(self, order: Shown) -> Iterator[tuple[float, str]]:
@@ -137,28 +121,26 @@ class CustomerOptions:
                 yield from ((dollars(cents), to) for to in cards if to != order["payment_id"])
 
 
-def refunds_of(rules: Rules, order: Shown, numbers: Collection[int]) -> list[Call]:
+def refunds_of(
+    rules: Rules,
+    order: Shown,
+    numbers: Collection[int],
+) -> list[Call]:
     """The ways in which the money for returned lines can be given back, credit last; above the
     limit (R6) a supervisor decides.
     """
     order_id = order["order_id"]
     cents = cents_of(order, numbered(order, numbers))
+    made: dict[str, object] = {"order_id": order_id}
 
     if rules.above_limit(cents):
         summary = f"The refund for order {order_id} is above the limit."
 
-        made = {
-            "reason_code": "refund_limit",
-            "summary": summary,
-            "order_id": order_id,
-        }
-
-        return [("escalate", made)]
+        return [("escalate", {"reason_code": "refund_limit", "summary": summary, **made})]
 
     ways = [STORE_CREDIT] if order["recipient_id"] else [order["payment_id"], STORE_CREDIT]
-    made = {"order_id": order_id, "amount": dollars(cents)}
 
-    return [("issue_refund", {**made, "to": to}) for to in ways]
+    return [("issue_refund", {**made, "amount": dollars(cents), "to": to}) for to in ways]
 
 
 def line_sets(order: Shown) -> list[list[int]]:

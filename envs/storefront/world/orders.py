@@ -1,16 +1,16 @@
 """Orders with lines and shipments, in every status."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, timedelta
 from random import Random
 from sys import intern
-from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
-from synth.envs.storefront.world.rules import Rules, discounted_cents
+from synth.envs.storefront.world.policy import Rules
+from synth.envs.storefront.world.views import discounted_cents
 
-_DRAWN: Mapping[str, Any] = texts("orders")
+_DRAWN = texts("orders")
 _STATUSES = [status for status, weight in _DRAWN["statuses"].items() for _ in range(weight)]
 TRACKING_STATUSES: tuple[str, ...] = tuple(_DRAWN["tracking"])
 LATE_SHARE = 0.3
@@ -28,53 +28,53 @@ def draw_orders(
     """
     names = ("orders", "lines", "shipments", "returns", "refunds")
     drawn: dict[str, Rows] = {name: {} for name in names}
-    customer_ids = sorted(tables["customers"])
+    customers = tables["customers"]
     skus = sorted(tables["variants"])
-    favourites = {customer_id: rng.sample(skus, 4) for customer_id in customer_ids}
-    used_days: dict[str, set[int]] = {customer_id: set() for customer_id in customer_ids}
+    favourites = {customer_id: rng.sample(skus, 4) for customer_id in sorted(customers)}
+    used_days: dict[str, set[int]] = {customer_id: set() for customer_id in customers}
     numbers = iter(rng.sample(range(10_000, 99_999), 2 * count))
 
-    for customer_id in _owners(rng, customer_ids, count):
+    for customer_id in _owners(rng, sorted(customers), count):
         order_id = f"O-{next(numbers)}"
         status = rng.choice(_STATUSES)
-        window = rules.window_days[tables["customers"][customer_id]["tier"]]
+        window = rules.window_days[customers[customer_id]["tier"]]
         delivered_ago, placed_ago = _ages(rng, status, window)
 
         while placed_ago in used_days[customer_id]:
             placed_ago += 1
 
         used_days[customer_id].add(placed_ago)
-
         lines = _lines(rng, favourites[customer_id], skus, tables["variants"])
         order = _order(rng, tables, customer_id, status)
-        order["placed"] = _day(rules, placed_ago)
-        order["promised"] = _day(rules, placed_ago - PROMISED_WITHIN_DAYS)
-        order["delivered"] = None if delivered_ago is None else _day(rules, delivered_ago)
         gross_cents = sum(line["unit_price_cents"] * line["quantity"] for line in lines)
-        order["total_cents"] = discounted_cents(gross_cents, order["discount_percent"])
+
+        order |= {
+            "placed": _day(rules, placed_ago),
+            "promised": _day(rules, placed_ago - PROMISED_WITHIN_DAYS),
+            "delivered": None if delivered_ago is None else _day(rules, delivered_ago),
+            "total_cents": discounted_cents(gross_cents, order["discount_percent"]),
+        }
+
         drawn["orders"][order_id] = order
 
         for line in lines:
-            drawn["lines"][f"{order_id}.{line['line']}"] = {
-                "order_id": order_id,
-                **line,
-            }
+            drawn["lines"][f"{order_id}.{line['line']}"] = {"order_id": order_id, **line}
 
         if status == "returned":
             _send_back(drawn, order_id, _day(rules, 1))
 
         if status in ("shipped", "delivered", "returned"):
-            shipment = {
-                "order_id": order_id,
-                **_parcel(rng, order["delivered"], rules),
-            }
-
-            drawn["shipments"][f"S-{next(numbers)}"] = shipment
+            parcel = {"order_id": order_id, **_parcel(rng, order["delivered"], rules)}
+            drawn["shipments"][f"S-{next(numbers)}"] = parcel
 
     return drawn
 
 
-def _owners(rng: Random, customer_ids: list[str], count: int) -> list[str]:
+def _owners(
+    rng: Random,
+    customer_ids: list[str],
+    count: int,
+) -> list[str]:
     """Draws who placed each order: at least two each, the rest unevenly, nobody above nine."""
     owners = [customer_id for customer_id in customer_ids for _ in range(2)][:count]
     busy = rng.sample(customer_ids, max(len(customer_ids) // 2, 1))
@@ -89,7 +89,11 @@ def _day(rules: Rules, days_ago: int) -> str:
     return intern((date.fromisoformat(rules.today) - timedelta(days=days_ago)).isoformat())
 
 
-def _ages(rng: Random, status: str, window: int) -> tuple[int | None, int]:
+def _ages(
+    rng: Random,
+    status: str,
+    window: int,
+) -> tuple[int | None, int]:
     """Draws how many days ago an order was delivered, if it was, and how many ago it was placed."""
     if status == "delivered":
         is_late = rng.random() < LATE_SHARE
@@ -112,29 +116,41 @@ def _order(
     status: str,
 ) -> Row:
     """Draws the row of an order, but for its days and what it cost."""
-    coupon = rng.choice(sorted(tables["coupons"])) if rng.random() < 0.2 else None
+    coupons = tables["coupons"]
+    coupon = rng.choice(sorted(coupons)) if rng.random() < 0.2 else None
     is_over = status in ("cancelled", "returned")
+
+    def held(table: str) -> str:
+        """One of the rows of a table that belong to the customer."""
+        rows = tables[table]
+
+        return rng.choice([key for key in sorted(rows) if rows[key]["customer_id"] == customer_id])
 
     return {
         "customer_id": customer_id,
         "status": status,
-        "recipient_id": None if is_over else _recipient(rng, tables["customers"], customer_id),
-        "address_id": rng.choice(_held(tables["addresses"], customer_id)),
-        "payment_id": rng.choice(_held(tables["payments"], customer_id)),
+        "recipient_id": None
+        if is_over
+        else _recipient(
+            rng,
+            tables["customers"],
+            customer_id,
+        ),
+        "address_id": held("addresses"),
+        "payment_id": held("payments"),
         "coupon": coupon,
-        "discount_percent": tables["coupons"][coupon]["percent"] if coupon is not None else 0,
+        "discount_percent": coupons[coupon]["percent"] if coupon is not None else 0,
         "refunded_cents": 0,
         "modified": False,
         "cancel_reason": "changed_mind" if status == "cancelled" else None,
     }
 
 
-def _held(rows: Rows, customer_id: str) -> list[str]:
-    """The keys of the rows that belong to a customer."""
-    return [key for key in sorted(rows) if rows[key]["customer_id"] == customer_id]
-
-
-def _recipient(rng: Random, customers: Rows, giver: str) -> str | None:
+def _recipient(
+    rng: Random,
+    customers: Rows,
+    giver: str,
+) -> str | None:
     """Draws for whom an order was placed as a gift, if it was one.
 
     It is somebody else, not another account of the same person.
@@ -156,8 +172,9 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
 
     if rng.random() < SEVERAL_COLOURS_SHARE:
         # two to four colours of one product in one size, so that its noun fits several lines
-        kind = _kind(variants[chosen[0]])
-        same = [sku for sku in skus if _kind(variants[sku]) == kind]
+        first = variants[chosen[0]]
+        kind = {(column, first[column]) for column in ("product_id", "size")}
+        same = [sku for sku in skus if kind <= variants[sku].items()]
         chosen = rng.sample(same, min(len(same), rng.choice((2, 3, 4))))
 
     lines: list[Row] = []
@@ -173,15 +190,11 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
         described.add(description)
         price = "former_price_cents" if rng.random() < 0.3 else "price_cents"
 
-        line = {
-            "line": len(lines) + 1,
-            "sku": sku,
-            "quantity": rng.choice((1, 1, 1, 2, 3)),
-        }
-
         lines.append(
             {
-                **line,
+                "line": len(lines) + 1,
+                "sku": sku,
+                "quantity": rng.choice((1, 1, 1, 2, 3)),
                 "unit_price_cents": variant[price],
                 "status": "ordered",
             }
@@ -190,15 +203,15 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
     return lines
 
 
-def _kind(variant: Row) -> Sequence[str]:
-    """What two variants share that differ in colour alone."""
-    return variant["product_id"], variant["size"]
-
-
-def _send_back(drawn: Mapping[str, Rows], order_id: str, day: str) -> None:
+def _send_back(
+    drawn: Mapping[str, Rows],
+    order_id: str,
+    day: str,
+) -> None:
     """Gives an order that came back its slip and its refund."""
     order = drawn["orders"][order_id]
-    order["refunded_cents"] = order["total_cents"]
+    cents = order["total_cents"]
+    order["refunded_cents"] = cents
     lines = [line for line in drawn["lines"].values() if line["order_id"] == order_id]
 
     for line in lines:
@@ -211,16 +224,15 @@ def _send_back(drawn: Mapping[str, Rows], order_id: str, day: str) -> None:
         "created": f"{day}T12:00",
     }
 
-    paid = {
-        "order_id": order_id,
-        "amount_cents": order["total_cents"],
-        "to": order["payment_id"],
-    }
-
+    paid = {"order_id": order_id, "amount_cents": cents, "to": order["payment_id"]}
     drawn["refunds"][f"RF-{order_id}.1"] = paid
 
 
-def _parcel(rng: Random, delivered: str | None, rules: Rules) -> Row:
+def _parcel(
+    rng: Random,
+    delivered: str | None,
+    rules: Rules,
+) -> Row:
     """Draws a parcel, which has arrived or is on its way."""
     arrives = delivered or _day(rules, -rng.randrange(0, 13))
     carrier = rng.choice(_DRAWN["carriers"])

@@ -31,19 +31,32 @@ class State:
 
         return other
 
-    def get(self, table: str, key: str) -> Row | None:
+    def get(
+        self,
+        table: str,
+        key: str,
+    ) -> Row | None:
         """The row as it is now, or None."""
         row = self.changed.get((table, key))
 
         return row if row is not None else self.base.tables[table].get(key)
 
-    def row(self, table: str, key: str) -> Row:
+    def row(
+        self,
+        table: str,
+        key: str,
+    ) -> Row:
         """A row that is known to exist. Raises `KeyError` else."""
         row = self.changed.get((table, key))
 
         return row if row is not None else self.base.tables[table][key]
 
-    def put(self, table: str, key: str, row: Row) -> None:
+    def put(
+        self,
+        table: str,
+        key: str,
+        row: Row,
+    ) -> None:
         """Replaces or creates a row; a row put back to its base content leaves the overlay."""
         old = self.get(table, key)
         # a sum has no order: undoing a write brings the key back
@@ -59,7 +72,11 @@ class State:
         """Replaces a row by itself with other values in some columns."""
         self.put(table, key, {**self.row(table, key), **columns})
 
-    def next_key(self, table: str, stem: str) -> str:
+    def next_key(
+        self,
+        table: str,
+        stem: str,
+    ) -> str:
         """The key of the next new row whose key begins so, numbered from 1."""
         count = sum(at == table and key.startswith(stem) for at, key in self.changed)
 

@@ -6,10 +6,10 @@ was shown.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any, Protocol, TypeVar
+from functools import cache
+from typing import Any, Protocol
 
 from synth.envs.storefront.world.catalogue import PRICE_CHANGED_DAYS_AGO, Row
-from synth.envs.storefront.world.rules import discounted_cents, dollars
 
 Shown = dict[str, Any]
 """What a tool shows of one thing."""
@@ -17,19 +17,19 @@ Item = tuple[str, str]
 """Colour and noun."""
 RowOf = Callable[[str, str], Row]
 """The row of a table under a key."""
-Value = TypeVar("Value")
 
 _OF_ORDERS = (
-    *(
-        "customer_id",
-        "recipient_id",
-        "status",
-        "placed",
-        "promised",
-        "delivered",
-        "address_id",
-    ),
-    *("payment_id", "coupon", "modified", "discount_percent"),
+    "customer_id",
+    "recipient_id",
+    "status",
+    "placed",
+    "promised",
+    "delivered",
+    "address_id",
+    "payment_id",
+    "coupon",
+    "modified",
+    "discount_percent",
 )
 
 
@@ -52,19 +52,19 @@ class Known(Protocol):
         ...
 
 
-class Lazily(Mapping[str, Value]):
+class Lazily(Mapping[str, Shown]):
     """A mapping whose values are made, once, when they are asked for."""
 
-    def __init__(self, keys: Collection[str], make: Callable[[str], Value]) -> None:
+    def __init__(
+        self,
+        keys: Collection[str],
+        make: Callable[[str], Shown],
+    ) -> None:
         self._keys = keys
-        self._make = make
-        self._made: dict[str, Value] = {}
+        self._make = cache(make)
 
-    def __getitem__(self, key: str) -> Value:
-        if key not in self._made:
-            self._made[key] = self._make(key)
-
-        return self._made[key]
+    def __getitem__(self, key: str) -> Shown:
+        return self._make(key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
@@ -97,7 +97,12 @@ def order_shown(
     }
 
 
-def _line_shown(row: RowOf, key: str, *, verbose: bool) -> Shown:
+def _line_shown(
+    row: RowOf,
+    key: str,
+    *,
+    verbose: bool,
+) -> Shown:
     """A line of an order, with its variant and product."""
     line = row("lines", key)
     variant = row("variants", line["sku"])
@@ -128,17 +133,18 @@ def numbered(order: Shown, numbers: Collection[object]) -> list[Shown]:
     return [line for line in order["lines"] if line["line"] in numbers]
 
 
-def cents_of(order: Shown, lines: Iterable[Shown], percent: int | None = None) -> int:
-    """What was paid for lines of an order after its discount, or after another one."""
+def cents_of(order: Shown, lines: Iterable[Shown]) -> int:
+    """What was paid for lines of an order after its discount."""
     gross_cents = sum(round(line["unit_price"] * 100) * line["quantity"] for line in lines)
 
-    return discounted_cents(
-        gross_cents,
-        order["discount_percent"] if percent is None else percent,
-    )
+    return discounted_cents(gross_cents, order["discount_percent"])
 
 
-def file_shown(row: RowOf, customer_id: str, held: Mapping[str, Sequence[str]]) -> Shown:
+def file_shown(
+    row: RowOf,
+    customer_id: str,
+    held: Mapping[str, Sequence[str]],
+) -> Shown:
     """A customer's file, with the notes that it began with.
 
     `held` are the keys of their addresses, payments and tickets.
@@ -154,7 +160,13 @@ def file_shown(row: RowOf, customer_id: str, held: Mapping[str, Sequence[str]]) 
         **columns(customer, "name", "tier"),
         "store_credit": dollars(customer["credit_cents"]),
         "gift_balance": dollars(customer["gift_cents"]),
-        "addresses": listed("addresses", "address_id", "street", "city", "zip"),
+        "addresses": listed(
+            "addresses",
+            "address_id",
+            "street",
+            "city",
+            "zip",
+        ),
         "payment_methods": listed("payments", "payment_id", "kind", "last4"),
         "tickets": listed("tickets", "ticket_id", "subject"),
         "notes": [row("notes", f"N-{key}.0")["text"] for key in held["tickets"]],
@@ -169,40 +181,50 @@ def cards_of(file: Shown) -> dict[str, str]:
 
 
 def product_shown(
-    row: RowOf,
-    product_id: str,
-    skus: Iterable[str],
-    today: str | None = None,
+    row: RowOf, product_id: str, skus: Iterable[str], today: str | None = None
 ) -> Shown:
     """A product with its variants; with a day, with their price histories too."""
-    variants = [
-        {
+
+    def variant_shown(sku: str) -> Shown:
+        """A variant as a product has it."""
+        variant = row("variants", sku)
+        history = {} if today is None else {"price_history": price_history(variant, today)}
+
+        return {
             "sku": sku,
             **columns(variant, "colour", "size"),
             "price": dollars(variant["price_cents"]),
             "in_stock": variant["stock"] > 0,
-            **({} if today is None else {"price_history": price_history(variant, today)}),
+            **history,
         }
-        for sku, variant in ((sku, row("variants", sku)) for sku in skus)
-    ]
 
-    named = columns(row("products", product_id), "name", "category", "text")
+    named = columns(
+        row("products", product_id),
+        "name",
+        "category",
+        "text",
+    )
 
-    return {"product_id": product_id, **named, "variants": variants}
+    return {"product_id": product_id, **named, "variants": list(map(variant_shown, skus))}
 
 
 def price_history(variant: Row, today: str) -> list[Shown]:
     """The former price with the day on which it ended, and the price since."""
     # one day for all prices: a history has two entries
     changed = date.fromisoformat(today) - timedelta(days=PRICE_CHANGED_DAYS_AGO)
+    day = changed.isoformat()
 
     return [
-        {
-            "until": changed.isoformat(),
-            "price": dollars(variant["former_price_cents"]),
-        },
-        {
-            "since": changed.isoformat(),
-            "price": dollars(variant["price_cents"]),
-        },
+        {"until": day, "price": dollars(variant["former_price_cents"])},
+        {"since": day, "price": dollars(variant["price_cents"])},
     ]
+
+
+def discounted_cents(gross_cents: int, discount_percent: int) -> int:
+    """An amount after a percentage off, rounded half up to the cent."""
+    return (gross_cents * (100 - discount_percent) + 50) // 100
+
+
+def dollars(cents: int) -> float:
+    """Cents as tools show them: a JSON number in dollars."""
+    return cents / 100

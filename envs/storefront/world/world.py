@@ -12,7 +12,7 @@ from synth.envs.storefront.world.catalogue import CATEGORIES, Row, Rows, draw_ca
 from synth.envs.storefront.world.config import StorefrontConfig
 from synth.envs.storefront.world.customers import draw_customers
 from synth.envs.storefront.world.orders import draw_orders
-from synth.envs.storefront.world.rules import Rules, draw_rules
+from synth.envs.storefront.world.policy import Rules, draw_rules
 from synth.envs.storefront.world.views import Lazily, Shown, file_shown, order_shown, product_shown
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import Scalar
@@ -21,13 +21,7 @@ from synth.schemas.errors import ConfigError
 KEY_MODULUS = 1 << 128
 UNKEYED_TABLES = frozenset({"notes"})
 UNKEYED_COLUMNS = frozenset({"summary", "created"})
-GROWING_TABLES = (
-    "returns",
-    "refunds",
-    "notes",
-    "escalations",
-    "denials",
-)
+GROWING_TABLES = ("returns", "refunds", "notes", "escalations", "denials")
 SESSION = ("conversation", "session")
 INDICES = {
     "orders_of": ("orders", "customer_id"),
@@ -46,7 +40,11 @@ FIXED_COLUMNS = frozenset({"customer_id", "order_id", "product_id"})
 Index = Mapping[str, tuple[str, ...]]
 
 
-def row_hash(table: str, key: str, row: Row) -> int:
+def row_hash(
+    table: str,
+    key: str,
+    row: Row,
+) -> int:
     """128-bit hash of a row's logical content; verbatim notes and times do not enter."""
     if table in UNKEYED_TABLES:
         return 0
@@ -86,39 +84,55 @@ class BaseWorld:
         """The first day of every episode."""
         return self.rules.today
 
-    def row(self, table: str, key: str) -> Row:
+    def row(
+        self,
+        table: str,
+        key: str,
+    ) -> Row:
         """A row that is known to exist. Raises `KeyError` else."""
         return self.tables[table][key]
 
     @cached_property
     def orders(self) -> Mapping[str, Shown]:
         """Every order with its lines."""
-        keys = self.tables["orders"]
+        lines = self.lines_of
 
         return Lazily(
-            keys,
-            lambda key: order_shown(self.row, key, self.lines_of[key]),
+            self.tables["orders"],
+            lambda key: order_shown(
+                self.row,
+                key,
+                lines[key],
+            ),
         )
 
     @cached_property
     def files(self) -> Mapping[str, Shown]:
         """Every customer's file."""
-        keys = self.tables["customers"]
+        held = self.held_by
 
         return Lazily(
-            keys,
-            lambda key: file_shown(self.row, key, self.held_by(key)),
+            self.tables["customers"],
+            lambda key: file_shown(
+                self.row,
+                key,
+                held(key),
+            ),
         )
 
     @cached_property
     def products(self) -> Mapping[str, Shown]:
         """Every product with its variants, by its noun."""
         ids = {row["noun"]: key for key, row in self.tables["products"].items()}
-        variants = self.variants_of
+        skus = self.variants_of
 
         return Lazily(
             ids,
-            lambda noun: product_shown(self.row, ids[noun], variants[ids[noun]]),
+            lambda noun: product_shown(
+                self.row,
+                ids[noun],
+                skus[ids[noun]],
+            ),
         )
 
     def held_by(self, customer_id: str) -> dict[str, Sequence[str]]:
@@ -130,7 +144,10 @@ class BaseWorld:
         }
 
 
-def _index(rows: Mapping[str, Row], column: str) -> Index:
+def _index(
+    rows: Mapping[str, Row],
+    column: str,
+) -> Index:
     """The keys of rows by the value of one column, sorted."""
     index: dict[str, tuple[str, ...]] = {}
 
@@ -175,42 +192,36 @@ def base_world(
 
     indices = {index: _index(tables[table], column) for index, (table, column) in INDICES.items()}
 
+    placed = {key: (row["placed"], key) for key, row in tables["orders"].items()}
+
+    # lists of orders have the newest first
     indices["orders_of"] = {
-        customer_id: tuple(
-            sorted(
-                keys,
-                key=lambda key: (tables["orders"][key]["placed"], key),
-                reverse=True,
-            )
-        )
+        customer_id: tuple(sorted(keys, key=placed.__getitem__, reverse=True))
         for customer_id, keys in indices["orders_of"].items()
     }
 
+    by = {column: _index(tables["customers"], column) for column in ("email", "phone", "name")}
     hashes = (
         row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()
     )
-    by = {column: _index(tables["customers"], column) for column in ("email", "phone", "name")}
-    world = _ALIVE[name] = BaseWorld(
-        name,
-        seed,
-        rules,
-        tables,
-        by,
-        key_sum=sum(hashes) % KEY_MODULUS,
-        **indices,
-    )
+    key_sum = sum(hashes) % KEY_MODULUS
+    world = _ALIVE[name] = BaseWorld(name, seed, rules, tables, by, key_sum=key_sum, **indices)
 
     return world
 
 
 @lru_cache(maxsize=64)
-def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld:
+def patched(
+    base: BaseWorld,
+    facts: tuple[tuple[str, Scalar], ...],
+) -> BaseWorld:
     """The world with some start facts changed; rows and indices that they do not concern are
     shared.
 
     Raises `ConfigError` for a path that the world does not have.
     """
     name = (*base.name, facts)
+
     if (found := _ALIVE.get(name)) is not None:
         return found
 
@@ -235,18 +246,16 @@ def patched(base: BaseWorld, facts: tuple[tuple[str, Scalar], ...]) -> BaseWorld
     regifted = any(path.endswith("/recipient_id") for path, _ in facts)
     gifts = _index(tables["orders"], "recipient_id") if regifted else base.gifts_of
 
-    world = _ALIVE[name] = replace(
-        base,
-        name=name,
-        tables=tables,
-        gifts_of=gifts,
-        key_sum=key_sum % KEY_MODULUS,
-    )
+    key_sum %= KEY_MODULUS
+    world = _ALIVE[name] = replace(base, name=name, tables=tables, gifts_of=gifts, key_sum=key_sum)
 
     return world
 
 
-def world_of(config: StorefrontConfig, seed: int | None = None) -> BaseWorld:
+def world_of(
+    config: StorefrontConfig,
+    seed: int | None = None,
+) -> BaseWorld:
     """The world at the start that the settings stand for, or the one of a seed without their
     facts.
     """
@@ -258,5 +267,7 @@ def world_of(config: StorefrontConfig, seed: int | None = None) -> BaseWorld:
         config.rules_in_force,
         config.enforced_share,
     )
+
     facts = tuple(sorted(config.facts.items())) if seed is None else ()
+
     return patched(base, facts) if facts else base

@@ -9,8 +9,8 @@ from typing import Any
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.reverse.write_goal import LOOK_UPS
-from synth.envs.storefront.tools.event_log import REFUSED
 from synth.envs.storefront.tools.schemas import MONEY_WRITES, WRITES
+from synth.envs.storefront.tools.transcript import REFUSED
 from synth.envs.transcript import Transcript, perform
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window

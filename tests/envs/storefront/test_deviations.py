@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.customer import GOODBYE, LINES, PUSH_BACK, YES, detail_words
-from synth.envs.storefront.customer.deviations import KINDS, deviations, most_words
+from synth.envs.storefront.customer.line_content import KINDS, deviations, most_words
 from synth.envs.storefront.customer.script import read_script
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.check.injections import INJECTIONS
+from synth.envs.storefront.check.process import INJECTIONS
 from synth.envs.storefront.customer.script import Request, Script, read_script
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.texts import texts

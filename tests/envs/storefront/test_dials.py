@@ -9,8 +9,8 @@ import pytest
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.self_play import played
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.policy_text import rule_texts
-from synth.envs.storefront.world.rules import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
+from synth.envs.storefront.tools.schemas import rule_texts
+from synth.envs.storefront.world.policy import BY_WEIGHT, ENFORCEABLE, RULE_IDS, VALUES
 from synth.envs.storefront.world.world import base_world
 from synth.schemas.task import Task
 

@@ -16,8 +16,7 @@ from synth.envs.storefront.customer.script import Request, Script
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.rules import dollars
-from synth.envs.storefront.world.views import cards_of, item_of
+from synth.envs.storefront.world.views import cards_of, dollars, item_of
 from synth.envs.storefront.world.world import world_of
 from synth.ledger.tables import TABLES
 from synth.schemas.check import Refusal

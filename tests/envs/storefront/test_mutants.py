@@ -11,10 +11,7 @@ from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.alternatives import REWRITES, alternatives
 from synth.envs.storefront.audit.mutants import KINDS, mutants
 from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.tools.transcript import Exchange, exchanged
-from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.world import world_of
-from synth.envs.transcript import perform
+from synth.envs.transcript import Transcript, perform
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import expert_episode, opened
@@ -30,7 +27,7 @@ class Solved:
     """A task with its expert's episode."""
 
     task: Task
-    exchanges: Sequence[Exchange]
+    transcript: Transcript
 
 
 @cache
@@ -39,7 +36,8 @@ def solved() -> Sequence[Solved]:
         episode = await expert_episode(task, None, at)
         verdict = await episode.env.check()
         assert verdict.passed, (task.goal, verdict.parts)
-        return Solved(task, exchanged(episode.trajectory(verdict).turns))
+        sides = tuple(episode.turns), tuple(episode.responses)
+        return Solved(task, Transcript(episode.opening, *sides, verdict))
 
     return [at_once(one(at, task)) for at, task in enumerate(WORLD.make_tasks({}, 61, TASKS))]
 
@@ -56,7 +54,7 @@ def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hun
     alive: Counter[str] = Counter()
     per_task = []
     for one in solved():
-        found = list(mutants(one.task, one.exchanges, world_of(validated(one.task.env_config))))
+        found = list(mutants(one.task, one.transcript))
         per_task.append(len(found))
         made.update(kind for kind, _ in found)
         alive.update(kind for kind, turns in found if passes(one.task, turns))
@@ -72,7 +70,7 @@ def test_at_least_ninety_eight_of_a_hundred_alternative_solutions_are_accepted()
     made: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
     for one in solved():
-        for name, turns in alternatives(one.exchanges):
+        for name, turns in alternatives(one.task, one.transcript):
             made[name] += 1
             rejected[name] += not passes(one.task, turns)
     assert made.keys() == REWRITES.keys()
@@ -96,7 +94,7 @@ def test_three_strategies_solve_every_task_in_different_ways() -> None:
 
 
 def test_a_solution_played_again_unchanged_passes() -> None:
-    assert all(passes(one.task, [exchange.turn for exchange in one.exchanges]) for one in solved())
+    assert all(passes(one.task, one.transcript.actions) for one in solved())
 
 
 def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_else() -> None:
@@ -105,8 +103,7 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
 
     lived: Counter[str] = Counter()
     for one in solved()[:25]:
-        base = world_of(validated(one.task.env_config))
-        for kind, turns in mutants(one.task, one.exchanges, base):
+        for kind, turns in mutants(one.task, one.transcript):
             lived[kind] += at_once(survives(one.task, turns))
     alive = {kind for kind, count in lived.items() if count}
     assert {"unconfirmed", "unseen", "leak"} <= alive

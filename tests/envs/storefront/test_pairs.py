@@ -5,7 +5,7 @@ from typing import Any
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.rules import days_since
+from synth.envs.storefront.world.policy import days_since
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.task import Task
 

@@ -4,13 +4,11 @@ import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.check import evaluate
-from synth.envs.storefront.check.injections import INJECTIONS, Injection
-from synth.envs.storefront.check.process import PROCESS, breaches
-from synth.envs.storefront.customer.script import Request, Revision, Script
+from synth.envs.storefront.check.process import INJECTIONS, PROCESS, Injection, breaches
+from synth.envs.storefront.customer.script import Request, Revision, Script, ShopEvent
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
-from synth.envs.storefront.world.rules import RULE_IDS
-from synth.envs.storefront.world.shop_events import ShopEvent
+from synth.envs.storefront.world.policy import RULE_IDS
 from synth.envs.storefront.world.world import patched
 from synth.schemas.check import Check
 from synth.schemas.task import Task

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.expert.profiles import MISCONCEPTIONS, misconceptions
+from synth.envs.storefront.expert.belief import MISCONCEPTIONS, misconceptions
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import opened, passes

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.reverse.exploring import MOST
+from synth.envs.storefront.expert.affordances import MOST
 from synth.envs.storefront.reverse.write_goal import LOOK_UPS
 from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.tools.event_log import REFUSED
 from synth.envs.storefront.tools.schemas import WRITES
+from synth.envs.storefront.tools.transcript import REFUSED
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.environment import AgentTurn

@@ -13,12 +13,11 @@ from benchmarks.truth.monitor import truth_of
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.script import read_script
-from synth.envs.storefront.reverse.topics import Topic
+from synth.envs.storefront.reverse.asked import Topic, intent_of
 from synth.envs.storefront.reverse.trials import FIRST_WORLD, elsewhere
-from synth.envs.storefront.reverse.user_intents import intent_of
 from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.tasks.requests.right_end import ALWAYS_FREE, after, required
-from synth.envs.storefront.tasks.requests.user_intents import Draw
+from synth.envs.storefront.tasks.compiled import ALWAYS_FREE, after, required
+from synth.envs.storefront.tasks.intents import Draw
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.config import validated

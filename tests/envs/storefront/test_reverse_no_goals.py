@@ -8,8 +8,7 @@ import pytest
 
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.world.config import validated
-from synth.envs.storefront.world.policy import STORE_CREDIT
-from synth.envs.storefront.world.rules import days_since
+from synth.envs.storefront.world.policy import STORE_CREDIT, days_since
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.reverse import Draft, NoGoal
 from tests.envs.storefront.exploring import Deed, Desk, found, one, then

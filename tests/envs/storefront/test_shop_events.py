@@ -8,10 +8,14 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront import WORLD
-from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.customer.script import Script, ShopEvent
 from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.world.shop_events import SearchIndex, ShopEvent, due, leaves, raced
+from synth.envs.storefront.tools.shop import Elapsed, Shop
+from synth.envs.storefront.tools.transcript import leaves
+from synth.envs.storefront.world.config import StorefrontConfig
+from synth.envs.storefront.world.state import State
+from synth.envs.storefront.world.world import base_world
 from synth.schemas.check import Check
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, expert_episode, opened
@@ -47,11 +51,33 @@ async def desk(
 SHIPS = {"tick": 3, "table": "orders", "key": "order", "values": {"status": "shipped"}}
 
 
-def test_events_are_due_in_the_order_of_their_ticks_and_once() -> None:
-    late, early = ShopEvent(5, "orders", "a", {}), ShopEvent(2, "orders", "b", {}, races=True)
-    assert due([late, early], [], 9) == [1, 0]
-    assert due([late, early], [1], 4) == []
-    assert raced([late, early], [], {"x": ["a"], "y": {"3": "b"}}) == [1]
+def shop(*events: ShopEvent) -> Shop:
+    """A shop in which these events are to happen."""
+    return Shop(State(base_world(0, 30, 80)), Script(events=events), StorefrontConfig(), Elapsed())
+
+
+def test_events_happen_in_the_order_of_their_ticks_and_once() -> None:
+    order_id, *_ = base_world(0, 30, 80).orders
+    late, early = (
+        ShopEvent(tick, "orders", order_id, {"status": status})
+        for tick, status in ((5, "shipped"), (2, "processing"))
+    )
+    desk = shop(late, early)
+    for _ in range(4):
+        desk.tick()
+    assert desk.elapsed.happened == [1]
+    desk.run_out()
+    desk.run_out()
+    assert desk.elapsed.happened == [1, 0]
+    assert desk.state.row("orders", order_id)["status"] == "shipped"
+
+
+def test_a_write_is_raced_by_events_about_rows_that_it_names() -> None:
+    one, other, *_ = base_world(0, 30, 80).orders
+    events = [ShopEvent(50, "orders", key, {}, races=key == other) for key in (one, other)]
+    desk = shop(*events)
+    desk.race({"x": [one], "y": {"3": other}})
+    assert desk.elapsed.happened == [1]
     assert set(leaves({"x": ["a", 1], "y": {"3": "b"}})) == {"a", 1, "b"}
 
 
@@ -117,16 +143,17 @@ def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_on
 
 
 def test_the_search_index_shows_a_write_after_one_tick() -> None:
-    index = SearchIndex()
-    index.written(5, "V-1", {"stock": 9})
-    index.written(6, "V-1", {"stock": 4})
-    assert [index.shown(tick, "V-1", {"stock": 0})["stock"] for tick in (5, 6, 7, 8)] == [
-        9,
-        9,
-        4,
-        0,
-    ]
-    assert index.shown(6, "V-2", {"stock": 3}) == {"stock": 3}
+    desk = shop()
+    sku, other, *_ = desk.base.tables["variants"]
+    start = desk.state.row("variants", sku)["stock"]
+    for tick, stock in ((5, 4), (6, 0)):
+        desk.elapsed.ticks = tick
+        desk.write_variant(sku, stock=stock)
+    seen = []
+    for desk.elapsed.ticks in (5, 6, 7, 8):
+        seen.append(desk.listed("variants", sku)["stock"])
+        assert desk.listed("variants", other) == desk.state.row("variants", other)
+    assert seen == [start, start, 4, 0]
 
 
 def test_a_stale_search_says_in_stock_while_the_live_stock_is_gone_even_after_parking() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.self_play import at_once
-from synth.envs.storefront.world.rules import ENFORCED_BY_TOOLS, RULE_IDS
+from synth.envs.storefront.world.policy import ENFORCED_BY_TOOLS, RULE_IDS
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import contents, expert_episode, passes
 

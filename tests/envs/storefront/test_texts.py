@@ -9,12 +9,11 @@ import pytest
 
 from synth.envs.storefront.customer.customer import detail_words
 from synth.envs.storefront.customer.script import KINDS, WANTED_FIELD
-from synth.envs.storefront.expert.profiles import MISCONCEPTIONS
+from synth.envs.storefront.expert.belief import MISCONCEPTIONS
 from synth.envs.storefront.texts import texts
-from synth.envs.storefront.tools.policy_text import rule_texts, system_prompt, topic_text
-from synth.envs.storefront.tools.schemas import TOOLS, WRITES
+from synth.envs.storefront.tools.schemas import TOOLS, WRITES, rule_texts, system_prompt, topic_text
 from synth.envs.storefront.world.orders import TRACKING_STATUSES
-from synth.envs.storefront.world.rules import RULE_IDS
+from synth.envs.storefront.world.policy import RULE_IDS
 from tests.envs.storefront.transcripts import BASE
 
 KNOWN: dict[str, set[str] | None] = {

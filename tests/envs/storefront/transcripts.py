@@ -7,8 +7,7 @@ import msgspec
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.process import Breach, breaches
 from synth.envs.storefront.customer.script import Script
-from synth.envs.storefront.tools.event_log import event_log
-from synth.envs.storefront.tools.transcript import Exchange
+from synth.envs.storefront.tools.transcript import Exchange, event_log
 from synth.envs.storefront.world.world import BaseWorld, base_world
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn

@@ -11,7 +11,7 @@ import pytest
 from datasets import load_dataset
 
 from synth.engine.funnel import funnel_markdown
-from synth.envs.storefront.expert.profiles import MISCONCEPTIONS
+from synth.envs.storefront.expert.belief import MISCONCEPTIONS
 from synth.ledger.views import connect
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome

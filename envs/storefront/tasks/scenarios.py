@@ -1,4 +1,4 @@
-"""What a task is about: a customer, the request that makes it the kind of task that it is, and the
+"""What a task is about: its kind by its place in the list, the request that makes it so, and the
 requests beside it.
 """
 
@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from synth.envs.storefront.check.injections import INJECTIONS
-from synth.envs.storefront.tasks.difficulty import first_write, pages
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.scenarios.complications import (
-    draw_conditional,
-    draw_settled,
-    draw_stale,
-)
-from synth.envs.storefront.tasks.scenarios.minimal_pairs import draw_pair
-from synth.envs.storefront.tasks.scenarios.open_words import draw_ambiguous
-from synth.envs.storefront.tasks.scenarios.side_requests import all_requests
-from synth.envs.storefront.tasks.scenarios.subject import Subject
-from synth.envs.storefront.tasks.task_mix import TaskPlace
-from synth.envs.storefront.world.config import StorefrontConfig
+from synth.envs.storefront.check.process import INJECTIONS
+from synth.envs.storefront.tasks.complications import draw_conditional, draw_settled, draw_stale
+from synth.envs.storefront.tasks.difficulty import first_write
+from synth.envs.storefront.tasks.intents import Draw, Intent, Subject
+from synth.envs.storefront.tasks.minimal_pairs import draw_pair
+from synth.envs.storefront.tasks.open_words import draw_ambiguous
+from synth.envs.storefront.tasks.side_requests import all_requests
+from synth.envs.storefront.world.config import Mix, StorefrontConfig
 from synth.schemas.check import Scalar
 
+KINDS: tuple[str, ...] = tuple(Mix.model_fields)
+GOLDEN = 0.6180339887498949
+SILVER = 0.41421356237309503
+"""Multiples of either, modulo one, fill the unit interval evenly however many there are, and
+independently of the other.
+"""
 HELD_OUT_COMPOSITIONS = (
     frozenset({"coupon", "track"}),
     frozenset({"compensation", "exchange"}),
@@ -40,32 +40,60 @@ DRAWN: Mapping[str, Callable[[Draw], Subject | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """The requests, the start facts that differ from the world's own, and the identity factors that
-    the customer knows, where they are not left to chance.
-    """
+class TaskPlace:
+    """The kind of a task; the two tasks of a minimal pair stand side by side and share `pair`."""
 
-    intents: tuple[Intent, ...]
-    facts: Mapping[str, Scalar]
-    known: tuple[str, ...] = ()
+    kind: str
+    pair: int | None = None
+
+
+def place(
+    mix: Mix,
+    seed: int,
+    index: int,
+) -> TaskPlace:
+    """The task at an index, so that every stretch of a list has about the mix: of every two
+    neighbours both belong to one pair, with twice the probability of the rarer half, or each is
+    drawn from what the pairs leave of the mix.
+    """
+    weights = mix.model_dump()
+    left = {kind: weight / sum(weights.values()) for kind, weight in weights.items()}
+    paired = min(left["feasible"], left["refused"])
+    start = Random(f"storefront/mix/{seed}").random()
+    block, side = divmod(index, 2)
+
+    # a pair holds one task of each of its two kinds
+    if (start + block * GOLDEN) % 1.0 < 2 * paired:
+        refused_first = Random(f"storefront/pair/{seed}/{block}").random() < 0.5
+
+        return TaskPlace("refused" if refused_first is (side == 0) else "feasible", block)
+
+    left["feasible"] -= paired
+    left["refused"] -= paired
+    # the start is stretched, so that the two series do not begin alike
+    at = ((start * 7 + index * SILVER) % 1.0) * sum(left.values())
+
+    for kind in KINDS:
+        at -= left[kind]
+
+        if at < 0:
+            return TaskPlace(kind)
+
+    # rounding may leave a hair above zero
+    return TaskPlace(max(KINDS, key=lambda kind: left[kind]))
 
 
 def draw_scenario(
-    draw: Draw,
-    at: TaskPlace,
-    operations: int,
-    *,
-    strict: bool,
-    held_out: bool,
-) -> Scenario | None:
+    draw: Draw, at: TaskPlace, operations: int, *, strict: bool, held_out: bool
+) -> Subject | None:
     """A request of the kind and other requests of the customer on other orders, so that no request
-    disturbs another; None where this draw leads nowhere.
+    disturbs another, in the place of the subject's sides; None where this draw leads nowhere.
 
     `strict`: the customer has as many orders as there are requests; `held_out`: see `_composes`.
     The task and its twin, where it has one, are drawn alike and both have to have the look-ups that
     were asked for.
     """
-    if strict and len(draw.base.orders_of[draw.customer_id]) < operations:
+    if strict and len(draw.orders) < operations:
         return None
 
     number = draw.rng.randrange(1, operations + 1)
@@ -83,16 +111,15 @@ def draw_scenario(
         return None
 
     low, high = draw.config.look_ups
-    of_pages = pages(draw)
     # without a subject the first request stands for its own side
     sides = [_whole(others, side, subject) for side in subject.sides or others[:1]]
 
-    if not all(low <= first_write(side, of_pages) <= high for side in sides):
+    if not all(low <= first_write(draw, side) <= high for side in sides):
         return None
 
     facts = {**subject.facts, **_injected(replace(draw, rng=rest))}
 
-    return Scenario(sides[0], facts, subject.known)
+    return replace(subject, sides=sides[0], facts=facts)
 
 
 def composed(intents: Sequence[Intent]) -> bool:
@@ -121,7 +148,11 @@ def _composes(
     return fits and all(nouns.count(noun) == 1 for noun in priced)
 
 
-def _whole(others: Sequence[Intent], side: Intent, subject: Subject) -> tuple[Intent, ...]:
+def _whole(
+    others: Sequence[Intent],
+    side: Intent,
+    subject: Subject,
+) -> tuple[Intent, ...]:
     """All requests, with the one that the task is about in its place; where nothing can be done for
     the customer, all are denied.
     """
@@ -138,7 +169,10 @@ def _whole(others: Sequence[Intent], side: Intent, subject: Subject) -> tuple[In
     )
 
 
-def _subject(draw: Draw, at: TaskPlace) -> Subject | None:
+def _subject(
+    draw: Draw,
+    at: TaskPlace,
+) -> Subject | None:
     """The request that the kind of task asks for; None where the customer has none such."""
     if at.pair is not None or at.kind == "refused":
         return draw_pair(draw, refused=at.kind == "refused")

@@ -4,40 +4,47 @@ and nothing forbids them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from string import Template
 from typing import Any
 
-from synth.envs.storefront.tasks.requests.entity_resolution import WORDS, by_id
-from synth.envs.storefront.tasks.requests.returns import to_card
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import feasible, options_of, worded
-from synth.envs.storefront.tasks.scenarios.pair_facts import values_of
-from synth.envs.storefront.tasks.scenarios.subject import Subject, mine, orders_of_others
+from synth.envs.storefront.tasks.intents import WORDS, Draw, Intent, Subject
+from synth.envs.storefront.tasks.referent import by_id
+from synth.envs.storefront.tasks.wording import to_card, worded
 from synth.envs.storefront.texts import texts
+from synth.envs.storefront.world.catalogue import CATEGORIES
 from synth.envs.storefront.world.options import refunds_of
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Shown, cards_of, numbered
 from synth.envs.storefront.world.world import patched
 from synth.schemas.check import Scalar
 
-PAIRS: Sequence[Mapping[str, Any]] = [
-    row for row in texts("pairs") for _ in range(row.get("weight", 1))
-]
+Row = Mapping[str, Any]
+PAIRS: Sequence[Row] = [row for row in texts("pairs") for _ in range(row.get("weight", 1))]
 MOST_TRIED = 8
 """Orders, and values of a fact, that are tried."""
+MOST_DAYS = 7
+"""Days by which the dates of a pair lie apart, at most."""
 
 
-def draw_pair(draw: Draw, *, refused: bool) -> Subject | None:
+def draw_pair(
+    draw: Draw,
+    *,
+    refused: bool,
+) -> Subject | None:
     """One of the pairs that the customer's orders allow, whose rule is in force; the side that is
     `refused` comes first, or the other one.
     """
     # rows are in the list as often as they weigh: each is tried until one fits
     for row in draw.rng.sample(PAIRS, len(PAIRS)):
         if row["rule"] in draw.base.rules.in_force:
-            orders = orders_of_others(draw, row["in"]) if "of" in row else mine(draw, *row["in"])
-
-            for order in orders[:MOST_TRIED]:
-                pair = _pair(draw, row, order, refused=refused)
+            for order in _orders(draw, row)[:MOST_TRIED]:
+                pair = _pair(
+                    draw,
+                    row,
+                    order,
+                    refused=refused,
+                )
 
                 if pair is not None:
                     return pair
@@ -45,44 +52,56 @@ def draw_pair(draw: Draw, *, refused: bool) -> Subject | None:
     return None
 
 
-def _pair(
+def _orders(
     draw: Draw,
-    row: Mapping[str, Any],
-    order: Shown,
-    *,
-    refused: bool,
-) -> Subject | None:
+    row: Row,
+) -> list[Shown]:
+    """The orders that a pair may be about, in a drawn order: the customer's, or those of others
+    that were for themselves, or for the customer.
+    """
+    if "of" not in row:
+        return draw.mine(*row["in"])
+
+    base = draw.base
+    me = draw.customer_id
+    own = base.customers_by["name"][draw.file["name"]]
+
+    found = [
+        base.orders[key]
+        for key, order in base.tables["orders"].items()
+        if order["status"] in row["in"] and order["customer_id"] not in own
+        if order["recipient_id"] in (None, me)
+    ]
+
+    return draw.rng.sample(found, len(found))
+
+
+def _pair(draw: Draw, row: Row, order: Shown, *, refused: bool) -> Subject | None:
     """A pair of an order, with one of the other values that the fact can have: one of the two
     worlds forbids the request by that rule alone, the other does not.
     """
     base = draw.base
-    me = draw.customer_id
 
     # what the path of a fact may name
-    named = {
-        "order": order["order_id"],
-        "me": me,
-        "product": base.row("variants", order["lines"][0]["sku"])["product_id"],
-        "address": draw.rng.choice(base.files[me]["addresses"])["address_id"],
-    }
+    path = Template(row["path"]).substitute(
+        order=order["order_id"],
+        me=draw.customer_id,
+        product=base.row("variants", order["lines"][0]["sku"])["product_id"],
+        address=draw.rng.choice(draw.file["addresses"])["address_id"],
+    )
 
-    path = Template(row["path"]).substitute(named)
     table, key, column = path.split("/")
     value = base.row(table, key)[column]
-    others = [other for other in values_of(draw, row, column, value) if other != value]
+    others = [other for other in _values_of(draw, row, column, value) if other != value]
 
     for other in draw.rng.sample(others, min(len(others), MOST_TRIED)):
         facts: dict[str, Scalar] = {path: other}
         changed = patched(base, tuple(facts.items()))
 
         # the fact may forbid the request in the world as it is, or with the other value
-        for shown, refusing in (
-            (base, changed),
-            (changed, base),
-        ):
-            at = replace(draw, base=shown)
+        for shown, refusing in ((base, changed), (changed, base)):
             against = replace(draw, base=refusing)
-            done = _allowed(at, row, order["order_id"], path)
+            done = _allowed(replace(draw, base=shown), row, order["order_id"], path)
 
             # factors that the customer knows are those of the world as it is
             if done is None or ("known" in row and shown is changed):
@@ -105,20 +124,52 @@ def _pair(
     return None
 
 
+def _values_of(
+    draw: Draw,
+    row: Row,
+    column: str,
+    value: Scalar,
+) -> Sequence[Scalar]:
+    """The values that a fact can have; days are those around its own."""
+    base = draw.base
+    me = draw.customer_id
+
+    # a rule counts days: a week to either side crosses its limit, if any does
+    if column in ("delivered", "promised"):
+        day = date.fromisoformat(str(value))
+
+        return [(day + timedelta(days=by)).isoformat() for by in range(-MOST_DAYS, MOST_DAYS + 1)]
+
+    # a second account of the same name would be the same person
+    name = draw.file["name"]
+    customers = base.tables["customers"]
+    strangers = [key for key, other in customers.items() if other["name"] != name]
+
+    known: Mapping[str, Sequence[Scalar]] = {
+        "status": ("pending", "processing"),
+        "category": CATEGORIES,
+        "modified": (True, False),
+        "payment_id": base.payments_of[me],
+        "recipient_id": (None, me if "of" in row else draw.rng.choice(strangers)),
+    }
+
+    # a city, or a zip
+    return known.get(column) or sorted({row[column] for row in base.tables["addresses"].values()})
+
+
 def _allowed(
     draw: Draw,
-    row: Mapping[str, Any],
+    row: Row,
     order_id: str,
     path: str,
 ) -> Intent | None:
     """The request of a pair in the world that allows it; None where that does not."""
     order = draw.base.orders[order_id]
     several = len(order["lines"]) > 1
-    every = feasible(draw, order_id).get(row["kind"], [])
 
     calls = [
         (tool, made)
-        for tool, made in every
+        for tool, made in draw.feasible(order_id).get(row["kind"], [])
         if "lines" not in row or len(made["lines"]) == len(order["lines"])
         # the address that differs is the one that is asked for
         if not path.startswith("addresses") or f"/{made['address_id']}/" in path
@@ -140,60 +191,66 @@ def _allowed(
         return done
 
     # a gift balance has no digits to name it by
-    cards = cards_of(draw.base.files[draw.customer_id]).values()
+    is_card = order["payment_id"] in cards_of(draw.file).values()
 
-    return to_card(draw, done, order["payment_id"]) if order["payment_id"] in cards else None
+    return to_card(draw, done, order["payment_id"]) if is_card else None
 
 
-def _forbidding(draw: Draw, row: Mapping[str, Any], done: Intent) -> set[str]:
+def _forbidding(
+    draw: Draw,
+    row: Row,
+    done: Intent,
+) -> set[str]:
     """The rules that forbid a request in a world."""
-    options = options_of(draw)
-    file = draw.base.files[draw.customer_id]
+    options = draw.options
     # an escalation is the way out of R6, which forbids nothing that the customer asked for
     calls = [call for call in done.calls if call[0] != "escalate"]
     found = {rule for call in calls for rule in options.forbidding(call)}
 
-    if "known" in row and len(draw.base.customers_by["name"][file["name"]]) == 1:
+    if "known" in row and len(draw.base.customers_by["name"][draw.file["name"]]) == 1:
         # the zip that they know is not the one on file
         found.add("R1")
 
     if done.request.kind == "address":
         said = done.request.wanted or done.details.get("city")
         # the customer names the city alone: where none fits, no call can be made at all
-        cities = {address["city"] for address in file["addresses"]}
+        cities = {address["city"] for address in draw.file["addresses"]}
         found |= set() if said in cities else {"R11"}
 
     return found
 
 
-def _sides(refusing: Draw, row: Mapping[str, Any], done: Intent) -> tuple[Intent, Intent]:
+def _sides(
+    refusing: Draw,
+    row: Row,
+    done: Intent,
+) -> tuple[Intent, Intent]:
     """The request as it is denied and as it is done, in the same words; at times with a claim that is
     true in one of the two worlds.
     """
-    rule, base, (tool, made) = (
-        row["rule"],
-        refusing.base,
-        done.calls[0],
-    )
-
-    order = base.orders[made["order_id"]]
-    left = list[Call]()
+    rule = row["rule"]
+    rules = refusing.base.rules
+    tool, made = done.calls[0]
+    order = refusing.base.orders[made["order_id"]]
+    left: list[Call] = []
     claims = refusing.rng.random() < refusing.config.false_claims
 
     if claims:
         done = done.complicated(words=WORDS["claims"][row.get("words", rule)])
 
     taken = numbered(order, made["lines"]) if rule == "R8" else []
-    numbers = [row["line"] for row in taken if not base.rules.is_final_sale(row["category"])]
+    numbers = [line["line"] for line in taken if not rules.is_final_sale(line["category"])]
 
     if numbers:
         # what is left of a return of which some lines may not go back
-        ways = refunds_of(base.rules, order, numbers)
         to = -1 if done.details["refund_to"] == "store_credit" else 0
-
         left = [
             (tool, {**made, "lines": numbers}),
-            ways[to],
+            refunds_of(
+                rules,
+                order,
+                numbers,
+            )[to],
         ]
 
     about_file = "known" in row or row.get("words") == "R11 file"

@@ -1,27 +1,19 @@
-"""Requests with a complication: conditions, changes of mind, events in the shop, and what is done
-already.
-"""
+"""Requests with a complication: conditions, events in the shop, and what is done already."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from synth.envs.storefront.tasks.requests.entity_resolution import WORDS
-from synth.envs.storefront.tasks.requests.user_intents import Draw, Intent
-from synth.envs.storefront.tasks.requests.wording import answer_to, feasible, worded
-from synth.envs.storefront.tasks.scenarios.subject import Subject, mine
-from synth.envs.storefront.world.policy import Call
-from synth.envs.storefront.world.rules import BY_STATUS
-from synth.envs.storefront.world.shop_events import ShopEvent
+from synth.envs.storefront.customer.script import ShopEvent
+from synth.envs.storefront.tasks.intents import WORDS, Draw, Intent, Subject
+from synth.envs.storefront.tasks.referent import refer
+from synth.envs.storefront.tasks.wording import answer_to, worded
+from synth.envs.storefront.world.policy import BY_STATUS, Call
 from synth.envs.storefront.world.world import patched
 from synth.schemas.check import Scalar, ToldFact
 
 FIRST_TICK, LATEST_TICK = 8, 36
 MANY_ORDERS, MANY_STATUSES = 5, 3
-CONDITIONAL = {
-    "pending": "exchange",
-    "shipped": "cancel",
-    "delivered": "return",
-}
+CONDITIONAL = {"pending": "exchange", "shipped": "cancel", "delivered": "return"}
 """Status of an order -> the request about it that can have a condition."""
 
 
@@ -34,29 +26,35 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     """
     request = intent.request
     call = intent.calls[0]
-    lines = draw.base.orders[call[1]["order_id"]]["lines"]
+    order_id = call[1]["order_id"]
+    several = len(draw.base.orders[order_id]["lines"]) > 1
 
     # the whole order is cancelled otherwise, so that it may hold nothing else
-    if request.kind == "exchange" and (len(lines) > 1 or request.wanted is None):
+    if request.kind == "exchange" and (several or request.wanted is None):
         return None
 
-    otherwise = _otherwise(draw, call)
     stated = dict(WORDS["conditions"][request.kind])
     details = dict(intent.details)
     told = intent.told
     least = 0
+    # nothing is done in place of a return
+    otherwise: tuple[Call, ...] = ()
 
     if request.kind == "return":
         # a whole amount near the true one, so that only the quote tells on which side it lies
-        told = tuple(answer_to(draw.base, call))
+        told = answer_to(draw.base, call)
         away = (-10 if holds else 10) + draw.rng.randrange(5)
         least = max(int(str(told[0].value)) // 100 + away, 1)
         stated["least"] = float(least)
-    elif not holds:
-        tool, made = otherwise[0]
-        told = tuple(answer_to(draw.base, otherwise[0])) if tool == "track_shipment" else ()
+    elif request.kind == "exchange":
+        reason = draw.detail("reason")
+        otherwise = (("cancel_order", {"order_id": order_id, "reason": reason}),)
         # an answer to "why?" is needed only where it comes to that
-        details |= {"reason": made["reason"]} if tool == "cancel_order" else {}
+        details |= {} if holds else {"reason": reason}
+        told = told if holds else ()
+    else:
+        otherwise = (("track_shipment", {"order_id": order_id}),)
+        told = told if holds else answer_to(draw.base, otherwise[0])
 
     words = stated.pop("words").format(wanted=request.wanted, least=least)
     done = intent.complicated("conditional", words=words, **stated)
@@ -65,42 +63,31 @@ def conditional(draw: Draw, intent: Intent, *, holds: bool = True) -> Intent | N
     return done if holds else replace(done, calls=otherwise, free=())
 
 
-def _otherwise(draw: Draw, call: Call) -> tuple[Call, ...]:
-    """What is done where the condition of a call does not hold; nothing in place of a return."""
-    tool, made = call
-    order = {"order_id": made["order_id"]}
-
-    if tool == "modify_lines":
-        return (("cancel_order", {**order, "reason": draw.detail("reason")}),)
-
-    return (("track_shipment", order),) if tool == "cancel_order" else ()
-
-
 def draw_conditional(draw: Draw) -> Subject | None:
     """A request with a condition, which holds or not by a coin; None where there is none."""
     rng = draw.rng
-    holds = draw.rng.random() < 0.5
+    holds = rng.random() < 0.5
 
-    for order in mine(draw, *CONDITIONAL):
+    for order in draw.mine(*CONDITIONAL):
         order_id = order["order_id"]
         status = order["status"]
         # the shipped order is open again in the world where the condition holds
-        open_again = {f"orders/{order_id}/status": "pending"} if status == "shipped" else {}
-        base = patched(draw.base, tuple(open_again.items()))
-        at = replace(draw.with_all_said(), base=base)
-        calls = feasible(at, order_id).get(CONDITIONAL[status])
+        facts: dict[str, Scalar] = {}
+        facts |= {f"orders/{order_id}/status": "pending"} if status == "shipped" else {}
+        at = replace(draw.with_all_said(), base=patched(draw.base, tuple(facts.items())))
+        calls = at.feasible(order_id).get(CONDITIONAL[status])
 
         if not calls:
             continue
 
         tool, made = rng.choice(calls)
-        swapped = made["lines"].values() if tool == "modify_lines" else ()
         intent = conditional(at, worded(at, (tool, made)), holds=holds)
 
         if intent is not None:
-            # what is not in stock is so by a start fact: the world's own stock is never empty
-            gone = {f"variants/{sku}/stock": 0 for sku in swapped}
-            facts: dict[str, Scalar] = {**(open_again if holds else gone)}
+            if not holds:
+                # what is not in stock is so by a start fact: the world's own stock is never empty
+                swapped = made["lines"].values() if tool == "modify_lines" else ()
+                facts = {f"variants/{sku}/stock": 0 for sku in swapped}
 
             return Subject(patched(draw.base, tuple(facts.items())), (intent,), facts)
 
@@ -115,8 +102,8 @@ def draw_stale(draw: Draw) -> Subject | None:
     at = draw.with_all_said()
     tick = rng.randrange(FIRST_TICK, LATEST_TICK)
 
-    for order in mine(draw, "pending"):
-        every = feasible(at, order["order_id"]).values()
+    for order in draw.mine("pending"):
+        every = at.feasible(order["order_id"]).values()
         # the shop can overtake what an order's status decides
         possible = [calls for calls in every if calls[0][0] in BY_STATUS]
 
@@ -133,13 +120,17 @@ def draw_stale(draw: Draw) -> Subject | None:
     return None
 
 
-def _overtaken(draw: Draw, call: Call) -> Intent | None:
+def _overtaken(
+    draw: Draw,
+    call: Call,
+) -> Intent | None:
     """The request as it ends when the shop was faster; None where nothing would show it."""
     tool, made = call
     rules = draw.base.rules
-    at = draw.with_all_said()
 
     if tool == "modify_lines":
+        at = draw.with_all_said()
+
         return conditional(at, worded(at, call), holds=False)
 
     rule = BY_STATUS[tool]["rule"]
@@ -166,14 +157,14 @@ def draw_settled(draw: Draw) -> Subject | None:
 
     None where so little is in view that saying all of it is an answer.
     """
-    own = [draw.base.orders[key] for key in draw.base.orders_of[draw.customer_id]]
+    own = draw.orders
 
     if len({order["status"] for order in own}) < MANY_STATUSES:
         return None
 
-    settled = mine(draw, "cancelled", "returned")
+    settled = draw.mine("cancelled", "returned")
     # a coupon that is on an order already, for those who have many orders
-    pending = mine(draw, "pending") if len(own) >= MANY_ORDERS else []
+    pending = draw.mine("pending") if len(own) >= MANY_ORDERS else []
     orders = settled or [order for order in pending if order["coupon"] is not None]
 
     if not orders:
@@ -181,9 +172,13 @@ def draw_settled(draw: Draw) -> Subject | None:
 
     order = orders[0]
     order_id = order["order_id"]
-    referent = draw.refer(order_id)
+    referent = refer(draw, order_id)
     status = ToldFact("status", order["status"], order_id)
-    total = ToldFact("money", round(order["total"] * 100), order_id)
+    total = ToldFact(
+        "money",
+        round(order["total"] * 100),
+        order_id,
+    )
 
     if order["status"] == "cancelled":
         done = draw.intent("cancel", referent, told=[status])
@@ -191,6 +186,12 @@ def draw_settled(draw: Draw) -> Subject | None:
         done = draw.intent("return", referent, told=[status], words="return_all")
     else:
         code = order["coupon"]
-        done = draw.intent("coupon", referent, wanted=code, tell=True, told=[total])
+        done = draw.intent(
+            "coupon",
+            referent,
+            wanted=code,
+            tell=True,
+            told=[total],
+        )
 
     return Subject(draw.base, (done.complicated("already_done"),))
