@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from synth.envs.sql.solving import MISCONCEPTIONS
+from synth.envs.sql.expert import MISCONCEPTIONS
 from synth.schemas.environment import EnvSpec
 from synth.schemas.trajectory import ToolCall, ToolSchema
 

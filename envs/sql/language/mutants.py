@@ -1,224 +1,49 @@
 """Queries and changes that are nearly right: one slip each, as people and models make them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
-from synth.envs.sql.base.schema import Database, is_day
+from synth.envs.sql.database.schema import ColumnSpec, Database, is_day
 
-Slip = Callable[[exp.Expr, Database], exp.Expr | None]
-"""A node that stands in the place of another; None where there is nothing to slip on."""
+Slips = Iterator[tuple[str, exp.Expr]]
+"""(kind of slip, the node that stands in the place of the right one)."""
 
-_SWAPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+KINDS: Mapping[str, str] = {
+    "join": "an inner join in place of an outer one, and the other way round",
+    "distinct": "DISTINCT forgotten, or where each row was asked for",
+    "date": "a day too early",
+    "comparison": "a bound taken in that is out, or the other way round",
+    "null": "rows without a value taken for others: left in, or counted as nothing",
+    "aggregate": "another aggregate",
+    "condition": "a condition forgotten",
+    "limit": "one more than asked for: rows, or how many a group must have",
+    "order": "the order the other way round",
+    "existence": "those that have some for those that have none, and the other way round",
+    "column": "another column of the same kind, as the date of the booking for the visit's",
+    "value": "another value: the next word of the column, the next number",
+    "either": "one of two conditions enough",
+    "width": "a column less than asked for, or one more",
+    "late": "a day too late",
+    "negated": "all others than those that are meant",
+    "selected": "another column of the table shown, or changed, than was asked for",
+}
+"""What each kind of slip does, in the order in which they are made."""
+_OTHER_AGGREGATE: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.Sum: exp.Avg,
     exp.Avg: exp.Sum,
     exp.Max: exp.Min,
     exp.Min: exp.Max,
 }
-_NEXT: Mapping[type[exp.Expr], type[exp.Expr]] = {
+_OTHER_COMPARISON: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.GTE,
     exp.GTE: exp.GT,
     exp.LT: exp.LTE,
     exp.LTE: exp.LT,
     exp.NEQ: exp.EQ,
-}
-
-
-def _join(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """An inner join in place of an outer one, and the other way round."""
-    if not isinstance(node, exp.Join):
-        return None
-    other = node.copy()
-    other.set("side", None if node.side else "LEFT")
-    return other
-
-
-def _distinct(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """DISTINCT forgotten, or where each row was asked for."""
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
-        return exp.Count(this=node.this.expressions[0].copy())
-    if not isinstance(node, exp.Select) or node.parent is not None or node.args.get("group"):
-        return None
-    other = node.copy()
-    other.set("distinct", None if node.args.get("distinct") else exp.Distinct())
-    return other
-
-
-def _date(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """A day too early."""
-    if isinstance(node, exp.Literal) and node.is_string and is_day(node.this):
-        return exp.Literal.string(str(date.fromisoformat(node.this) - timedelta(days=1)))
-    return None
-
-
-def _comparison(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """A bound taken in that is out, or the other way round."""
-    other = _NEXT.get(type(node))
-    if isinstance(node, exp.Between):
-        low, high = node.args["low"].copy(), node.args["high"].copy()
-        return exp.and_(
-            exp.GTE(this=node.this.copy(), expression=low),
-            exp.LT(this=node.this.copy(), expression=high),
-        )
-    return other(this=node.this.copy(), expression=node.expression.copy()) if other else None
-
-
-def _null(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """Rows without a value taken for others: left in, or counted as nothing."""
-    if isinstance(node, exp.Avg):
-        return exp.Avg(
-            this=exp.Coalesce(this=node.this.copy(), expressions=[exp.Literal.number(0)])
-        )
-    if isinstance(node, exp.Not) and isinstance(node.this, exp.Is):
-        return exp.true()
-    if isinstance(node, exp.Is) and not isinstance(node.parent, exp.Not):
-        return exp.Not(this=node.copy())
-    return None
-
-
-def _aggregate(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """Another aggregate."""
-    other = _SWAPPED.get(type(node))
-    if other is None and isinstance(node, exp.Count) and not isinstance(node.this, exp.Star):
-        return exp.Count(this=exp.Star())
-    return other(this=node.this.copy()) if other else None
-
-
-def _condition(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """A condition forgotten."""
-    if isinstance(node, exp.And):
-        return node.left.copy()
-    if isinstance(node, exp.Where) and not isinstance(node.this, exp.And):
-        return exp.Where(this=exp.true())
-    return None
-
-
-def _limit(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """One more than asked for: rows, or how many a group must have."""
-    if isinstance(node, exp.Literal) and not node.is_string:
-        inside = node.find_ancestor(exp.Limit, exp.Having)
-        return exp.Literal.number(int(node.this) + 1) if inside is not None else None
-    return None
-
-
-def _order(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """The order the other way round."""
-    if not isinstance(node, exp.Ordered):
-        return None
-    return exp.Ordered(this=node.this.copy(), desc=not node.args.get("desc"))
-
-
-def _existence(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """Those that have some for those that have none, and the other way round."""
-    if isinstance(node, exp.Not) and isinstance(node.this, exp.Exists):
-        return node.this.copy()
-    if isinstance(node, exp.Exists) and not isinstance(node.parent, exp.Not):
-        return exp.Not(this=node.copy())
-    return None
-
-
-def _column(node: exp.Expr, database: Database) -> exp.Expr | None:
-    """Another column of the same kind, such as the date of the booking for that of the visit."""
-    if not isinstance(node, exp.Column):
-        return None
-    table = _table_of(node)
-    if all(one.name != table for one in database.tables) or node.name == "id":
-        return None
-    columns = database.table(table).columns
-    mine = next((one for one in columns if one.name == node.name), None)
-    others = [one for one in columns if mine and one.kind == mine.kind and one.name != node.name]
-    if not others or (mine and mine.kind == "ref"):
-        return None
-    return exp.column(others[0].name, table=node.table or None, quoted=True)
-
-
-def _value(node: exp.Expr, database: Database) -> exp.Expr | None:
-    """Another value: the next word of the column, the next number."""
-    if not isinstance(node, exp.Literal) or node.find_ancestor(exp.Limit, exp.Having):
-        return None
-    if not node.is_string:
-        return exp.Literal.number(str(float(node.this) + 1).removesuffix(".0"))
-    for table in database.tables:
-        for column in table.columns:
-            if column.kind in ("one_of", "text") and node.this in column.of:
-                place = (column.of.index(node.this) + 1) % len(column.of)
-                return exp.Literal.string(column.of[place])
-    return None if is_day(node.this) else exp.Literal.string(f"{node.this} B")
-
-
-def _either(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """One of two conditions enough."""
-    if not isinstance(node, exp.And):
-        return None
-    return exp.or_(node.left.copy(), node.right.copy())
-
-
-def _width(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """A column less than asked for, or one more."""
-    if not isinstance(node, exp.Select) or node.parent is not None:
-        return None
-    other, columns = node.copy(), [one.copy() for one in node.expressions]
-    more = [*columns, exp.Literal.number(1)]
-    other.set("expressions", columns[:-1] if len(columns) > 1 else more)
-    return other
-
-
-def _late(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """A day too late."""
-    if isinstance(node, exp.Literal) and node.is_string and is_day(node.this):
-        return exp.Literal.string(str(date.fromisoformat(node.this) + timedelta(days=1)))
-    return None
-
-
-def _negated(node: exp.Expr, _: Database) -> exp.Expr | None:
-    """All others than those that are meant."""
-    if isinstance(node, exp.EQ) and isinstance(node.expression, exp.Literal):
-        return exp.NEQ(this=node.this.copy(), expression=node.expression.copy())
-    if isinstance(node, exp.In) and not isinstance(node.parent, exp.Not):
-        return exp.Not(this=node.copy())
-    return None
-
-
-def _selected(node: exp.Expr, database: Database) -> exp.Expr | None:
-    """Another column of the table shown, or changed, than was asked for."""
-    if not isinstance(node, exp.Column) or node.name == "id":
-        return None
-    inside = isinstance(node.parent, exp.Select) or (
-        isinstance(node.parent, exp.EQ) and isinstance(node.parent.parent, exp.Update)
-    )
-    table = _table_of(node)
-    if not inside or all(one.name != table for one in database.tables):
-        return None
-    others = [one for one in database.table(table).columns if one.name != node.name]
-    return exp.column(others[-1].name, table=node.table or None, quoted=True) if others else None
-
-
-def _table_of(node: exp.Column) -> str:
-    """The table that a column is one of, by the alias before it."""
-    named = {one.alias_or_name: one.name for one in node.root().find_all(exp.Table)}
-    return named.get(node.table, node.table or next(iter(named.values()), ""))
-
-
-SLIPS: Mapping[str, Slip] = {
-    "join": _join,
-    "distinct": _distinct,
-    "date": _date,
-    "comparison": _comparison,
-    "null": _null,
-    "aggregate": _aggregate,
-    "condition": _condition,
-    "limit": _limit,
-    "order": _order,
-    "existence": _existence,
-    "column": _column,
-    "value": _value,
-    "either": _either,
-    "width": _width,
-    "late": _late,
-    "negated": _negated,
-    "selected": _selected,
 }
 
 
@@ -228,16 +53,151 @@ def mutants(
     """(kind of slip, statement) for each place at which each slip can happen; none twice."""
     tree = sqlglot.parse_one(sql, dialect=dialect)
     seen = {tree.sql(dialect=dialect)}
-    nodes = list(tree.walk())
-    for kind in only or SLIPS:
-        for place, node in enumerate(nodes):
-            other = SLIPS[kind](node, database)
-            if other is None:
-                continue
-            copy = tree.copy()
-            slipped = next(one for at, one in enumerate(copy.walk()) if at == place)
-            made = other if slipped is copy else slipped.replace(other).root()
-            text = made.sql(dialect=dialect)
-            if text not in seen:
-                seen.add(text)
-                yield kind, text
+    order = list(only or KINDS)
+    slips = [
+        (order.index(kind), place, other)
+        for place, node in enumerate(tree.walk())
+        for kind, other in _slips(node, database)
+        if kind in order
+    ]
+    for kind, place, other in sorted(slips, key=lambda slip: slip[:2]):
+        copy = tree.copy()
+        slipped = next(node for at, node in enumerate(copy.walk()) if at == place)
+        made = other if slipped is copy else slipped.replace(other).root()
+        text = made.sql(dialect=dialect)
+        if text not in seen:
+            seen.add(text)
+            yield order[kind], text
+
+
+def _slips(node: exp.Expr, database: Database) -> Slips:
+    """The slips that can happen at a node."""
+    yield from _of_conditions(node)
+    yield from _of_results(node)
+    match node:
+        case exp.Literal():
+            yield from _of_literals(node, database)
+        case exp.Column():
+            yield from _of_columns(node, database)
+
+
+def _new(kind: type[exp.Expr], **parts: Any) -> exp.Expr:
+    """A node of copied parts: a part that stands in two trees would forget the first."""
+    nodes = {name: one.copy() if isinstance(one, exp.Expr) else one for name, one in parts.items()}
+    return kind(**nodes)
+
+
+def _of_conditions(node: exp.Expr) -> Slips:
+    is_negated = isinstance(node.parent, exp.Not)
+    match node:
+        case exp.And():
+            yield "condition", node.left.copy()
+            yield "either", exp.or_(node.left, node.right)
+        case exp.Where() if not isinstance(node.this, exp.And):
+            yield "condition", exp.Where(this=exp.true())
+        case exp.Between():
+            low = _new(exp.GTE, this=node.this, expression=node.args["low"])
+            high = _new(exp.LT, this=node.this, expression=node.args["high"])
+            yield "comparison", exp.and_(low, high)
+        case exp.EQ(expression=exp.Literal()):
+            yield "negated", _new(exp.NEQ, this=node.this, expression=node.expression)
+        case exp.In() if not is_negated:
+            yield "negated", _new(exp.Not, this=node)
+        case exp.Not(this=exp.Is()):
+            yield "null", exp.true()
+        case exp.Is() if not is_negated:
+            yield "null", _new(exp.Not, this=node)
+        case exp.Not(this=exp.Exists()):
+            yield "existence", node.this.copy()
+        case exp.Exists() if not is_negated:
+            yield "existence", _new(exp.Not, this=node)
+
+    other = _OTHER_COMPARISON.get(type(node))
+    if other is not None:
+        yield "comparison", _new(other, this=node.this, expression=node.expression)
+
+
+def _of_results(node: exp.Expr) -> Slips:
+    """Slips of joins, aggregates, order, and of what is selected."""
+    other = _OTHER_AGGREGATE.get(type(node))
+    if other is not None:
+        yield "aggregate", _new(other, this=node.this)
+    match node:
+        case exp.Avg():
+            zero = exp.Literal.number(0)
+            filled = exp.Coalesce(this=node.this.copy(), expressions=[zero])
+            yield "null", exp.Avg(this=filled)
+        case exp.Count():
+            if isinstance(node.this, exp.Distinct):
+                yield "distinct", _new(exp.Count, this=node.this.expressions[0])
+            if not isinstance(node.this, exp.Star):
+                yield "aggregate", exp.Count(this=exp.Star())
+        case exp.Ordered():
+            yield "order", _new(exp.Ordered, this=node.this, desc=not node.args.get("desc"))
+        case exp.Join():
+            yield "join", _with(node, side=None if node.side else "LEFT")
+        case exp.Select(parent=None):
+            if not node.args.get("group"):
+                distinct = None if node.args.get("distinct") else exp.Distinct()
+                yield "distinct", _with(node, distinct=distinct)
+            columns = [one.copy() for one in node.expressions]
+            more = [*columns, exp.Literal.number(1)]
+            yield "width", _with(node, expressions=columns[:-1] if len(columns) > 1 else more)
+
+
+def _with(node: exp.Expr, **parts: Any) -> exp.Expr:
+    """A copy with other parts."""
+    copy = node.copy()
+    for name, part in parts.items():
+        copy.set(name, part)
+    return copy
+
+
+def _of_literals(node: exp.Literal, database: Database) -> Slips:
+    counts_rows = node.find_ancestor(exp.Limit, exp.Having) is not None
+    if not node.is_string:
+        if counts_rows:
+            yield "limit", exp.Literal.number(int(node.this) + 1)
+        else:
+            yield "value", exp.Literal.number(str(float(node.this) + 1).removesuffix(".0"))
+        return
+    if is_day(node.this):
+        for kind, days in (("date", -1), ("late", 1)):
+            moved = date.fromisoformat(node.this) + timedelta(days)
+            yield kind, exp.Literal.string(str(moved))
+    value = _next_word(node.this, database)
+    if value is not None and not counts_rows:
+        yield "value", exp.Literal.string(value)
+
+
+def _next_word(word: str, database: Database) -> str | None:
+    """The word after another in its column's choice, another text else; None for a day."""
+    for table in database.tables:
+        for column in table.columns:
+            if column.kind in ("one_of", "text") and word in column.of:
+                place = (column.of.index(word) + 1) % len(column.of)
+                return column.of[place]
+    return None if is_day(word) else f"{word} B"
+
+
+def _of_columns(node: exp.Column, database: Database) -> Slips:
+    named = {one.alias_or_name: one.name for one in node.root().find_all(exp.Table)}
+    name = named.get(node.table, node.table or next(iter(named.values()), ""))
+    table = next((one for one in database.tables if one.name == name), None)
+    if table is None or node.name == "id":
+        return
+    others = [one for one in table.columns if one.name != node.name]
+    mine = next((one for one in table.columns if one.name == node.name), None)
+    alike = [one for one in others if mine is not None and one.kind == mine.kind != "ref"]
+    if alike:
+        yield "column", _column(node, alike[0])
+
+    parent = node.parent
+    is_assigned = isinstance(parent, exp.EQ) and isinstance(parent.parent, exp.Update)
+    if others and (isinstance(parent, exp.Select) or is_assigned):
+        yield "selected", _column(node, others[-1])
+
+
+def _column(node: exp.Column, other: ColumnSpec) -> exp.Expr:
+    """Another column of the same table."""
+    return exp.column(other.name, table=node.table or None, quoted=True)

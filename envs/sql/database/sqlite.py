@@ -1,0 +1,163 @@
+"""SQLite, with branches by savepoints: statements of strangers read and change, and nothing else.
+
+They reach no file, clock, chance or other database, and are stopped where they take too long or
+grow too large. What a statement did wrong is a `StatementError`, which its author reads.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from synth.envs.sql.database.clocks import set_clocks
+from synth.envs.sql.database.refusals import (
+    LONGEST_STATEMENT,
+    REFUSED_FUNCTIONS,
+    statement_error,
+)
+from synth.envs.sql.database.results import (
+    LONGEST_VALUE,
+    MOST_ROWS,
+    Result,
+    StatementError,
+    result_of,
+)
+from synth.envs.sql.database.schema import Database, Row, quoted
+from synth.schemas.canonical import valid_text
+from synth.schemas.check import Scalar
+
+_STEPS, _EVERY = 3_000_000, 10_000
+"""Virtual machine instructions of one statement: some tens of milliseconds."""
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: LONGEST_VALUE,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: LONGEST_STATEMENT,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+}
+_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_WRITES = {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
+
+
+class Sqlite:
+    """An SQLite database in memory; every change is a savepoint that `rewind` goes back to."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.changes: list[str] = []
+        self._allowed: Set[int] | None = None
+        self._wrote = False
+        self._steps = 0
+        self._db = sqlite3.connect(
+            ":memory:",
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=0,  # a statement that was prepared before is not authorized again
+        )
+        self._db.deserialize(database.image)
+        self._db.execute("PRAGMA foreign_keys = ON")
+        self._db.execute("PRAGMA max_page_count = 4096")
+        for limit, most in _LIMITS.items():
+            self._db.setlimit(limit, most)
+        set_clocks(self._db)
+        self._db.set_authorizer(self._authorize)
+        self._db.set_progress_handler(self._tick, _EVERY)
+
+    def query(self, sql: str) -> Result:
+        """What a statement reads. Raises `StatementError`."""
+        with self._watched(_READS):
+            cursor = self._db.execute(sql)
+            rows = cursor.fetchmany(MOST_ROWS + 1)
+        if not cursor.description:
+            raise StatementError("this reads nothing: give one SELECT")
+        return result_of([valid_text(column[0]) for column in cursor.description], rows)
+
+    def change(self, sql: str) -> int:
+        """Rows that a statement inserts, updates or deletes.
+
+        Raises `StatementError`; nothing has changed then.
+        """
+        savepoint = f"s{len(self.changes)}"
+        self._db.execute(f"SAVEPOINT {savepoint}")
+        try:
+            with self._watched(_READS | _WRITES):
+                cursor = self._db.execute(sql)
+                cursor.fetchall()
+            if not self._wrote:
+                raise StatementError("this changes nothing: give one INSERT, UPDATE or DELETE")
+        except StatementError:
+            self._back_to(savepoint)
+            raise
+        self.changes.append(sql)
+        return max(cursor.rowcount, 0)
+
+    def rewind(self, changes: Sequence[str]) -> None:
+        """Goes to the state after other changes: back to where both part, then on."""
+        pairs = enumerate(zip(changes, self.changes, strict=False))
+        shortest = min(len(changes), len(self.changes))
+        shared = next((at for at, (one, other) in pairs if one != other), shortest)
+        if shared < len(self.changes):
+            self._back_to(f"s{shared}")
+            del self.changes[shared:]
+        for sql in changes[shared:]:
+            self.change(sql)
+
+    def rows(self, table: str, names: Sequence[str]) -> list[Row]:
+        """All rows of a table, by its key, which is the first name."""
+        columns = ", ".join(map(quoted, names))
+        order = quoted(names[0])
+        return list(self._db.execute(f"SELECT {columns} FROM {quoted(table)} ORDER BY {order}"))
+
+    def facts(self) -> dict[str, Scalar]:
+        """Every value by `table/key/column`."""
+        found: dict[str, Scalar] = {}
+        for table in self.database.tables:
+            ends = [f"/{segment(name)}" for name in table.names[1:]]
+            for key, *values in self.rows(table.name, table.names):
+                row = f"{segment(table.name)}/{key}"
+                found.update({row + end: one for end, one in zip(ends, values, strict=True)})
+        return found
+
+    def close(self) -> None:
+        """Lets the database go."""
+        self._db.close()
+
+    def _back_to(self, savepoint: str) -> None:
+        self._db.execute(f"ROLLBACK TO {savepoint}")
+        self._db.execute(f"RELEASE {savepoint}")
+
+    @contextmanager
+    def _watched(self, allowed: Set[int]) -> Iterator[None]:
+        """Lets a stranger's statement do what is allowed. Raises `StatementError`."""
+        self._allowed, self._wrote, self._steps = allowed, False, 0
+        try:
+            yield
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            raise statement_error(error) from error
+        finally:
+            self._allowed = None
+
+    def _authorize(self, action: int, first: Any, second: Any, *_: Any) -> int:
+        if self._allowed is None:
+            return sqlite3.SQLITE_OK
+        is_function = action == sqlite3.SQLITE_FUNCTION
+        if is_function:
+            refused = str(second).lower() in REFUSED_FUNCTIONS
+        elif action in _WRITES and str(first).lower().startswith("sqlite_"):
+            refused = True
+        else:
+            self._wrote = self._wrote or action in _WRITES
+            refused = action not in self._allowed
+        return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
+
+    def _tick(self) -> bool:
+        self._steps += _EVERY
+        return self._allowed is not None and self._steps > _STEPS
+
+
+@lru_cache(maxsize=4096)
+def segment(name: str) -> str:
+    """A name as a segment of a path."""
+    return quote(name, safe=" ")
