@@ -37,6 +37,8 @@ class _Seat(msgspec.Struct):
 
 
 class _Saved(msgspec.Struct, frozen=True):
+    """An episode put aside."""
+
     task: Task | None
     seat: _Seat
 
@@ -61,12 +63,14 @@ class SqlEnv:
         """
         self._begin(task)
         goal = task.goal if task else "Look around and change what you like."
+
         return Opening(SYSTEM_PROMPT, TOOLS, (Observation(goal, Source.USER),), self._state_key())
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers each call of the turn; words without a call end the work."""
         seat = self._seat
         seat.turns += 1
+
         if turn.tool_calls:
             observations = tuple(map(self._called, turn.tool_calls))
         elif seat.over or not (turn.content or "").strip():
@@ -75,6 +79,7 @@ class SqlEnv:
         else:
             seat.over = True
             observations = (Observation("Thank you.", Source.USER),)
+
         return Response(observations, self._state_key(), done=seat.over)
 
     async def check(self) -> CheckResult:
@@ -84,37 +89,49 @@ class SqlEnv:
         changed |= dict.fromkeys(path for path in start if path not in end)
         if self._task is None or self._task.check is None:
             return CheckResult(False, facts=changed, version=version)
+
         parts = state_verdicts(self._task.check, start, end)
+
         return CheckResult(all(part.passed for part in parts), parts, changed, version)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check, over the recorded turns done again."""
         again = SqlEnv(self.spec, self._config, self._source)
+
         try:
             await again.reset(task)
             for turn in trajectory.turns:
                 await again.step(AgentTurn(turn.content, turn.tool_calls))
+
             return await again.check()
         finally:
             await again.close()
 
     async def close(self) -> None:
         """Lets the databases go."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Closes what is open."""
         for held in (self._engine, self._plan):
             if held is not None:
                 held.close()
+
         self._engine = self._plan = None
 
     async def affordances(self) -> Sequence[AgentTurn]:
         """The schema, a look at each table, and changes that can be made now."""
         if self._seat.over:
             return ()
+
         turns = [self._act("schema")]
         for table in self._database.tables:
             turns.append(self._act("query", f"SELECT * FROM {quoted(table.name)} LIMIT 5"))
+
         if isinstance(self._engine, Sqlite):
             changes = possible_changes(self._database, self._row_facts()[0])
             turns += [self._act("change", sql) for sql in changes]
+
         return turns
 
     async def facts(self) -> Facts:
@@ -133,10 +150,13 @@ class SqlEnv:
                 f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in "
                 f"{self.spec.name} {self.spec.version}"
             )
+
         saved = msgspec.json.decode(snapshot.blob, type=_Saved)
         if self._engine is None or self._task != saved.task:
             self._begin(saved.task)
+
         self._seat = saved.seat
+
         if isinstance(self._engine, Sqlite) and self._engine.changes != saved.seat.changes:
             self._engine.rewind(saved.seat.changes)
             self._rows = None
@@ -152,8 +172,10 @@ class SqlEnv:
         name = "correct" if name in rid else name
         if name not in known:
             raise ValueError(f"{self.spec.name} has no expert profile {name!r}")
+
         if self._task is None:
             return UNCLEAR
+
         if self._plan is None or self._plan.profile != name:
             databases = TaskDatabases(self._source, self._seed, self._other)
             self._plan = GoalPlan(databases, self._task.goal, name)
@@ -161,13 +183,18 @@ class SqlEnv:
         plan, seat = self._plan, self._seat
         if not plan.readable:
             return UNCLEAR
+
         if not seat.seen:
             return self._act("schema")
+
         if not seat.looked:
             return self._act("query", plan.look())
+
         if plan.answer is not None:
             return self._act("answer", plan.answer)
+
         change = plan.next_change(seat.changes, self._row_facts()[0])
+
         return AgentTurn("It is done.") if change is None else self._act("change", change)
 
     def _place(self, task: Task | None) -> None:
@@ -179,24 +206,27 @@ class SqlEnv:
         self._database = self._source.database(self._seed)
 
     def _begin(self, task: Task | None) -> None:
+        """Opens the database of a task. Raises `ConfigError` for another file."""
         pinned = task.env_config.get("digest") if task else None
         if pinned is not None and pinned != self._source.digest:
             raise ConfigError("the database of this task is another one now: make its tasks anew")
-        for held in (self._engine, self._plan):
-            if held is not None:
-                held.close()
+
+        self._let_go()
         self._place(task)
-        self._seat, self._plan, self._rows = _Seat(), None, None
+        self._seat, self._rows = _Seat(), None
         self._engine = self._config.opened(self._database)
         self._start = self._facts()
 
     @property
     def _live(self) -> Engine:
+        """The open database."""
         if self._engine is None:
             raise RuntimeError("sql: reset comes first")
+
         return self._engine
 
     def _act(self, tool: str, sql: str | None = None) -> AgentTurn:
+        """A turn of one call."""
         arguments = canonical_json({} if sql is None else {"sql": sql}).decode()
         call = ToolCall.received(f"call_{self._seat.turns}", tool, arguments)
         return AgentTurn(tool_calls=(call,))
@@ -205,12 +235,15 @@ class SqlEnv:
         """One call's answer."""
         problem = OVER if self._seat.over else problem_of(call)
         text = problem or ""
+
         if problem is None:
             try:
                 text = self._done(call.name, call.parsed().get("sql", ""))
             except StatementError as error:
                 problem = text = f"error: {error}"
+
         name = valid_text(call.name)
+
         return Observation(text, Source.TOOL, call.call_id, name, problem is not None)
 
     def _done(self, tool: str, sql: str) -> str:
@@ -226,9 +259,11 @@ class SqlEnv:
             case "change":
                 if not isinstance(self._live, Sqlite):
                     raise StatementError("this database is for reading alone")
+
                 count = self._live.change(sql)
                 self._seat.changes.append(sql)
                 self._rows = None
+
                 return f"{_rows(count)} changed"
             case _:
                 return self._answered(sql)
@@ -237,6 +272,7 @@ class SqlEnv:
         """Takes a query as the answer, if it runs here."""
         found = self._live.query(sql)
         beside = self._config.opened(self._source.database(self._seed, self._other))
+
         try:
             other = fingerprints(beside.query(sql))
         except StatementError:
@@ -248,6 +284,7 @@ class SqlEnv:
         self._seat.answer = here | {f"other{kind}": value for kind, value in other.items()}
         self._seat.over = True
         order = "in the order given." if " ORDER BY " in sql.upper() else "in any order."
+
         return f"Your answer is taken: {_rows(len(found.rows))}, {order}"
 
     def _row_facts(self) -> tuple[dict[str, Scalar], str]:
@@ -256,16 +293,20 @@ class SqlEnv:
             live = self._live
             facts = live.facts() if isinstance(live, Sqlite) else {}
             self._rows = facts, content_hash([self._seed, facts])
+
         return self._rows
 
     def _facts(self) -> dict[str, Scalar]:
+        """Facts of rows, then those of the answer."""
         answer = {f"answer/0/{name}": value for name, value in self._seat.answer.items()}
         return {**self._row_facts()[0], **answer}
 
     def _state_key(self) -> str:
+        """The same for equal rows and answers."""
         answer, (_, key) = self._seat.answer, self._row_facts()
         return content_hash([key, answer]) if answer else key
 
 
 def _rows(count: int) -> str:
+    """A number of rows, in words."""
     return f"{count} {'row' if count == 1 else 'rows'}"

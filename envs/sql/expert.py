@@ -55,9 +55,11 @@ class GoalPlan:
         """A query to look at before anything is decided."""
         if self.answer is not None:
             return self.answer
+
         for change in self._changes:
             if change.form != "add":
                 return rows_meant(self._database, change.many, change.which)
+
         return f"SELECT COUNT(*) FROM {quoted(self._changes[0].many)}"
 
     def next_change(self, done: Sequence[str], now: Facts) -> str | None:
@@ -67,11 +69,14 @@ class GoalPlan:
         """
         if list(done) == self._statements[: len(done)]:
             return next(iter(self._statements[len(done) :]), None)
+
         try:
             self._target = self._target or self._databases.after(self._statements)
         except StatementError:
             return None
+
         mended = (_mending(self._database, row) for row in differences(now, self._target))
+
         return next((sql_of(self._database, change) for change in mended), None)
 
     def close(self) -> None:
@@ -84,9 +89,11 @@ class GoalPlan:
         kinds = MISCONCEPTIONS.get(self.profile)
         if kinds:
             return next((slip for _, slip in mutants(self._database, sql, *kinds)), sql)
+
         if self.profile == "hard_codes" and not request.is_change:
             rows = self._databases.main.query(sql).rows[:200]
             return " UNION ALL ".join(f"SELECT {', '.join(map(literal, row))}" for row in rows)
+
         return sql
 
 
@@ -102,6 +109,8 @@ def _mending(database: Database, row: RowDifference) -> SqlRequest:
     values = tuple((row.columns or {}).items())
     if row.is_new:
         return SqlRequest(form="add", many=row.table, values=((key, row.key), *values))
+
     form = "remove" if row.columns is None else "set"
     which = (Condition("equal", (key,), (row.key,)),)
+
     return SqlRequest(form=form, many=row.table, values=values, which=which)

@@ -16,34 +16,43 @@ from synth.schemas.check import Facts, Scalar
 from synth.schemas.reverse import Draft, NoGoal, Window
 
 _TABLES, _ROWS = 5, 3
+Keyed = dict[int, Mapping[str, Scalar]]
+"""Rows of a table by their keys."""
 _DESCRIBED = ("one_of", "person", "label", "date", "text")
 """Kinds of columns that tell rows apart in words."""
 
 
 def possible_changes(database: Database, facts: Facts) -> Iterator[str]:
     """Changes that can be made now: a value, a row without its like, a row that nothing needs."""
-    rows = defaultdict[str, list[tuple[int, Mapping[str, Scalar]]]](list)
+    rows = defaultdict[str, Keyed](dict)
     for (name, key), columns in rows_of(facts).items():
-        rows[name].append((key, columns))
+        rows[name][key] = columns
+
     draw = Random(f"sql deeds {len(facts)} {sorted(map(str, facts.values()))[:40]}")
     for table in draw.sample(database.tables, min(_TABLES, len(database.tables))):
-        there = rows[table.name]
-        for key, own in draw.sample(there, min(_ROWS, len(there))):
-            which = (Condition("equal", (table.key,), (key,)),)
-            column = draw.choice(table.columns).name
-            values = {one.get(column) for _, one in there} - {own.get(column), None}
-            if values:
-                told = ((column, draw.choice(sorted(values, key=str))),)
-                change = SqlRequest(form="set", many=table.name, values=told, which=which)
-                yield sql_of(database, change)
-            if not any(True for _ in database.children(table)):
-                yield sql_of(database, SqlRequest(form="remove", many=table.name, which=which))
-        if there:
-            _, like = draw.choice(there)
-            new = max(key for key, _ in there) + 1
-            copied = ((one.name, like.get(one.name)) for one in table.columns)
-            values_of_new = ((table.key, new), *copied)
-            yield sql_of(database, SqlRequest(form="add", many=table.name, values=values_of_new))
+        is_needed = any(True for _ in database.children(table))
+        for change in _of_table(table, rows[table.name], is_needed, draw):
+            yield sql_of(database, change)
+
+
+def _of_table(table: TableSpec, rows: Keyed, is_needed: bool, draw: Random) -> Iterator[SqlRequest]:
+    """Changes of some rows, and a row that is new."""
+    for key, own in draw.sample(list(rows.items()), min(_ROWS, len(rows))):
+        which = (Condition("equal", (table.key,), (key,)),)
+        column = draw.choice(table.columns).name
+        values = {one.get(column) for one in rows.values()} - {own.get(column), None}
+        if values:
+            told = ((column, draw.choice(sorted(values, key=str))),)
+            yield SqlRequest(form="set", many=table.name, values=told, which=which)
+
+        if not is_needed:
+            yield SqlRequest(form="remove", many=table.name, which=which)
+
+    if rows:
+        like = draw.choice(list(rows.values()))
+        copied = ((one.name, like.get(one.name)) for one in table.columns)
+        values_of_new = ((table.key, max(rows) + 1), *copied)
+        yield SqlRequest(form="add", many=table.name, values=values_of_new)
 
 
 def goal_of(source: DatabaseSource, config: SqlConfig, window: Window) -> Draft | NoGoal:
@@ -53,6 +62,7 @@ def goal_of(source: DatabaseSource, config: SqlConfig, window: Window) -> Draft 
     """
     seed = config.explored_seed % 2**31
     databases = TaskDatabases(source, seed, 1)
+
     try:
         changes = list(_Changes(databases).between(_rows(window.start), _rows(window.end)))
         words = vocabulary(databases.database)
@@ -64,9 +74,12 @@ def goal_of(source: DatabaseSource, config: SqlConfig, window: Window) -> Draft 
 
     if not changes:
         return NoGoal("undone_again")
+
     if list(map(words.read, said)) != changes:
         return NoGoal("words_read_otherwise")
+
     calls = (call for operation in window.operations for call in operation.turn.tool_calls)
+
     return Draft(
         goal="\n".join(said),
         low_level=tuple(f"Call {call.name} with {call.arguments}." for call in calls),
@@ -79,6 +92,7 @@ def goal_of(source: DatabaseSource, config: SqlConfig, window: Window) -> Draft 
 
 
 def _rows(facts: Facts) -> Facts:
+    """The facts of rows, without those of an answer."""
     return {path: value for path, value in facts.items() if not path.startswith("answer/")}
 
 
@@ -92,59 +106,66 @@ class _Changes:
 
     def between(self, start: Facts, end: Facts) -> Iterator[SqlRequest]:
         """New rows first, those that go last."""
-        gone = defaultdict[str, list[int]](list)
-        other = defaultdict[tuple[str, str, Scalar], list[int]](list)
+        groups = defaultdict[tuple[str, str, str, Scalar], list[int]](list)
         for row in differences(start, end):
             table = self._database.table(row.table)
-            if row.columns is None:
-                gone[row.table].append(row.key)
-                continue
-            told = [
-                (one.name, row.columns[one.name])
-                for one in table.columns
-                if one.name in row.columns
-            ]
+            columns = row.columns or {}
+            told = [(one.name, columns[one.name]) for one in table.columns if one.name in columns]
             if row.is_new:
                 filled = (pair for pair in told if pair[1] is not None)
                 values = ((table.key, row.key), *filled)
                 yield SqlRequest(form="add", many=table.name, values=values)
                 continue
+
+            if row.columns is None:
+                groups["remove", table.name, "", None].append(row.key)
+
             for name, value in told:
                 self._touched.add((table.name, name))
-                other[table.name, name, value].append(row.key)
+                form = "clear" if value is None else "set"
+                groups[form, table.name, name, value].append(row.key)
 
-        for (many, name, value), keys in other.items():
-            form = "clear" if value is None else "set"
+        for (form, many, name, value), keys in sorted(groups.items(), key=_is_removal):
+            values = ((name, value),) if name else ()
             which = self._described(many, keys)
-            yield SqlRequest(form=form, many=many, values=((name, value),), which=which)
-        for many, keys in gone.items():
-            yield SqlRequest(form="remove", many=many, which=self._described(many, keys))
+            yield SqlRequest(form=form, many=many, values=values, which=which)
 
     def _described(self, many: str, keys: Sequence[int]) -> tuple[Condition, ...]:
         """Conditions that mean just these rows of the start: one or two values, else the ids."""
         table, wanted = self._database.table(many), sorted(keys)
         singles = list(self._values_of(table, wanted[0]))
+
         for which in (*((one,) for one in singles), *combinations(singles, 2)):
             try:
                 query = rows_meant(self._database, many, which)
                 found = self._databases.main.query(query).rows
             except StatementError:
                 continue
+
             if sorted(int(str(row[0])) for row in found) == wanted:
                 return which
+
         form = "equal" if len(wanted) == 1 else "among"
+
         return (Condition(form, (table.key,), tuple(wanted)),)
 
     def _values_of(self, table: TableSpec, key: int) -> Iterator[Condition]:
         """What the columns of a row hold, of those that tell rows apart and were not changed."""
         row = next(row for row in self._database.rows[table.name] if row[0] == key)
         own = dict(zip(table.names, row, strict=True))
+
         for path in self._words.paths[table.name].values():
             if len(path) > 1 or (table.name, path[0]) in self._touched:
                 continue
+
             kind, value = self._words.column(table.name, path).kind, own[path[0]]
             if kind in _DESCRIBED and value is not None:
                 yield Condition("equal", path, (value,))
+
+
+def _is_removal(group: tuple[tuple[str, str, str, Scalar], list[int]]) -> bool:
+    """Whether rows of a group are gone."""
+    return group[0][0] == "remove"
 
 
 def _masked(change: SqlRequest) -> str:

@@ -38,13 +38,17 @@ def made(
     kinds: Sequence[Kind] = config.kinds
     if config.engine != "sqlite":
         kinds = ("question", "repair")
+
     said: set[str] = set()
+
     for number in range(20 * count + 100):
         if len(said) >= count:
             return
+
         at = (seed * 1_000_003 + number // _PER_DATABASE) % 2**31
         drawer = Drawer(source, config, Random(f"sql tasks {seed} {number}"), at)
         task = drawer.task(kinds[number % len(kinds)], name)
+
         if task is not None and task.goal not in said:
             said.add(task.goal)
             yield task
@@ -72,13 +76,16 @@ class Drawer:
             "change": self._change,
             "repair": self._repair,
         }
+
         for attempt in range(1, _TRIES + 1):
             if attempt % _TRIES_OF_A_DATABASE == 0:
                 self._take(self._other + 1)
+
             try:
                 found = makers[kind]()
             except (StatementError, KeyError, IndexError):
                 continue
+
             if found is not None:
                 goal, check, sql = found
                 return Task.identified(
@@ -90,9 +97,11 @@ class Drawer:
                     gold=None,
                     script={"other": self._other, "kind": kind, "sql": sql},
                 )
+
         return None
 
     def _question(self) -> Drawn | None:
+        """A question, if its answer tells right from wrong."""
         asked = self._drawing.question()
         return self._told(asked, sql_of(self._database, asked))
 
@@ -100,6 +109,7 @@ class Drawer:
         """A question in words, whose answer no slip gives and no other rows."""
         main, other = self._databases.both(sql)
         said, prints = self._words.write(asked), _prints(asked, [main, other])
+
         if (
             not 0 < len(main.rows) <= _MOST_ROWS
             or not other.rows
@@ -110,10 +120,13 @@ class Drawer:
             or not self._is_told_apart(asked, sql, prints)
         ):
             return None
+
         if any(isinstance(cell, float) for row in main.rows for cell in row):
             said += grammar().figures
+
         suffix = "_in_order" if asked.ordered else ""
         where = {"id": "0", f"main{suffix}": prints[0], f"other{suffix}": prints[1]}
+
         return said, Check(required=(RowPredicate("answer", where),), free=ANSWERED), sql
 
     def _is_told_apart(self, asked: SqlRequest, sql: str, prints: Sequence[str]) -> bool:
@@ -122,23 +135,28 @@ class Drawer:
         """
         probes, shown = self._databases.probes, 0
         right: list[str] | None = None
+
         for _, slip in mutants(self._database, sql):
             try:
                 if _prints(asked, self._databases.both(slip)) != prints:
                     shown += 1
                     continue
+
                 right = right or _prints(asked, probes(sql))
                 if _prints(asked, probes(slip)) != right:
                     return False
             except StatementError:
                 continue
+
         return shown >= NEAR_MISSES
 
     def _repair(self) -> Drawn | None:
+        """A question with a wrong query, and a complaint about what that gives."""
         asked = self._drawing.question()
         found = self._told(asked, sql_of(self._database, asked))
         if found is None:
             return None
+
         said, check, sql = found
         right = self._databases.main.query(sql)
         complaints = [
@@ -148,7 +166,9 @@ class Drawer:
         ]
         if not complaints:
             return None
+
         slip, complaint = self._draw.choice(complaints)
+
         return f"{said}{GIVEN}{slip} It is wrong: {complaint}", check, sql
 
     def _complaint(self, slip: str, right: Result, asked: SqlRequest) -> str | None:
@@ -157,11 +177,14 @@ class Drawer:
             wrong, _ = self._databases.both(slip)
         except StatementError:
             return None
+
         prints = _prints(asked, [wrong, right])
         if prints[0] == prints[1]:
             return None
+
         if len(right.rows) == len(wrong.rows) == len(right.columns) == 1:
             return f"it gives {wrong.rows[0][0]}, and I know that it is {right.rows[0][0]}."
+
         differing = {
             "missing": _beyond(right.rows, wrong.rows),
             "too many": _beyond(wrong.rows, right.rows),
@@ -171,19 +194,24 @@ class Drawer:
             for what, rows in differing.items()
             if rows
         ]
+
         return f"{'; '.join(told)}." if told else "the rows are right, their order is not."
 
     def _change(self) -> Drawn | None:
+        """A change, if enough changes that are nearly right end otherwise."""
         change = self._drawing.change()
         said, sql = self._words.write(change), sql_of(self._database, change)
         if change != self._words.read(said):
             return None
+
         right = self._databases.after([sql])
         check = check_of(self._databases.start, right)
         if check is None or len(check.required) > _MOST_CHANGED:
             return None
+
         slips = mutants(self._database, sql)
         near_misses = sum(self._end(slip) != right for _, slip in slips)
+
         return (said, check, sql) if near_misses >= NEAR_MISSES else None
 
     def _end(self, sql: str) -> Facts:
@@ -195,6 +223,7 @@ class Drawer:
 
 
 def _prints(asked: SqlRequest, results: Sequence[Result]) -> list[str]:
+    """What results are compared by, given what was asked."""
     return [fingerprint(one, ordered=asked.ordered) for one in results]
 
 
@@ -206,13 +235,16 @@ def _says_little(result: Result) -> bool:
 def _beyond(rows: Sequence[Row], others: Sequence[Row]) -> list[Row]:
     """The rows that others lack, each as often as it is missing there."""
     left, found = list(others), []
+
     for row in rows:
         if row in left:
             left.remove(row)
         else:
             found.append(row)
+
     return found
 
 
 def _shown(row: Row) -> str:
+    """A row in words."""
     return ", ".join("nothing" if cell is None else str(cell) for cell in row)

@@ -49,26 +49,32 @@ class _World:
     settings: FileSettings | None = None
 
     def source(self, config: SqlConfig) -> DatabaseSource:
+        """Where the databases come from."""
         if self.settings is None:
             return Made(config)
+
         path = Path(self.settings.database).expanduser()
         return _from_file(str(path), path.stat().st_mtime_ns if path.exists() else 0)
 
     def open(self, config: Mapping[str, Any]) -> Env:
+        """An environment with these settings."""
         read = SqlConfig.model_validate(dict(config))
         spec = SPEC if self.settings is None else FILE_SPEC
         return SqlEnv(spec, read, self.source(read))
 
     def make_tasks(self, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+        """That many tasks; the same seed makes the same ones."""
         read = SqlConfig.model_validate(dict(config))
         spec = SPEC if self.settings is None else FILE_SPEC
         return tuple(made(self.source(read), read, seed, count, spec.name))
 
     def write_goal(self, window: Window) -> Draft | NoGoal:
+        """What a window of an exploration has achieved, in words."""
         read = SqlConfig.model_validate(dict(window.env_config))
         return goal_of(self.source(read), read, window)
 
     def start_state(self, config: Mapping[str, Any]) -> str:
+        """A hash of the user's file."""
         return content_hash(self.source(SqlConfig()).digest)
 
 
@@ -84,6 +90,7 @@ def with_slips(task: Task, solved: Transcript) -> Edited:
     """A solved episode with one slip in its answer, or in one of its changes."""
     source = Made(SqlConfig.model_validate(dict(task.env_config)))
     database = source.database(task.seed)
+
     for place, call in _calls(solved, "answer", "change"):
         for kind, sql in mutants(database, call.parsed()["sql"]):
             yield kind, _with(solved, place, call, sql)
@@ -110,6 +117,7 @@ def _calls(solved: Transcript, *tools: str) -> Iterator[tuple[tuple[int, int], T
 def _with(
     solved: Transcript, place: tuple[int, int], call: ToolCall, sql: str
 ) -> Sequence[AgentTurn]:
+    """The turns with another statement in one call."""
     arguments = canonical_json({"sql": sql}).decode()
     return edited(solved.actions, {place: ToolCall.received(call.call_id, call.name, arguments)})
 
@@ -129,6 +137,7 @@ WORLD = EnvEntry(
 
 
 def _bound(settings: FileSettings) -> EnvEntry:
+    """The entry over a user's file."""
     world = _World(settings)
     return replace(
         WORLD_OF_FILE,

@@ -15,6 +15,7 @@ def set_clocks(db: sqlite3.Connection) -> None:
     unchanged = sqlite3.connect(":memory:", check_same_thread=False)
     for name in _FUNCTIONS:
         db.create_function(name, -1, partial(_today, unchanged, name))
+
     for name, text in _CURRENT.items():
         db.create_function(f"current_{name}", 0, partial(str, text))
 
@@ -25,9 +26,11 @@ def _today(unchanged: sqlite3.Connection, name: str, *arguments: Any) -> Any:
     times = [_told(one) for one in arguments[before:]] or [TODAY]
     every = (*arguments[:before], *times)
     marks = ", ".join("?" * len(every))
+
     return unchanged.execute(f"SELECT {name}({marks})", every).fetchone()[0]
 
 
 def _told(argument: Any) -> Any:
+    """An argument of a time function, `TODAY` where it says now."""
     is_now = isinstance(argument, str) and argument.strip().lower() == "now"
     return TODAY if is_now else argument

@@ -24,15 +24,18 @@ class RowDifference(msgspec.Struct, frozen=True):
 def rows_of(facts: Facts) -> dict[tuple[str, int], dict[str, Scalar]]:
     """Facts as rows: (table, key) -> column -> value, in the order in which facts stand."""
     found: dict[tuple[str, int], dict[str, Scalar]] = {}
+
     for path, value in facts.items():
         table, key, column = path.split("/", 2)
         found.setdefault((unquote(table), int(key)), {})[unquote(column)] = value
+
     return found
 
 
 def differences(start: Facts, end: Facts) -> Iterator[RowDifference]:
     """The rows that differ, by table and key."""
     before, after = rows_of(start), rows_of(end)
+
     for table, key in sorted(before.keys() | after.keys()):
         was, now = before.get((table, key)), after.get((table, key))
         if now is None:
@@ -50,6 +53,7 @@ def check_of(start: Facts, end: Facts) -> Check | None:
     An answer is free. None where nothing differs.
     """
     required, free = [], list(ANSWERED)
+
     for row in differences(start, end):
         table, key = segment(row.table), str(row.key)
         if row.columns is None:
@@ -58,4 +62,5 @@ def check_of(start: Facts, end: Facts) -> Check | None:
         else:
             values = {segment(name): value for name, value in row.columns.items()}
             required.append(RowPredicate(table, {"id": key, **values}))
+
     return Check(required=tuple(required), free=tuple(free)) if required else None

@@ -17,6 +17,7 @@ class Duck:
     def __init__(self, database: Database) -> None:
         self._db = duckdb.connect(config={"threads": 1, "memory_limit": "256MB"})
         self._db.execute(database.ddl)
+
         for statement, rows in database.inserts():
             if rows:
                 self._db.executemany(statement, rows)
@@ -30,6 +31,7 @@ class Duck:
         refuse_undetermined(sql, "duckdb")
         late = threading.Timer(_PATIENCE_S, self._db.interrupt)
         late.start()
+
         try:
             cursor = self._db.execute(sql)
             rows = cursor.fetchmany(MOST_ROWS + 1)
@@ -37,6 +39,7 @@ class Duck:
             raise statement_error(error) from error
         finally:
             late.cancel()
+
         return result_of([column[0] for column in cursor.description], rows)
 
     def close(self) -> None:

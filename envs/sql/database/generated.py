@@ -67,6 +67,7 @@ def generated(domain: str, tables: int, seed: int, other: int = 0) -> Database:
     count = draw.randint(min(FEWEST_TABLES, tables), min(tables, len(every)))
 
     names: set[str] = set()
+
     for name in draw.sample(sorted(every), len(every)):
         closed = _closed(every, name)
         if len(names | closed) <= count or not names:
@@ -75,6 +76,7 @@ def generated(domain: str, tables: int, seed: int, other: int = 0) -> Database:
     chosen = {name: table for name, table in every.items() if name in names}
     made = tuple(_table(name, table, draw) for name, table in chosen.items())
     rows = _rows(chosen, Random(f"sql rows {domain} {seed} {other}"))
+
     return Database(made, rows)
 
 
@@ -84,6 +86,7 @@ def _closed(every: Domain, name: str) -> set[str]:
 
 
 def _table(name: str, told: _Table, draw: Random) -> TableSpec:
+    """A table whose columns get one of their names each."""
     columns: list[ColumnSpec] = []
     for key, column in told.columns.items():
         taken = {"id", *(one.name for one in columns)}
@@ -97,26 +100,32 @@ def _table(name: str, told: _Table, draw: Random) -> TableSpec:
                 nulls=column.nulls,
             )
         )
+
     return TableSpec(name, told.nouns[1], tuple(columns))
 
 
 def _rows(tables: Domain, draw: Random) -> Rows:
     """Rows for all tables; ids have gaps, so that none can be guessed."""
     ids: dict[str, list[int]] = {}
+
     for name, table in tables.items():
         size = max(3, round(table.rows * draw.uniform(0.8, 1.1)))
         ids[name] = sorted(draw.sample(range(1, 2 * size + 10), size))
 
     rows: dict[str, list[Row]] = {}
+
     for name, table in tables.items():
         columns = table.columns.values()
         rows[name] = [(key, *(_value(one, ids, draw) for one in columns)) for key in ids[name]]
+
     return rows
 
 
 def _value(column: _Column, ids: Mapping[str, Sequence[int]], draw: Random) -> Scalar:
+    """A value for a column, or None as often as it has none."""
     if column.nulls and draw.random() < column.nulls:
         return None
+
     match column.kind:
         case "ref":
             return draw.choice(ids[str(column.of)])

@@ -26,8 +26,10 @@ def statement_error(error: Exception, before: str = "") -> StatementError:
     """An engine's error in one line, with what it means here."""
     if isinstance(error, StatementError):
         return error
+
     text = " ".join(str(error).split())
     meanings = [meaning for sign, meaning in _MEANINGS.items() if sign in text]
+
     return StatementError(before + valid_text("; ".join([text[:300], *meanings[:1]])))
 
 
@@ -35,10 +37,12 @@ def refuse_undetermined(sql: str, dialect: str) -> None:
     """Raises `StatementError` for what is no single SELECT, or asks for the time or for chance."""
     if len(sql) > LONGEST_STATEMENT:
         raise StatementError(f"the statement is longer than {LONGEST_STATEMENT} characters")
+
     try:
         (tree,) = sqlglot.parse(sql, dialect=dialect)
     except (sqlglot.errors.SqlglotError, ValueError, RecursionError) as error:
         raise statement_error(error, "give one SELECT that can be read: ") from error
+
     if not isinstance(tree, exp.Query):
         raise StatementError("only reading is possible here: give one SELECT")
 

@@ -35,6 +35,7 @@ def result_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Result:
     """Rows as a database gave them. Raises `StatementError` where they are too many."""
     if len(rows) > MOST_ROWS:
         raise StatementError(f"more than {MOST_ROWS} rows: ask for fewer, or add them up")
+
     return Result(tuple(names), tuple(tuple(map(_plain, row)) for row in rows))
 
 
@@ -42,9 +43,12 @@ def _plain(value: Any) -> Scalar:
     """A value that JSON holds."""
     if value is None or isinstance(value, int):
         return value
+
     if isinstance(value, float | Decimal) and math.isfinite(value):
         return float(value)
+
     text = value.isoformat() if isinstance(value, date) else str(value)
+
     return valid_text(text[:LONGEST_VALUE])
 
 
@@ -58,6 +62,7 @@ def fingerprint(result: Result, *, ordered: bool) -> str:
     width = len(result.columns)
     orders = permutations(range(width)) if width <= _PERMUTED else [tuple(range(width))]
     forms = [[tuple(row[place] for place in order) for row in rows] for order in orders]
+
     return content_hash(min(form if ordered else sorted(form) for form in forms))
 
 
@@ -73,8 +78,10 @@ def _comparable(value: Scalar) -> tuple[str, str]:
     """A value so that equal ones are equal text, and any two can be put in order."""
     if value is None:
         return "", ""
+
     if isinstance(value, str):
         return "t", value
+
     # zero is added, since -0.0 is another text
     return "n", f"{round(float(value), 2) + 0.0:.2f}" if math.isfinite(value) else str(value)
 
@@ -90,9 +97,11 @@ def shown(result: Result) -> str:
     rows = [result.columns, *(map(_cut, row) for row in result.rows[:SHOWN_ROWS])]
     lines = [canonical_json(list(row)).decode() for row in rows]
     left = len(result.rows) - SHOWN_ROWS
+
     return "\n".join([*lines, f"({left} more rows)"] if left > 0 else lines)
 
 
 def _cut(cell: Scalar) -> Scalar:
+    """A value as far as it is shown."""
     is_long = isinstance(cell, str) and len(cell) > SHOWN_CHARACTERS
     return f"{str(cell)[:SHOWN_CHARACTERS]}..." if is_long else cell

@@ -56,6 +56,7 @@ class TableSpec(msgspec.Struct, frozen=True):
         """A column by its name, the key included."""
         if name == self.key:
             return KEY
+
         return next(column for column in self.columns if column.name == name)
 
     @property
@@ -104,17 +105,21 @@ class Database(msgspec.Struct, frozen=True, dict=True):
             made.executescript(self.ddl)
             for statement, rows in self.inserts():
                 made.executemany(statement, rows)
+
             made.commit()
+
             return made.serialize()
 
 
 def _create(table: TableSpec) -> str:
+    """The statement that makes a table."""
     lines = [f'  "{table.key}" INTEGER PRIMARY KEY,']
     for column in table.columns:
         more = "" if column.nulls else " NOT NULL"
         more += f' REFERENCES "{column.of[0]}"' if column.kind == "ref" else ""
         comma = "" if column is table.columns[-1] else ","
         lines.append(f'  "{column.name}" {column.type}{more}{comma}  -- {column.phrase}')
+
     return f'CREATE TABLE "{table.name}" (  -- {table.many}\n' + "\n".join(lines) + "\n);"
 
 

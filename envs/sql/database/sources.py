@@ -71,6 +71,7 @@ class Made:
     def __init__(self, config: SqlConfig) -> None:
         if config.domain is not None and config.domain not in domains():
             raise ConfigError(f"sql has no domain {config.domain!r}; it has {', '.join(domains())}")
+
         self._domain, self._tables = config.domain, config.tables
 
     def database(self, seed: int, other: int = 0) -> Database:

@@ -61,6 +61,7 @@ class Sqlite:
         self._db.execute("PRAGMA max_page_count = 4096")
         for limit, most in _LIMITS.items():
             self._db.setlimit(limit, most)
+
         set_clocks(self._db)
         self._db.set_authorizer(self._authorize)
         self._db.set_progress_handler(self._tick, _EVERY)
@@ -70,8 +71,10 @@ class Sqlite:
         with self._watched(_READS):
             cursor = self._db.execute(sql)
             rows = cursor.fetchmany(MOST_ROWS + 1)
+
         if not cursor.description:
             raise StatementError("this reads nothing: give one SELECT")
+
         return result_of([valid_text(column[0]) for column in cursor.description], rows)
 
     def change(self, sql: str) -> int:
@@ -81,16 +84,20 @@ class Sqlite:
         """
         savepoint = f"s{len(self.changes)}"
         self._db.execute(f"SAVEPOINT {savepoint}")
+
         try:
             with self._watched(_READS | _WRITES):
                 cursor = self._db.execute(sql)
                 cursor.fetchall()
+
             if not self._wrote:
                 raise StatementError("this changes nothing: give one INSERT, UPDATE or DELETE")
         except StatementError:
             self._back_to(savepoint)
             raise
+
         self.changes.append(sql)
+
         return max(cursor.rowcount, 0)
 
     def rewind(self, changes: Sequence[str]) -> None:
@@ -98,9 +105,11 @@ class Sqlite:
         pairs = enumerate(zip(changes, self.changes, strict=False))
         shortest = min(len(changes), len(self.changes))
         shared = next((at for at, (one, other) in pairs if one != other), shortest)
+
         if shared < len(self.changes):
             self._back_to(f"s{shared}")
             del self.changes[shared:]
+
         for sql in changes[shared:]:
             self.change(sql)
 
@@ -108,16 +117,19 @@ class Sqlite:
         """All rows of a table, by its key, which is the first name."""
         columns = ", ".join(map(quoted, names))
         order = quoted(names[0])
+
         return list(self._db.execute(f"SELECT {columns} FROM {quoted(table)} ORDER BY {order}"))
 
     def facts(self) -> dict[str, Scalar]:
         """Every value by `table/key/column`."""
         found: dict[str, Scalar] = {}
+
         for table in self.database.tables:
             ends = [f"/{segment(name)}" for name in table.names[1:]]
             for key, *values in self.rows(table.name, table.names):
                 row = f"{segment(table.name)}/{key}"
                 found.update({row + end: one for end, one in zip(ends, values, strict=True)})
+
         return found
 
     def close(self) -> None:
@@ -125,6 +137,7 @@ class Sqlite:
         self._db.close()
 
     def _back_to(self, savepoint: str) -> None:
+        """Undoes what happened since a savepoint, and forgets it."""
         self._db.execute(f"ROLLBACK TO {savepoint}")
         self._db.execute(f"RELEASE {savepoint}")
 
@@ -132,6 +145,7 @@ class Sqlite:
     def _watched(self, allowed: Set[int]) -> Iterator[None]:
         """Lets a stranger's statement do what is allowed. Raises `StatementError`."""
         self._allowed, self._wrote, self._steps = allowed, False, 0
+
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
@@ -140,9 +154,12 @@ class Sqlite:
             self._allowed = None
 
     def _authorize(self, action: int, first: Any, second: Any, *_: Any) -> int:
+        """Tells SQLite whether a statement may do something, before it runs."""
         if self._allowed is None:
             return sqlite3.SQLITE_OK
+
         is_function = action == sqlite3.SQLITE_FUNCTION
+
         if is_function:
             refused = str(second).lower() in REFUSED_FUNCTIONS
         elif action in _WRITES and str(first).lower().startswith("sqlite_"):
@@ -150,9 +167,11 @@ class Sqlite:
         else:
             self._wrote = self._wrote or action in _WRITES
             refused = action not in self._allowed
+
         return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
 
     def _tick(self) -> bool:
+        """Whether a statement is to be stopped: it has run for too long."""
         self._steps += _EVERY
         return self._allowed is not None and self._steps > _STEPS
 

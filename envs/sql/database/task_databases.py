@@ -46,6 +46,7 @@ class TaskDatabases:
     def after(self, statements: Sequence[str]) -> Facts:
         """The facts after changes of the start. Raises `StatementError`."""
         self.main.rewind(statements)
+
         try:
             return self.main.facts()
         finally:

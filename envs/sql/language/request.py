@@ -65,10 +65,12 @@ class _From:
     def column(self, path: Path) -> str:
         """A path as SQL."""
         table, alias = self._table, self._alias
+
         for depth, name in enumerate(path[:-1], 1):
             target = self._database.target(table, name)
             if target is None:
                 raise ValueError(f"{name} of {table.name} refers to no table")
+
             if path[:depth] not in self._joined:
                 other = f"{self._alias}{len(self._joined) + 1}"
                 # behind an outer join an inner one would drop its rows again
@@ -77,7 +79,9 @@ class _From:
                 self.joins += f" {quoted(target.name)} AS {other}"
                 self.joins += f" ON {other}.{quoted(target.key)} = {alias}.{quoted(name)}"
                 self._joined[path[:depth]] = other
+
             table, alias = target, self._joined[path[:depth]]
+
         return f"{alias}.{quoted(path[-1])}"
 
     def conditions(self, which: Sequence[Condition]) -> list[str]:
@@ -86,6 +90,7 @@ class _From:
 
 
 def _condition(one: Condition, column: str) -> str:
+    """A condition on a column as SQL."""
     values = list(map(literal, one.values))
     form = grammar().conditions[one.form]
     return form.sql.format(*values, of=column, all=", ".join(values))
@@ -95,10 +100,12 @@ def literal(value: Scalar) -> str:
     """A value as SQL writes it."""
     if value is None:
         return "NULL"
+
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
 def _where(tests: Sequence[str]) -> str:
+    """The WHERE clause of tests that must all hold."""
     return f" WHERE {' AND '.join(tests)}" if tests else ""
 
 
@@ -109,6 +116,7 @@ def sql_of(database: Database, request: SqlRequest) -> str:
 
 
 def _query(database: Database, question: SqlRequest) -> str:
+    """The query that answers a question."""
     form, table = grammar().questions[question.form], database.table(question.many)
     main = _From(database, table, "t")
     slots = {slot: main.column(path) for slot, path in question.columns.items()}
@@ -116,11 +124,13 @@ def _query(database: Database, question: SqlRequest) -> str:
     where = [] if question.child else main.conditions(question.which)
     if question.child:
         where.append(_existence(database, question, slots["id"]))
+
     if form.there:
         where.append(f"{slots[form.there]} IS NOT NULL")
 
     selected, after = form.select.format(**slots), form.after.format(**slots)
     source = f"{quoted(table.name)} AS t{main.joins}"
+
     return f"SELECT {selected} FROM {source}{_where(where)}{after}"
 
 
@@ -132,6 +142,7 @@ def _existence(database: Database, question: SqlRequest, key: str) -> str:
     via = next(column for table, column in parents if table.name == child.name)
     where = _where([f"c.{quoted(via)} = {key}", *inner.conditions(question.which)])
     negated = "NOT " if question.form == "without" else ""
+
     return f"{negated}EXISTS (SELECT 1 FROM {quoted(child.name)} AS c{inner.joins}{where})"
 
 
@@ -140,10 +151,12 @@ def rows_meant(database: Database, many: str, which: Sequence[Condition]) -> str
     table = database.table(many)
     main = _From(database, table, "t")
     where = _where(main.conditions(which))
+
     return f"SELECT t.{quoted(table.key)} FROM {quoted(table.name)} AS t{main.joins}{where}"
 
 
 def _statement(database: Database, change: SqlRequest) -> str:
+    """The statement that makes a change."""
     table = database.table(change.many)
     name = quoted(table.name)
     columns = [quoted(column) for column, _ in change.values]
@@ -155,8 +168,11 @@ def _statement(database: Database, change: SqlRequest) -> str:
         tests = [_condition(one, quoted(one.of[0])) for one in change.which]
     else:
         tests = [f"{quoted(table.key)} IN ({rows_meant(database, change.many, change.which)})"]
+
     if change.form == "remove":
         return f"DELETE FROM {name}{_where(tests)}"
+
     pairs = zip(columns, values, strict=True)
     assigned = ", ".join(f"{column} = {value}" for column, value in pairs)
+
     return f"UPDATE {name} SET {assigned}{_where(tests)}"

@@ -1,8 +1,10 @@
 """Questions and changes in words, and read back from them: one line of data/grammar.yaml each."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from synth.envs.sql.database.schema import ColumnSpec, Database, TableSpec, is_day
 from synth.envs.sql.language.grammar import grammar
@@ -12,6 +14,7 @@ from synth.schemas.check import Scalar
 DEEPEST = 3
 """Columns in a path."""
 _AND = re.compile(r" and (?=whose |that have )")
+_COLUMNS = ("of", "also", "group")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -37,12 +40,15 @@ class Vocabulary:
     def _named_paths(self, table: TableSpec, depth: int = 1) -> Iterator[tuple[str, Path]]:
         """Phrases of a table's own and referred columns; those that mean two things are none."""
         found: dict[str, list[Path]] = {"id": [(table.key,)]}
+
         for column in table.columns:
             found.setdefault(column.phrase, []).append((column.name,))
             target = self._database.target(table, column.name)
+
             if target is not None and depth < DEEPEST:
                 for phrase, path in self._named_paths(target, depth + 1):
                     found.setdefault(f"{column.phrase}'s {phrase}", []).append((column.name, *path))
+
         yield from ((phrase, paths[0]) for phrase, paths in found.items() if len(paths) == 1)
 
     def column(self, table: str, path: Path) -> ColumnSpec:
@@ -50,6 +56,7 @@ class Vocabulary:
         found = self._database.table(table)
         for name in path[:-1]:
             found = self._database.target(found, name) or found
+
         return found.column(path[-1])
 
     def write(self, request: SqlRequest) -> str:
@@ -62,6 +69,7 @@ class Vocabulary:
         values = [(phrases[(name,)], _shown(value)) for name, value in request.values]
         if values:
             slots |= {"of": values[0][0], "value": values[0][1]}
+
         return (
             grammar()
             .requests[request.form]
@@ -76,6 +84,7 @@ class Vocabulary:
         )
 
     def _condition(self, table: str, one: Condition) -> str:
+        """A condition in words."""
         values = list(map(_shown, one.values)) or [""]
         return (
             grammar()
@@ -97,58 +106,64 @@ class Vocabulary:
                     return self._request(form, match.groupdict())
             except (KeyError, ValueError):
                 continue
+
         return None
 
     def _request(self, form: str, slots: Mapping[str, str]) -> SqlRequest:
+        """A request from the slots of its line. Raises `KeyError` and `ValueError`."""
         table = self._tables[slots["many"]].name
         child = self._tables[slots["child"]].name if "child" in slots else ""
-        paths = self.paths[table]
-        columns = {slot: paths[slots[slot]] for slot in ("of", "also", "group") if slot in slots}
-        values: Sequence[tuple[str, Scalar]] = ()
-        if form in grammar().changes:
-            # a change is of the table's own columns, and says what they are to hold
-            own = [(column, slots.get("value")) for (column,) in columns.values()]
-            values = [
-                (column, None if told is None else _value(self.column(table, (column,)), told))
-                for column, told in own
-            ]
-            columns = {}
-        if "values" in slots:
-            values = [self._pair(table, told) for told in slots["values"].split(", ")]
-        which = slots.get("which") or ""
-        return SqlRequest(
+        which = _AND.split(slots["which"].strip()) if slots.get("which") else []
+        found = SqlRequest(
             form=form,
             many=table,
             child=child,
             n=int(slots.get("n") or 0),
-            values=tuple(values),
-            which=tuple(
-                self._read_condition(child or table, part)
-                for part in (_AND.split(which.strip()) if which else ())
-            ),
-            **columns,
+            which=tuple(self._read_condition(child or table, part) for part in which),
         )
+        if "values" in slots:
+            told = slots["values"].split(", ")
+            return replace(found, values=tuple(self._pair(table, one) for one in told))
+
+        columns = {slot: self.paths[table][slots[slot]] for slot in _COLUMNS if slot in slots}
+        if form in grammar().questions:
+            return replace(found, **columns)
+
+        # a change is of the table's own columns: a longer path is none that can be changed
+        own = [(column, slots.get("value")) for (column,) in columns.values()]
+        values = [
+            (column, None if told is None else _value(self.column(table, (column,)), told))
+            for column, told in own
+        ]
+        return replace(found, values=tuple(values))
 
     def _pair(self, table: str, told: str) -> tuple[str, Scalar]:
         """A column and its value out of `the date of birth 2001-04-03`."""
         own = [(phrase, path) for phrase, path in self.paths[table].items() if len(path) == 1]
+
         for phrase, path in sorted(own, key=lambda one: -len(one[0])):
             if told.startswith(f"the {phrase} "):
                 value = told.removeprefix(f"the {phrase} ")
                 return path[0], _value(self.column(table, path), value)
+
         raise ValueError(told)
 
     def _read_condition(self, table: str, text: str) -> Condition:
+        """A condition read back. Raises `ValueError` where it is none."""
         for form in grammar().conditions:
             match = self._patterns[form].fullmatch(text)
             if match is None or match["of"] not in self.paths[table]:
                 continue
+
             path, slots = self.paths[table][match["of"]], match.groupdict()
             told = [slots[slot] for slot in ("value", "until") if slot in slots]
             if "values" in slots:
                 told = slots["values"].split(", ")
+
             column = self.column(table, path)
+
             return Condition(form, path, tuple(_value(column, one) for one in told))
+
         raise ValueError(text)
 
 
@@ -161,10 +176,12 @@ def _pattern(text: str, slots: Mapping[str, str]) -> re.Pattern[str]:
     """What reads a line of the grammar; a slot that stands in it twice says the same twice."""
     words, names = _SLOT.split(text)[::2], _SLOT.findall(text)
     made = re.escape(words[0])
+
     for at, name in enumerate(names):
         again = name in names[:at]
         made += f"(?P={name})" if again else f"(?P<{name}>{slots.get(name, '.+?')})"
         made += re.escape(words[at + 1])
+
     return re.compile(made)
 
 
@@ -179,6 +196,7 @@ def vocabulary(database: Database) -> Vocabulary:
 
 
 def _shown(value: Scalar) -> str:
+    """A value in words; nothing where there is none."""
     return "" if value is None else str(value)
 
 
@@ -186,6 +204,8 @@ def _value(column: ColumnSpec, text: str) -> Scalar:
     """A value as its column holds it. Raises `ValueError`."""
     if column.kind in ("number", "ref", "key"):
         return int(text)
+
     if column.kind == "date" and not is_day(text):
         raise ValueError(text)
+
     return float(text) if column.kind == "money" else text

@@ -71,6 +71,7 @@ def reference(text: str, *, failed_recently: bool = False, again: bool = False) 
     match = _OF_HELP.search(text)
     match = match or (None if failed_recently else _OF_AN_ATTEMPT.search(text))
     match = match or (None if failed_recently or again else _THIS_TIME.search(text))
+
     return None if match is None else match[0]
 
 
