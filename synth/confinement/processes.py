@@ -65,7 +65,8 @@ def _children() -> dict[int, list[int]]:
 
     if not _SEEN or now - _SEEN[0][0] > LOOK_S / 2:
         found: defaultdict[int, list[int]] = defaultdict(list)
-        for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib interns every name, and they are never the same
+        # pathlib interns every name, and they are never the same
+        for name in os.listdir("/proc"):  # noqa: PTH208
             if name.isdigit() and (line := _read(f"/proc/{name}/stat")):
                 found[int(line.rpartition(b")")[2].split()[1])].append(int(name))
 

@@ -34,7 +34,8 @@ _ISSUED_KINDS = (
 surroundings alone would refuse prose.
 """
 _HARMLESS = re.compile(
-    r"(?:true|false|yes|no|on|off|none|null|auto|default|required|optional|bearer|basic|[\d.]{1,4})?"
+    r"(?:true|false|yes|no|on|off|none|null|auto|default|required|optional|bearer|basic"
+    r"|[\d.]{1,4})?"
     r"|(?:~|\.{1,2})?/[^:@?=&]*|[a-z]:\\.*"
     r"|\$\{?\w+\}?|\$\(.*\)|<[^<>]*>|\{\{.*\}\}|%\w+%|\*+|x{3,}|\.{3}",
     re.IGNORECASE,

@@ -109,7 +109,10 @@ def sendable(key: str) -> bool:
 
 
 def has_user(url: str) -> bool:
-    """Whether a URL carries a user's name with a password, or a name alone where no host holds @."""
+    """Whether a URL carries a user's name with a password.
+
+    Where no host holds @, a name alone is enough.
+    """
     protocol, separator, rest = url.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
     given = ":" in user or looks_like_key(user) or protocol in _STORES

@@ -114,7 +114,10 @@ class KeyRemover:
         return text if cleaned is body else cleaned.decode("utf-8", "replace")
 
     def cleaned(self, value: Any) -> Any:
-        """The same for a JSON value: for texts, names in objects, and numbers, which become texts."""
+        """The same for a JSON value: its texts, names in objects, and numbers.
+
+        A number that holds a key becomes a text.
+        """
         if isinstance(value, str):
             return self.clean_text(value)
 

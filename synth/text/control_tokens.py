@@ -111,7 +111,7 @@ class ControlTokens:
         return self._pattern.findall(text)
 
     def in_json(self, text: str) -> list[str]:
-        """The tokens of a JSON text as it is, then those that only its strings without escapes hold."""
+        """The tokens of a JSON text as it is, then those that escapes hide in its strings."""
         found = self.in_text(text)
         for string in _STRING.findall(text) if "\\" in text else ():
             found += self.in_text(_meaning(string)) if "\\" in string else []

@@ -18,7 +18,8 @@ _OF_HELP = re.compile(
         (
             rf"\b(?:the|my|this|that|these|those|our|given|provided|above) {_OF_WHICH}{_HELP}\b",
             rf"\b{_HELP} "
-            r"(?:says?|said|tells?|told|suggests?|suggested|advises?|advised|mentions?|mentioned|recommends?|learn(?:ed|t)|i)\b",
+            r"(?:says?|said|tells?|told|suggests?|suggested|advises?|advised|mentions?|mentioned"
+            r"|recommends?|learn(?:ed|t)|i)\b",
             r"\b(?:per|following|given|based on|according to|applying|thanks to|recall(?:ing)?) "
             rf"{_OF_WHICH}{_HELP}\b",
             r"\bas (?:i was|we were)? ?(?:advised|hinted|reminded|warned)\b",
