@@ -15,7 +15,7 @@ from synth.envs.sql.database.results import StatementError, fingerprint
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.expert import MISCONCEPTIONS
-from synth.envs.sql.language.mutants import mutants
+from synth.envs.sql.mutants import mutants
 from synth.envs.sql.world import WORLD
 from synth.envs.transcript import play
 from synth.policies.scripted import expert_policy

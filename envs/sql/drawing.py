@@ -4,9 +4,8 @@ from random import Random
 
 from synth.envs.sql.database.schema import ColumnSpec, TableSpec
 from synth.envs.sql.database.task_databases import TaskDatabases
-from synth.envs.sql.language.grammar import grammar
-from synth.envs.sql.language.request import Condition, Path, SqlRequest, sql_of
-from synth.envs.sql.language.words import vocabulary
+from synth.envs.sql.request import Condition, Path, SqlRequest, grammar, sql_of
+from synth.envs.sql.words import vocabulary
 from synth.schemas.check import Scalar
 
 

@@ -6,10 +6,10 @@ from random import Random
 import msgspec
 
 from synth.envs.echo_check import state_verdicts
+from synth.envs.sql.database.engines import Sqlite
 from synth.envs.sql.database.results import StatementError, fingerprints, shown
 from synth.envs.sql.database.schema import quoted
 from synth.envs.sql.database.sources import DatabaseSource, Engine, SqlConfig
-from synth.envs.sql.database.sqlite import Sqlite
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.expert import GoalPlan
 from synth.envs.sql.reverse import possible_changes
@@ -61,7 +61,7 @@ class SqlEnv:
 
         Raises `ConfigError` where a user's file is another one now.
         """
-        self._begin(task)
+        await self._begin(task)
         goal = task.goal if task else "Look around and change what you like."
 
         return Opening(SYSTEM_PROMPT, TOOLS, (Observation(goal, Source.USER),), self._state_key())
@@ -109,10 +109,6 @@ class SqlEnv:
 
     async def close(self) -> None:
         """Lets the databases go."""
-        self._let_go()
-
-    def _let_go(self) -> None:
-        """Closes what is open."""
         for held in (self._engine, self._plan):
             if held is not None:
                 held.close()
@@ -123,7 +119,6 @@ class SqlEnv:
         """The schema, a look at each table, and changes that can be made now."""
         if self._seat.over:
             return ()
-
         turns = [self._act("schema")]
         for table in self._database.tables:
             turns.append(self._act("query", f"SELECT * FROM {quoted(table.name)} LIMIT 5"))
@@ -153,7 +148,7 @@ class SqlEnv:
 
         saved = msgspec.json.decode(snapshot.blob, type=_Saved)
         if self._engine is None or self._task != saved.task:
-            self._begin(saved.task)
+            await self._begin(saved.task)
 
         self._seat = saved.seat
 
@@ -175,7 +170,6 @@ class SqlEnv:
 
         if self._task is None:
             return UNCLEAR
-
         if self._plan is None or self._plan.profile != name:
             databases = TaskDatabases(self._source, self._seed, self._other)
             self._plan = GoalPlan(databases, self._task.goal, name)
@@ -183,16 +177,12 @@ class SqlEnv:
         plan, seat = self._plan, self._seat
         if not plan.readable:
             return UNCLEAR
-
         if not seat.seen:
             return self._act("schema")
-
         if not seat.looked:
             return self._act("query", plan.look())
-
         if plan.answer is not None:
             return self._act("answer", plan.answer)
-
         change = plan.next_change(seat.changes, self._row_facts()[0])
 
         return AgentTurn("It is done.") if change is None else self._act("change", change)
@@ -205,13 +195,13 @@ class SqlEnv:
         self._other = other if isinstance(other, int) else 1
         self._database = self._source.database(self._seed)
 
-    def _begin(self, task: Task | None) -> None:
+    async def _begin(self, task: Task | None) -> None:
         """Opens the database of a task. Raises `ConfigError` for another file."""
         pinned = task.env_config.get("digest") if task else None
         if pinned is not None and pinned != self._source.digest:
             raise ConfigError("the database of this task is another one now: make its tasks anew")
 
-        self._let_go()
+        await self.close()
         self._place(task)
         self._seat, self._rows = _Seat(), None
         self._engine = self._config.opened(self._database)
@@ -222,7 +212,6 @@ class SqlEnv:
         """The open database."""
         if self._engine is None:
             raise RuntimeError("sql: reset comes first")
-
         return self._engine
 
     def _act(self, tool: str, sql: str | None = None) -> AgentTurn:
@@ -279,7 +268,6 @@ class SqlEnv:
             other = {"": "refused"}
         finally:
             beside.close()
-
         here = {f"main{kind}": value for kind, value in fingerprints(found).items()}
         self._seat.answer = here | {f"other{kind}": value for kind, value in other.items()}
         self._seat.over = True

@@ -4,20 +4,19 @@ misconception all through an episode.
 
 from collections.abc import Mapping, Sequence
 
-from synth.envs.sql.database.differences import RowDifference, differences
 from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.schema import Database, quoted
-from synth.envs.sql.database.task_databases import TaskDatabases
-from synth.envs.sql.language.grammar import grammar
-from synth.envs.sql.language.mutants import mutants
-from synth.envs.sql.language.request import (
+from synth.envs.sql.database.task_databases import RowDifference, TaskDatabases, differences
+from synth.envs.sql.mutants import mutants
+from synth.envs.sql.request import (
     Condition,
     SqlRequest,
+    grammar,
     literal,
     rows_meant,
     sql_of,
 )
-from synth.envs.sql.language.words import vocabulary
+from synth.envs.sql.words import vocabulary
 from synth.schemas.check import Facts
 
 GIVEN = " I was given this query: "

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 
-from synth.envs.sql.database.differences import ANSWERED, differences, rows_of
 from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.schema import Database, TableSpec
 from synth.envs.sql.database.sources import DatabaseSource, SqlConfig
-from synth.envs.sql.database.task_databases import TaskDatabases
-from synth.envs.sql.language.request import Condition, SqlRequest, rows_meant, sql_of
-from synth.envs.sql.language.words import vocabulary
+from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, differences, rows_of
+from synth.envs.sql.request import Condition, SqlRequest, rows_meant, sql_of
+from synth.envs.sql.words import vocabulary
 from synth.schemas.check import Facts, Scalar
 from synth.schemas.reverse import Draft, NoGoal, Window
 

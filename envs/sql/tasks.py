@@ -7,17 +7,15 @@ their results, is SQL-Rewind of SWE-SQL (arXiv 2506.18951).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
-from synth.envs.sql.database.differences import ANSWERED, check_of
 from synth.envs.sql.database.results import Result, StatementError, fingerprint, on_the_edge
 from synth.envs.sql.database.schema import Row
 from synth.envs.sql.database.sources import DatabaseSource, Kind, SqlConfig
-from synth.envs.sql.database.task_databases import TaskDatabases
+from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, check_of
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
-from synth.envs.sql.language.grammar import grammar
-from synth.envs.sql.language.mutants import mutants
-from synth.envs.sql.language.request import SqlRequest, sql_of
-from synth.envs.sql.language.words import vocabulary
+from synth.envs.sql.mutants import mutants
+from synth.envs.sql.request import SqlRequest, grammar, sql_of
+from synth.envs.sql.words import vocabulary
 from synth.schemas.check import Check, Facts, RowPredicate
 from synth.schemas.task import Task
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from synth.envs.sql.database.from_file import FromFile
 from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
-from synth.envs.sql.language.mutants import mutants
+from synth.envs.sql.mutants import mutants
 from synth.envs.sql.reverse import goal_of
 from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC

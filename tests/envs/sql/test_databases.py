@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from synth.envs.sql.database.duck import Duck
+from synth.envs.sql.database.engines import Duck, Sqlite
 from synth.envs.sql.database.from_file import FromFile, read_database, shuffled
-from synth.envs.sql.database.generated import domains, generated
 from synth.envs.sql.database.schema import Database, quoted
-from synth.envs.sql.database.sources import Made, SqlConfig
-from synth.envs.sql.database.sqlite import Sqlite
+from synth.envs.sql.database.sources import Made, SqlConfig, domains, generated
 from synth.schemas.errors import ConfigError
 
 

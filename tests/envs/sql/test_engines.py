@@ -4,11 +4,9 @@ import random
 
 import pytest
 
-from synth.envs.sql.database.clocks import TODAY
-from synth.envs.sql.database.duck import Duck
-from synth.envs.sql.database.generated import generated
+from synth.envs.sql.database.engines import TODAY, Duck, Sqlite
 from synth.envs.sql.database.results import Result, StatementError, fingerprint
-from synth.envs.sql.database.sqlite import Sqlite
+from synth.envs.sql.database.sources import generated
 
 DATABASE = generated("school", 6, 3)
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"

@@ -10,8 +10,8 @@ from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.drawing import Drawing
-from synth.envs.sql.language.request import Condition, SqlRequest, sql_of
-from synth.envs.sql.language.words import vocabulary
+from synth.envs.sql.request import Condition, SqlRequest, sql_of
+from synth.envs.sql.words import vocabulary
 
 SOURCE = Made(SqlConfig(domain="clinic", tables=7))
 DATABASES = TaskDatabases(SOURCE, 4, 1)

@@ -1,32 +1,65 @@
-"""SQLite, with branches by savepoints: statements of strangers read and change, and nothing else.
+"""Runs statements of strangers: SQLite with branches by savepoints, DuckDB for reading alone.
 
-They reach no file, clock, chance or other database, and are stopped where they take too long or
-grow too large. What a statement did wrong is a `StatementError`, which its author reads.
+Neither reaches a file, a clock, chance or another database; both stop what takes too long or grows
+too large. What a statement did wrong is a `StatementError`, which its author reads.
 """
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
-from synth.envs.sql.database.clocks import set_clocks
-from synth.envs.sql.database.refusals import (
-    LONGEST_STATEMENT,
-    REFUSED_FUNCTIONS,
-    statement_error,
-)
+import duckdb
+
 from synth.envs.sql.database.results import (
+    LONGEST_STATEMENT,
     LONGEST_VALUE,
     MOST_ROWS,
+    REFUSED_FUNCTIONS,
     Result,
     StatementError,
+    refuse_undetermined,
     result_of,
+    statement_error,
 )
 from synth.envs.sql.database.schema import Database, Row, quoted
 from synth.schemas.canonical import valid_text
 from synth.schemas.check import Scalar
+
+TODAY = "2024-07-01"
+"""What every clock says."""
+_FUNCTIONS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
+_CURRENT = {"date": TODAY, "time": "00:00:00", "timestamp": f"{TODAY} 00:00:00"}
+
+
+def set_clocks(db: sqlite3.Connection) -> None:
+    """Makes every function of the time say that it is `TODAY`."""
+    unchanged = sqlite3.connect(":memory:", check_same_thread=False)
+    for name in _FUNCTIONS:
+        db.create_function(name, -1, partial(_today, unchanged, name))
+
+    for name, text in _CURRENT.items():
+        db.create_function(f"current_{name}", 0, partial(str, text))
+
+
+def _today(unchanged: sqlite3.Connection, name: str, *arguments: Any) -> Any:
+    """What a function gives with `TODAY` in the place of now; without a time, now is meant."""
+    before = 1 if name == "strftime" else 0
+    times = [_told(one) for one in arguments[before:]] or [TODAY]
+    every = (*arguments[:before], *times)
+    marks = ", ".join("?" * len(every))
+
+    return unchanged.execute(f"SELECT {name}({marks})", every).fetchone()[0]
+
+
+def _told(argument: Any) -> Any:
+    """An argument of a time function, `TODAY` where it says now."""
+    is_now = isinstance(argument, str) and argument.strip().lower() == "now"
+    return TODAY if is_now else argument
+
 
 _STEPS, _EVERY = 3_000_000, 10_000
 """Virtual machine instructions of one statement: some tens of milliseconds."""
@@ -180,3 +213,42 @@ class Sqlite:
 def segment(name: str) -> str:
     """A name as a segment of a path."""
     return quote(name, safe=" ")
+
+
+_PATIENCE_S = 5.0
+
+
+class Duck:
+    """A DuckDB database in memory, for reading alone."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = duckdb.connect(config={"threads": 1, "memory_limit": "256MB"})
+        self._db.execute(database.ddl)
+
+        for statement, rows in database.inserts():
+            if rows:
+                self._db.executemany(statement, rows)
+
+        # without these two, a query reads and writes any file
+        self._db.execute("SET enable_external_access = false")
+        self._db.execute("SET lock_configuration = true")
+
+    def query(self, sql: str) -> Result:
+        """What a statement reads. Raises `StatementError`."""
+        refuse_undetermined(sql, "duckdb")
+        late = threading.Timer(_PATIENCE_S, self._db.interrupt)
+        late.start()
+
+        try:
+            cursor = self._db.execute(sql)
+            rows = cursor.fetchmany(MOST_ROWS + 1)
+        except (duckdb.Error, RuntimeError, ValueError) as error:
+            raise statement_error(error) from error
+        finally:
+            late.cancel()
+
+        return result_of([column[0] for column in cursor.description], rows)
+
+    def close(self) -> None:
+        """Lets the database go."""
+        self._db.close()

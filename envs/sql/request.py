@@ -1,12 +1,47 @@
 """What can be asked of a database and changed in it, and the SQL that does so."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
 from synth.envs.sql.database.schema import Database, TableSpec, quoted
-from synth.envs.sql.language.grammar import grammar
 from synth.schemas.check import Scalar
+from synth.text.data_files import read
+
+
+class RequestForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A form of the file, which says what its fields mean."""
+
+    says: str
+    select: str = ""
+    after: str = ""
+    there: str = ""
+    draws: dict[str, str] = {}
+    filled: bool = False
+    sql: str = ""
+
+
+class Grammar(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
+    """All of the file."""
+
+    kinds: dict[str, tuple[str, ...]]
+    questions: dict[str, RequestForm]
+    changes: dict[str, RequestForm]
+    conditions: dict[str, RequestForm]
+    figures: str
+
+    @cached_property
+    def requests(self) -> Mapping[str, RequestForm]:
+        """The forms of questions, then those of changes."""
+        return {**self.questions, **self.changes}
+
+
+def grammar() -> Grammar:
+    """The forms, read once."""
+    found: Grammar = read("envs/sql/data/grammar.yaml", Grammar)
+    return found
+
 
 Path = tuple[str, ...]
 """A column, through the columns that refer to its table: `("patient_id", "city")`."""

@@ -7,8 +7,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from synth.envs.sql.database.schema import ColumnSpec, Database, TableSpec, is_day
-from synth.envs.sql.language.grammar import grammar
-from synth.envs.sql.language.request import Condition, Path, SqlRequest
+from synth.envs.sql.request import Condition, Path, SqlRequest, grammar
 from synth.schemas.check import Scalar
 
 DEEPEST = 3
