@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from synth.envs.bots import BOTS
-from synth.envs.sql.base.facts import Tried
-from synth.envs.sql.base.results import StatementError, fingerprint
-from synth.envs.sql.base.sources import Made, SqlConfig
-from synth.envs.sql.language.mutants import mutants
-from synth.envs.sql.solving import MISCONCEPTIONS
+from synth.envs.sql.database.results import StatementError, fingerprint
+from synth.envs.sql.database.sources import Made, SqlConfig
+from synth.envs.sql.database.task_databases import TaskDatabases
+from synth.envs.sql.expert import MISCONCEPTIONS
+from synth.envs.sql.mutants import mutants
 from synth.envs.sql.world import WORLD
 from synth.envs.transcript import play
 from synth.policies.scripted import expert_policy
@@ -69,7 +69,7 @@ async def near_misses(task: Task) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     tool = "change" if task.script["kind"] == "change" else "answer"
     ordered = "in_order" in str(task.check)
-    tried = Tried(Made(SqlConfig()), task.seed, int(task.script["other"]))
+    tried = TaskDatabases(Made(SqlConfig()), task.seed, int(task.script["other"]))
     try:
         right = str(task.script["sql"])
         for kind, slip in mutants(tried.database, right):

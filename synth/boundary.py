@@ -75,6 +75,7 @@ async def guard_async(
     """
     task, outer = asyncio.current_task(), _limits.get()
     pending = task.cancelling() if task is not None else 0
+
     try:
         async with clock or asyncio.timeout(timeout_s) as limit:
             _limits.set((*outer, limit))
@@ -96,15 +97,20 @@ async def guard_async(
     except BaseException as error:
         if _stops_the_process(error, task):
             raise
+
         if await _cancelled(task, pending):
             raise asyncio.CancelledError from error
+
         late = limit.expired()
         why = f"no answer within {timeout_s or 0:g} s" if late else described(error)
         raise FaultError(Fault.TIMEOUT if late else fault, _detail(what, why)) from error
+
     if task is not None and task.cancelling() > pending:
         if await _cancelled(task, pending):
             raise asyncio.CancelledError
+
         raise FaultError(fault, _detail(what, "it cancelled the task that runs it"))
+
     return answer
 
 
@@ -127,12 +133,14 @@ def nobodys_time() -> Iterator[None]:
     ]
     for clock, _ in stopped:
         clock.reschedule(None)
+
     try:
         yield
     finally:
         now = loop.time()
         for clock, left_s in stopped:
             clock.reschedule(now + left_s)
+
         waited = _waited_s.get()
         if waited is not None:
             waited[0] += now - began
@@ -143,6 +151,7 @@ def waits() -> Iterator[Callable[[], float]]:
     """Gives the seconds that `nobodys_time` has taken so far in here."""
     waited = [0.0]
     outside = _waited_s.set(waited)
+
     try:
         yield lambda: waited[0]
     finally:
@@ -156,12 +165,16 @@ async def _cancelled(task: "asyncio.Task[Any] | None", pending: int) -> bool:
     """
     if task is None or task.cancelling() <= pending:
         return False
+
     if being_stopped() or any(limit.expired() for limit in _limits.get()):
         return True
+
     while task.cancelling() > pending:
         task.uncancel()
+
     with contextlib.suppress(asyncio.CancelledError):  # it may not have been delivered yet
         await asyncio.sleep(0)
+
     return False
 
 
@@ -182,6 +195,7 @@ def imported(what: str, target: str) -> Any:
     the user's code.
     """
     module_name, _, attribute = target.partition(":")
+
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
@@ -191,7 +205,9 @@ def imported(what: str, target: str) -> Any:
             why = f"SyntaxError: {error.msg}{place}"
         elif isinstance(error, ImportError):
             why = f"{words(error)}{_placed(error)}"
+
         raise ConfigError(f"{what}: cannot import {module_name}: {why}") from error
+
     try:
         return getattr(module, attribute)
     except AttributeError as error:
@@ -222,12 +238,15 @@ def place_in(frames: Sequence[tuple[FrameType, int]]) -> str | None:
     its author looks at.
     """
     first, place = None, None
+
     for frame, line in frames:
         package = _package(frame)
         first = first or (package if package not in _MACHINERY else None)
+
         if package == first:
             code = frame.f_code
             place = f"{Path(code.co_filename).name}:{line} in {code.co_name}"
+
     return place
 
 
@@ -246,6 +265,7 @@ def _detail(what: str, text: str) -> str:
     if len(what) + len(text) + 2 > LONGEST:
         half = (LONGEST - len(what)) // 2 - 4
         text = f"{text[:half]} ... {text[-half:]}"
+
     return f"{what}: {text}"
 
 
@@ -259,6 +279,7 @@ def _stops_the_process(error: BaseException, task: "asyncio.Task[Any] | None") -
             return task is None or task.done() or asyncio.current_task() is not task
         except RuntimeError:
             return True
+
     if isinstance(error, KeyboardInterrupt):
         anywhere = (signal.default_int_handler, signal.SIG_IGN, None)
         main = threading.current_thread() is threading.main_thread()
@@ -266,4 +287,5 @@ def _stops_the_process(error: BaseException, task: "asyncio.Task[Any] | None") -
             signal.getsignal(signal.SIGINT) in anywhere
             or any(other.cancelling() for other in asyncio.all_tasks())
         )
+
     return False

@@ -1,130 +1,152 @@
 """Draws questions and changes over one database."""
 
-import random
+from random import Random
 
-from synth.envs.sql.base.facts import Tried
-from synth.envs.sql.base.schema import ColumnSpec, TableSpec
-from synth.envs.sql.language.question import Condition, Path, Question, RowChange, query_of
-from synth.envs.sql.language.words import grammar, vocabulary
+from synth.envs.sql.database.schema import ColumnSpec, TableSpec
+from synth.envs.sql.database.task_databases import TaskDatabases
+from synth.envs.sql.request import Condition, Path, SqlRequest, grammar, sql_of
+from synth.envs.sql.words import vocabulary
 from synth.schemas.check import Scalar
 
 
 class Drawing:
-    """Draws by chance; what comes of it nobody has looked at yet."""
+    """Draws by chance; what comes of it nobody has looked at yet.
 
-    def __init__(self, tried: Tried, level: float, draw: random.Random) -> None:
-        self._tried, self._level, self._draw = tried, level, draw
-        self._database = tried.database
+    Its methods raise `IndexError` where the draw leads nowhere.
+    """
+
+    def __init__(self, databases: TaskDatabases, level: float, draw: Random) -> None:
+        self._databases, self._database = databases, databases.database
+        self._draw = draw
         self._words = vocabulary(self._database)
+        self._deepest = 1 + round(2 * level)
 
-    def _table(self) -> TableSpec:
-        return self._draw.choice(self._database.tables)
+    def question(self) -> SqlRequest:
+        """A question with words of its own."""
+        name = self._draw.choice(list(grammar().questions))
+        form = grammar().questions[name]
+        table = self._draw.choice(self._database.tables)
+        child = self._child(table) if "{child}" in form.says else ""
 
-    def _path(self, table: TableSpec, *kinds: str, filled: bool = False) -> Path:
-        """A column of these kinds, or of all that are no keys, that can be reached and named.
-        Raises `IndexError` where there is none.
-        """
-        deepest = 1 + round(2 * self._level)
+        columns = {
+            slot: self._path(table, kinds, filled=form.filled and slot == "of")
+            for slot, kinds in form.draws.items()
+        }
+        of, also, group = (columns.get(slot, ()) for slot in ("of", "also", "group"))
+        if also and also == of:
+            raise IndexError("one column twice")
+
+        n = self._draw.randint(2, 5) if "{n}" in form.says else 0
+
+        return SqlRequest(
+            form=name,
+            many=table.name,
+            of=of,
+            also=also,
+            group=group,
+            child=child,
+            n=n,
+            which=self._conditions(self._database.table(child) if child else table),
+        )
+
+    def _child(self, table: TableSpec) -> str:
+        """A table that refers to this one by one column."""
+        children = [one.name for one, _ in self._database.children(table)]
+        single = [one for one in children if children.count(one) == 1 and one != table.name]
+
+        return self._draw.choice(single)
+
+    def _path(self, table: TableSpec, kinds: str, *, filled: bool = False) -> Path:
+        """A column of these kinds that can be reached and named."""
         found = []
+
         for path in self._words.paths[table.name].values():
             column = self._words.column(table.name, path)
-            wanted = column.kind in kinds if kinds else column.kind not in ("ref", "key")
-            if wanted and len(path) <= deepest and not (filled and column.nulls):
+            fits = column.kind in grammar().kinds[kinds] and not (filled and column.nulls)
+            if fits and len(path) <= self._deepest:
                 found.append(path)
+
         return self._draw.choice(found)
 
-    def question(self) -> Question:
-        """A question with words of its own. Raises `IndexError` where the draw leads nowhere."""
-        form = self._draw.choice(list(grammar()["questions"]))
-        table = self._table()
-        numbers, words = ("number", "money"), ("one_of", "text")
-        child = ""
-        slots: dict[str, Path] = {}
-        if form in ("without", "with"):
-            children = [one.name for one, _ in self._database.children(table)]
-            single = [one for one in children if children.count(one) == 1 and one != table.name]
-            child = self._draw.choice(single)
-        if form in ("total", "average", "highest", "lowest", "top", "total_per_group"):
-            slots["of"] = self._path(table, *numbers, filled=form in ("top", "total_per_group"))
-        elif form in ("distinct", "count_distinct"):
-            slots["of"] = self._path(table, *words, "person", "label", "date")
-        elif form in ("list", "pairs", "without", "with"):
-            slots["of"] = self._path(table)
-        if form == "pairs":
-            slots["also"] = self._path(table)
-            if slots["also"] == slots["of"]:
-                raise IndexError("one column twice")
-        if form in ("per_group", "total_per_group", "frequent_groups"):
-            slots["group"] = self._path(table, *words, "person", "label")
-        n = self._draw.randint(2, 5) if form in ("top", "frequent_groups") else 0
-        which = self._conditions(self._database.table(child) if child else table)
-        return Question(form=form, many=table.name, child=child, n=n, which=which, **slots)
-
     def _conditions(self, table: TableSpec) -> tuple[Condition, ...]:
-        most = 1 + round(2 * self._level)
+        """Conditions on different columns, none where the level is low."""
         found: dict[Path, Condition] = {}
-        for _ in range(self._draw.randint(min(1, most - 1), most)):
-            one = self._condition(
-                table, self._path(table, "one_of", "text", "number", "money", "date", "ref")
-            )
+        for _ in range(self._draw.randint(min(1, self._deepest - 1), self._deepest)):
+            one = self._condition(table, self._path(table, "condition"))
             if one is not None:
                 found.setdefault(one.of, one)
+
         return tuple(found.values())
 
     def _condition(self, table: TableSpec, path: Path) -> Condition | None:
+        """A condition on a column; None for a reference that holds a value."""
         column = self._words.column(table.name, path)
         if column.nulls and len(path) == 1 and self._draw.random() < 0.4:
             return Condition(self._draw.choice(("empty", "there")), path)
+
         if column.kind == "ref":
             return None
-        values = self._values(table, path, column)
+
+        values = self._values(table, path)
         one = self._draw.choice(values)
+
         if column.kind == "date":
             low, high = sorted(self._draw.sample(values, 2), key=str)
             return Condition("between", path, (low, high))
+
         if column.numeric:
             return Condition(self._draw.choice(("more", "less")), path, (one,))
+
         form = self._draw.choice(("equal", "equal", "other", "among"))
+
         if form == "among" and len(values) > 2:
             some = self._draw.sample(values, 2)
             return Condition(form, path, tuple(sorted(some, key=str)))
-        form = "equal" if form == "among" else form
-        return Condition(form, path, (one,))
 
-    def _values(self, table: TableSpec, path: Path, column: ColumnSpec) -> list[Scalar]:
-        asked = Question(form="distinct", many=table.name, of=path)
-        return [row[0] for row in self._tried.main.query(query_of(self._database, asked)).rows]
+        return Condition("equal" if form == "among" else form, path, (one,))
 
-    def change(self) -> RowChange:
-        """A change that conditions, or a key, tell. Raises `IndexError` likewise."""
+    def _values(self, table: TableSpec, path: Path) -> list[Scalar]:
+        """The values that a column has."""
+        asked = SqlRequest(form="distinct", many=table.name, of=path)
+        return [row[0] for row in self._databases.main.query(sql_of(self._database, asked)).rows]
+
+    def change(self) -> SqlRequest:
+        """A change that conditions, or a key, tell."""
         form = self._draw.choice(("set", "set", "set", "clear", "remove", "add"))
-        table = self._table()
+        table = self._draw.choice(self._database.tables)
         if form == "add":
-            return RowChange(form=form, many=table.name, values=self._new_row(table))
+            return SqlRequest(form=form, many=table.name, values=self._new_row(table))
+
         which = self._conditions(table)
         if not which:
             raise IndexError("all rows are not meant")
-        if form == "remove":
-            return RowChange(form=form, many=table.name, which=which)
-        own = [
-            column
-            for column in table.columns
-            if (column.nulls if form == "clear" else column.kind in ("one_of", "number", "date"))
-            and (column.name,) in self._words.paths[table.name].values()
-        ]
-        column = self._draw.choice(own)
-        value = None
-        if form == "set":
-            value = self._draw.choice(self._values(table, (column.name,), column))
-        return RowChange(form=form, many=table.name, of=(column.name,), value=value, which=which)
+
+        values: tuple[tuple[str, Scalar], ...] = ()
+
+        if form != "remove":
+            own = [column for column in table.columns if self._may_change(form, table, column)]
+            name = self._draw.choice(own).name
+            value = self._draw.choice(self._values(table, (name,))) if form == "set" else None
+            values = ((name, value),)
+
+        return SqlRequest(form=form, many=table.name, values=values, which=which)
+
+    def _may_change(self, form: str, table: TableSpec, column: ColumnSpec) -> bool:
+        """Whether a form of change can be made to a column, and be said."""
+        fits = column.nulls if form == "clear" else column.kind in ("one_of", "number", "date")
+        return bool(fits) and (column.name,) in self._words.paths[table.name].values()
 
     def _new_row(self, table: TableSpec) -> tuple[tuple[str, Scalar], ...]:
+        """A key that is free, and values as other rows have them."""
         ids = {row[0] for row in self._database.rows[table.name]}
-        key = self._draw.choice([one for one in range(1, 3 * len(ids) + 9) if one not in ids])
-        values: list[tuple[str, Scalar]] = [(table.key, key)]
+        free = [one for one in range(1, 3 * len(ids) + 9) if one not in ids]
+        values: list[tuple[str, Scalar]] = [(table.key, self._draw.choice(free))]
+
         for column in table.columns:
             if column.nulls and self._draw.random() < 0.5:
                 continue
-            path = (column.name,)
-            values.append((column.name, self._draw.choice(self._values(table, path, column))))
+
+            value = self._draw.choice(self._values(table, (column.name,)))
+            values.append((column.name, value))
+
         return tuple(values)

@@ -1,18 +1,18 @@
 """SQL as an environment: a database in memory, four tools, a check of rows and of results."""
 
-import random
 from collections.abc import Sequence
+from random import Random
 
 import msgspec
 
 from synth.envs.echo_check import state_verdicts
-from synth.envs.sql.base.engines import Engine, Sqlite, quoted
-from synth.envs.sql.base.facts import Tried, facts_of
-from synth.envs.sql.base.results import StatementError, fingerprints, shown
-from synth.envs.sql.base.schema import Database, ddl
-from synth.envs.sql.base.sources import DatabaseSource, SqlConfig, engine_of
-from synth.envs.sql.reverse import deeds
-from synth.envs.sql.solving import GoalPlan
+from synth.envs.sql.database.engines import Sqlite
+from synth.envs.sql.database.results import StatementError, fingerprints, shown
+from synth.envs.sql.database.schema import quoted
+from synth.envs.sql.database.sources import DatabaseSource, Engine, SqlConfig
+from synth.envs.sql.database.task_databases import TaskDatabases
+from synth.envs.sql.expert import GoalPlan
+from synth.envs.sql.reverse import possible_changes
 from synth.envs.sql.tools import OVER, SYSTEM_PROMPT, TOOLS, problem_of
 from synth.schemas.canonical import canonical_json, content_hash, valid_text
 from synth.schemas.check import CheckResult, Facts, Scalar
@@ -20,8 +20,7 @@ from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Sna
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.profile import spared
 from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, ToolCall, Trajectory
-from synth.schemas.trajectory import Source as Says
+from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
 
 UNCLEAR = AgentTurn("I do not understand what is asked for.")
 
@@ -38,6 +37,8 @@ class _Seat(msgspec.Struct):
 
 
 class _Saved(msgspec.Struct, frozen=True):
+    """An episode put aside."""
+
     task: Task | None
     seat: _Seat
 
@@ -48,56 +49,70 @@ class SqlEnv:
     def __init__(self, spec: EnvSpec, config: SqlConfig, source: DatabaseSource) -> None:
         self.spec = spec
         self._config, self._source = config, source
-        self._task: Task | None = None
         self._seat = _Seat()
         self._engine: Engine | None = None
-        self._plan: tuple[str, GoalPlan, Tried] | None = None
-        self._rows: dict[str, Scalar] | None = None
-        self._rows_key: str | None = None
+        self._plan: GoalPlan | None = None
+        self._rows: tuple[dict[str, Scalar], str] | None = None
         self._start: Facts = {}
+        self._place(None)
 
     async def reset(self, task: Task | None) -> Opening:
-        """The database of the task, or that of the settings without one. Raises `ConfigError` where
-        a user's file is another one now.
+        """The database of the task, or that of the settings without one.
+
+        Raises `ConfigError` where a user's file is another one now.
         """
-        self._sit_down(task)
+        await self._begin(task)
         goal = task.goal if task else "Look around and change what you like."
-        return Opening(SYSTEM_PROMPT, TOOLS, (Observation(goal, Says.USER),), self._state_key())
+
+        return Opening(SYSTEM_PROMPT, TOOLS, (Observation(goal, Source.USER),), self._state_key())
 
     async def step(self, turn: AgentTurn) -> Response:
         """Answers each call of the turn; words without a call end the work."""
-        self._seat.turns += 1
+        seat = self._seat
+        seat.turns += 1
+
         if turn.tool_calls:
-            observations = tuple(self._call(call) for call in turn.tool_calls)
-        elif self._seat.over or not (turn.content or "").strip():
-            text = OVER if self._seat.over else "Use the tools, or say that the work is done."
-            observations = (Observation(text, Says.ENVIRONMENT, error=True),)
+            observations = tuple(map(self._called, turn.tool_calls))
+        elif seat.over or not (turn.content or "").strip():
+            text = OVER if seat.over else "Use the tools, or say that the work is done."
+            observations = (Observation(text, Source.ENVIRONMENT, error=True),)
         else:
-            self._seat.over = True
-            observations = (Observation("Thank you.", Says.USER),)
-        return Response(observations, self._state_key(), done=self._seat.over)
+            seat.over = True
+            observations = (Observation("Thank you.", Source.USER),)
+
+        return Response(observations, self._state_key(), done=seat.over)
 
     async def check(self) -> CheckResult:
         """The task's predicates over all rows, and over what its answer gives."""
-        return self._verdict(self._task, self._start, self._facts())
+        start, end, version = self._start, self._facts(), self.spec.version
+        changed = {path: value for path, value in end.items() if start.get(path) != value}
+        changed |= dict.fromkeys(path for path in start if path not in end)
+        if self._task is None or self._task.check is None:
+            return CheckResult(False, facts=changed, version=version)
+
+        parts = state_verdicts(self._task.check, start, end)
+
+        return CheckResult(all(part.passed for part in parts), parts, changed, version)
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check, over the recorded turns done again."""
         again = SqlEnv(self.spec, self._config, self._source)
+
         try:
             await again.reset(task)
             for turn in trajectory.turns:
                 await again.step(AgentTurn(turn.content, turn.tool_calls))
+
             return await again.check()
         finally:
             await again.close()
 
     async def close(self) -> None:
         """Lets the databases go."""
-        if self._engine is not None:
-            self._engine.close()
-        if self._plan is not None:
-            self._plan[2].close()
+        for held in (self._engine, self._plan):
+            if held is not None:
+                held.close()
+
         self._engine = self._plan = None
 
     async def affordances(self) -> Sequence[AgentTurn]:
@@ -105,10 +120,13 @@ class SqlEnv:
         if self._seat.over:
             return ()
         turns = [self._act("schema")]
-        tables = self._database.tables
-        turns += [self._act("query", f"SELECT * FROM {quoted(one.name)} LIMIT 5") for one in tables]
+        for table in self._database.tables:
+            turns.append(self._act("query", f"SELECT * FROM {quoted(table.name)} LIMIT 5"))
+
         if isinstance(self._engine, Sqlite):
-            turns += [self._act("change", sql) for sql in deeds(self._database, self._row_facts())]
+            changes = possible_changes(self._database, self._row_facts()[0])
+            turns += [self._act("change", sql) for sql in changes]
+
         return turns
 
     async def facts(self) -> Facts:
@@ -127,103 +145,102 @@ class SqlEnv:
                 f"snapshot of {snapshot.env} {snapshot.version} cannot be restored in "
                 f"{self.spec.name} {self.spec.version}"
             )
+
         saved = msgspec.json.decode(snapshot.blob, type=_Saved)
         if self._engine is None or self._task != saved.task:
-            self._sit_down(saved.task)
+            await self._begin(saved.task)
+
         self._seat = saved.seat
+
         if isinstance(self._engine, Sqlite) and self._engine.changes != saved.seat.changes:
             self._engine.rewind(saved.seat.changes)
-            self._rows = self._rows_key = None
+            self._rows = None
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """What is next after reading the goal: the schema, a look, the answer or the changes.
+
         `mixed` draws one misconception from the seed.
         """
         name, rid = spared(profile)
-        if name == "mixed":
-            name = random.Random(seed).choice(("correct", *self.spec.profiles))
+        known = ("correct", *self.spec.profiles)
+        name = Random(seed).choice(known) if name == "mixed" else name
         name = "correct" if name in rid else name
-        if name not in ("correct", *self.spec.profiles):
+        if name not in known:
             raise ValueError(f"{self.spec.name} has no expert profile {name!r}")
+
         if self._task is None:
             return UNCLEAR
-        if self._plan is None or self._plan[0] != name:
-            tried = Tried(self._source, self._seed, self._other)
-            self._plan = (name, GoalPlan(tried, self._task.goal, name), tried)
-        plan = self._plan[1]
+        if self._plan is None or self._plan.profile != name:
+            databases = TaskDatabases(self._source, self._seed, self._other)
+            self._plan = GoalPlan(databases, self._task.goal, name)
+
+        plan, seat = self._plan, self._seat
         if not plan.readable:
             return UNCLEAR
-        if not self._seat.seen:
+        if not seat.seen:
             return self._act("schema")
-        if not self._seat.looked:
+        if not seat.looked:
             return self._act("query", plan.look())
         if plan.answer is not None:
             return self._act("answer", plan.answer)
-        change = plan.next_change(self._seat.changes, self._row_facts())
+        change = plan.next_change(seat.changes, self._row_facts()[0])
+
         return AgentTurn("It is done.") if change is None else self._act("change", change)
 
-    # what stands behind these
+    def _place(self, task: Task | None) -> None:
+        """Which database the episode takes place in, and which one stands beside it."""
+        self._task = task
+        self._seed = (task.seed if task else self._config.explored_seed) % 2**31
+        other = task.script.get("other", 1) if task else 1
+        self._other = other if isinstance(other, int) else 1
+        self._database = self._source.database(self._seed)
 
-    @property
-    def _seed(self) -> int:
-        return (self._task.seed if self._task else self._config.explored_seed) % 2**31
-
-    @property
-    def _other(self) -> int:
-        other = self._task.script.get("other", 1) if self._task else 1
-        return other if isinstance(other, int) else 1
-
-    @property
-    def _database(self) -> Database:
-        return self._source.database(self._seed, self._other)
-
-    def _sit_down(self, task: Task | None) -> None:
+    async def _begin(self, task: Task | None) -> None:
+        """Opens the database of a task. Raises `ConfigError` for another file."""
         pinned = task.env_config.get("digest") if task else None
         if pinned is not None and pinned != self._source.digest:
             raise ConfigError("the database of this task is another one now: make its tasks anew")
-        if self._engine is not None:
-            self._engine.close()
-        if self._plan is not None:
-            self._plan[2].close()
-        self._task, self._seat, self._plan = task, _Seat(), None
-        self._rows = self._rows_key = None
-        self._engine = self._open(second=False)
-        self._start = self._facts()
 
-    def _open(self, *, second: bool) -> Engine:
-        return engine_of(self._config, self._source, self._seed, self._other, second=second)
+        await self.close()
+        self._place(task)
+        self._seat, self._rows = _Seat(), None
+        self._engine = self._config.opened(self._database)
+        self._start = self._facts()
 
     @property
     def _live(self) -> Engine:
+        """The open database."""
         if self._engine is None:
             raise RuntimeError("sql: reset comes first")
         return self._engine
 
     def _act(self, tool: str, sql: str | None = None) -> AgentTurn:
+        """A turn of one call."""
         arguments = canonical_json({} if sql is None else {"sql": sql}).decode()
-        return AgentTurn(
-            tool_calls=(ToolCall.received(f"call_{self._seat.turns}", tool, arguments),)
-        )
+        call = ToolCall.received(f"call_{self._seat.turns}", tool, arguments)
+        return AgentTurn(tool_calls=(call,))
 
-    def _call(self, call: ToolCall) -> Observation:
+    def _called(self, call: ToolCall) -> Observation:
         """One call's answer."""
         problem = OVER if self._seat.over else problem_of(call)
+        text = problem or ""
+
         if problem is None:
             try:
-                return self._said(call, self._do(call.name, call.parsed().get("sql", "")))
+                text = self._done(call.name, call.parsed().get("sql", ""))
             except StatementError as error:
-                problem = f"error: {error}"
-        return self._said(call, problem, error=True)
+                problem = text = f"error: {error}"
 
-    def _said(self, call: ToolCall, text: str, *, error: bool = False) -> Observation:
-        return Observation(text, Says.TOOL, call.call_id, valid_text(call.name), error)
+        name = valid_text(call.name)
 
-    def _do(self, tool: str, sql: str) -> str:
+        return Observation(text, Source.TOOL, call.call_id, name, problem is not None)
+
+    def _done(self, tool: str, sql: str) -> str:
         """Does what a tool does. Raises `StatementError`."""
         match tool:
             case "schema":
                 self._seat.seen = True
-                return ddl(self._database)
+                return self._database.ddl
             case "query":
                 found = self._live.query(sql)
                 self._seat.looked += 1
@@ -231,58 +248,53 @@ class SqlEnv:
             case "change":
                 if not isinstance(self._live, Sqlite):
                     raise StatementError("this database is for reading alone")
+
                 count = self._live.change(sql)
                 self._seat.changes.append(sql)
-                self._rows = self._rows_key = None
-                return f"{count} {'row' if count == 1 else 'rows'} changed"
-            case _:
-                return self._answer(sql)
+                self._rows = None
 
-    def _answer(self, sql: str) -> str:
+                return f"{_rows(count)} changed"
+            case _:
+                return self._answered(sql)
+
+    def _answered(self, sql: str) -> str:
         """Takes a query as the answer, if it runs here."""
         found = self._live.query(sql)
-        ordered = " ORDER BY " in sql.upper()
-        second = self._open(second=True)
+        beside = self._config.opened(self._source.database(self._seed, self._other))
+
         try:
-            other = fingerprints(second.query(sql))
+            other = fingerprints(beside.query(sql))
         except StatementError:
             other = {"": "refused"}
         finally:
-            second.close()
-        here = fingerprints(found)
-        self._seat.answer = {
-            **{f"main{kind}": value for kind, value in here.items()},
-            **{f"other{kind}": value for kind, value in other.items()},
-        }
+            beside.close()
+        here = {f"main{kind}": value for kind, value in fingerprints(found).items()}
+        self._seat.answer = here | {f"other{kind}": value for kind, value in other.items()}
         self._seat.over = True
-        rows = len(found.rows)
-        return f"Your answer is taken: {rows} {'row' if rows == 1 else 'rows'}, " + (
-            "in the order given." if ordered else "in any order."
-        )
+        order = "in the order given." if " ORDER BY " in sql.upper() else "in any order."
 
-    def _row_facts(self) -> dict[str, Scalar]:
+        return f"Your answer is taken: {_rows(len(found.rows))}, {order}"
+
+    def _row_facts(self) -> tuple[dict[str, Scalar], str]:
+        """The facts of all rows, with a hash of them; read again after each change."""
         if self._rows is None:
             live = self._live
-            self._rows = facts_of(live, self._database) if isinstance(live, Sqlite) else {}
+            facts = live.facts() if isinstance(live, Sqlite) else {}
+            self._rows = facts, content_hash([self._seed, facts])
+
         return self._rows
 
     def _facts(self) -> dict[str, Scalar]:
+        """Facts of rows, then those of the answer."""
         answer = {f"answer/0/{name}": value for name, value in self._seat.answer.items()}
-        return {**self._row_facts(), **answer}
+        return {**self._row_facts()[0], **answer}
 
     def _state_key(self) -> str:
-        if self._rows is None or self._rows_key is None:
-            self._rows_key = content_hash([self._seed, self._row_facts()])
-        return (
-            content_hash([self._rows_key, self._seat.answer])
-            if self._seat.answer
-            else (self._rows_key)
-        )
+        """The same for equal rows and answers."""
+        answer, (_, key) = self._seat.answer, self._row_facts()
+        return content_hash([key, answer]) if answer else key
 
-    def _verdict(self, task: Task | None, start: Facts, end: Facts) -> CheckResult:
-        changed = {path: value for path, value in end.items() if start.get(path) != value}
-        changed |= {path: None for path in start if path not in end}
-        if task is None or task.check is None:
-            return CheckResult(False, facts=changed, version=self.spec.version)
-        parts = state_verdicts(task.check, start, end)
-        return CheckResult(all(part.passed for part in parts), parts, changed, self.spec.version)
+
+def _rows(count: int) -> str:
+    """A number of rows, in words."""
+    return f"{count} {'row' if count == 1 else 'rows'}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from synth.envs.sql.solving import MISCONCEPTIONS
+from synth.envs.sql.expert import MISCONCEPTIONS
 from synth.schemas.environment import EnvSpec
 from synth.schemas.trajectory import ToolCall, ToolSchema
 
@@ -27,6 +27,7 @@ OVER = "The work is over; nothing more can be done."
 
 
 def _tool(name: str, about: str, sql: str | None) -> ToolSchema:
+    """A tool's schema; `sql` describes its argument, where it has one."""
     properties = {"sql": {"type": "string", "description": sql}} if sql else {}
     parameters = {"type": "object", "properties": properties, "required": list(properties)}
     return {
@@ -48,12 +49,16 @@ def problem_of(call: ToolCall) -> str | None:
     """What is wrong with a call before it is done."""
     if call.name not in _NAMES:
         return f"There is no tool {call.name[:80]!r}; there are {', '.join(_NAMES)}."
+
     if call.parse_error is not None:
         return call.parse_error
+
     arguments: Mapping[str, Any] = call.parsed()
     wanted = set() if call.name == "schema" else {"sql"}
     if arguments.keys() != wanted:
         return f"`{call.name}` takes {'one argument, sql' if wanted else 'no arguments'}."
+
     if wanted and not (isinstance(arguments["sql"], str) and arguments["sql"].strip()):
         return "`sql` must be a statement, as text."
+
     return None

@@ -1,8 +1,8 @@
 """SQL in the registry: over databases by seed, and over a user's own file."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,17 @@ import msgspec
 import sqlglot
 from pydantic import BaseModel, ConfigDict
 
-from synth.envs.sql.base.sources import DatabaseSource, FromFile, Made, SqlConfig
+from synth.envs.sql.database.from_file import FromFile
+from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
-from synth.envs.sql.language.mutants import mutants
+from synth.envs.sql.mutants import mutants
 from synth.envs.sql.reverse import goal_of
 from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC
-from synth.envs.transcript import Transcript
+from synth.envs.transcript import Transcript, edited
 from synth.envs.world import EnvEntry, EnvStart, unbound
-from synth.policies.scripted import expert_policy
 from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.environment import AgentTurn, Env, EnvSpec
-from synth.schemas.policy import Episode, Policy
+from synth.schemas.environment import AgentTurn, Env
 from synth.schemas.reverse import Draft, NoGoal, Window
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
@@ -39,35 +38,44 @@ class FileSettings(BaseModel):
 
 @lru_cache(maxsize=8)
 def _from_file(path: str, changed_ns: int) -> FromFile:
+    """A file is read again once it was changed."""
     return FromFile(Path(path))
 
 
-def _source(settings: FileSettings | None, config: SqlConfig) -> DatabaseSource:
-    if settings is None:
-        return Made(config)
-    path = Path(settings.database).expanduser()
-    return _from_file(str(path), path.stat().st_mtime_ns if path.exists() else 0)
+@dataclass(frozen=True)
+class _World:
+    """What the entries of the registry ask for, over one source of databases."""
 
+    settings: FileSettings | None = None
 
-def _spec(settings: FileSettings | None) -> EnvSpec:
-    return SPEC if settings is None else FILE_SPEC
+    def source(self, config: SqlConfig) -> DatabaseSource:
+        """Where the databases come from."""
+        if self.settings is None:
+            return Made(config)
 
+        path = Path(self.settings.database).expanduser()
+        return _from_file(str(path), path.stat().st_mtime_ns if path.exists() else 0)
 
-def _open(settings: FileSettings | None, config: Mapping[str, Any]) -> Env:
-    read = SqlConfig.model_validate(dict(config))
-    return SqlEnv(_spec(settings), read, _source(settings, read))
+    def open(self, config: Mapping[str, Any]) -> Env:
+        """An environment with these settings."""
+        read = SqlConfig.model_validate(dict(config))
+        spec = SPEC if self.settings is None else FILE_SPEC
+        return SqlEnv(spec, read, self.source(read))
 
+    def make_tasks(self, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
+        """That many tasks; the same seed makes the same ones."""
+        read = SqlConfig.model_validate(dict(config))
+        spec = SPEC if self.settings is None else FILE_SPEC
+        return tuple(made(self.source(read), read, seed, count, spec.name))
 
-def _make(
-    settings: FileSettings | None, config: Mapping[str, Any], seed: int, count: int
-) -> Sequence[Task]:
-    source = _source(settings, SqlConfig.model_validate(dict(config)))
-    return tuple(made(source, config, seed, count, _spec(settings).name))
+    def write_goal(self, window: Window) -> Draft | NoGoal:
+        """What a window of an exploration has achieved, in words."""
+        read = SqlConfig.model_validate(dict(window.env_config))
+        return goal_of(self.source(read), read, window)
 
-
-def _write_goal(settings: FileSettings | None, window: Window) -> Draft | NoGoal:
-    config = SqlConfig.model_validate(dict(window.env_config))
-    return goal_of(_source(settings, config), config, window)
+    def start_state(self, config: Mapping[str, Any]) -> str:
+        """A hash of the user's file."""
+        return content_hash(self.source(SqlConfig()).digest)
 
 
 def exploring(config: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
@@ -75,69 +83,68 @@ def exploring(config: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     return {**config, "explored_seed": seed % 2**31}
 
 
-def _start_state(settings: FileSettings, config: Mapping[str, Any]) -> str:
-    return content_hash(_source(settings, SqlConfig()).digest)
+Edited = Iterable[tuple[str, Sequence[AgentTurn]]]
 
 
-def slips(task: Task, solved: Transcript) -> Iterable[tuple[str, Sequence[AgentTurn]]]:
+def with_slips(task: Task, solved: Transcript) -> Edited:
     """A solved episode with one slip in its answer, or in one of its changes."""
-    database = Made(SqlConfig.model_validate(dict(task.env_config))).database(
-        task.seed, int(str(task.script.get("other", 1)))
-    )
-    for place, turn in enumerate(solved.actions):
-        for call in turn.tool_calls:
-            if call.name in ("answer", "change"):
-                for kind, sql in mutants(database, call.parsed()["sql"]):
-                    yield kind, _with(solved.actions, place, call, sql)
+    source = Made(SqlConfig.model_validate(dict(task.env_config)))
+    database = source.database(task.seed)
+
+    for place, call in _calls(solved, "answer", "change"):
+        for kind, sql in mutants(database, call.parsed()["sql"]):
+            yield kind, _with(solved, place, call, sql)
 
 
-def rewritten(task: Task, solved: Transcript) -> Iterable[tuple[str, Sequence[AgentTurn]]]:
+def rewritten(task: Task, solved: Transcript) -> Edited:
     """A solved episode whose answer is put another way."""
-    for place, turn in enumerate(solved.actions):
-        for call in turn.tool_calls:
-            if call.name != "answer":
-                continue
-            sql = str(call.parsed()["sql"])
-            yield (
-                "in a common table",
-                _with(solved.actions, place, call, f"WITH found AS ({sql}) SELECT * FROM found"),
-            )
-            pretty = sqlglot.parse_one(sql, dialect="sqlite").sql(dialect="sqlite", pretty=True)
-            yield "in lines", _with(solved.actions, place, call, f"{pretty};")
+    for place, call in _calls(solved, "answer"):
+        sql = str(call.parsed()["sql"])
+        pretty = sqlglot.parse_one(sql, dialect="sqlite").sql(dialect="sqlite", pretty=True)
+        in_table = f"WITH found AS ({sql}) SELECT * FROM found"
+        yield "in a common table", _with(solved, place, call, in_table)
+        yield "in lines", _with(solved, place, call, f"{pretty};")
 
 
-def _with(turns: Sequence[AgentTurn], place: int, call: ToolCall, sql: str) -> Sequence[AgentTurn]:
-    other = ToolCall.received(call.call_id, call.name, canonical_json({"sql": sql}).decode())
-    changed = msgspec.structs.replace(turns[place], tool_calls=(other,))
-    return (*turns[:place], changed, *turns[place + 1 :])
+def _calls(solved: Transcript, *tools: str) -> Iterator[tuple[tuple[int, int], ToolCall]]:
+    """The calls of some tools by (turn, place in it)."""
+    for at, turn in enumerate(solved.actions):
+        for place, call in enumerate(turn.tool_calls):
+            if call.name in tools:
+                yield (at, place), call
 
 
-def hard_coder(episode: Episode) -> Policy:
-    """Writes down the rows that it has seen; a change, which has none, it leaves."""
-    policy = expert_policy({"profiles": "hard_codes"}, model_name=None, sampling={})
-    return policy.open(episode)
+def _with(
+    solved: Transcript, place: tuple[int, int], call: ToolCall, sql: str
+) -> Sequence[AgentTurn]:
+    """The turns with another statement in one call."""
+    arguments = canonical_json({"sql": sql}).decode()
+    return edited(solved.actions, {place: ToolCall.received(call.call_id, call.name, arguments)})
 
 
+_MADE = _World()
 WORLD = EnvEntry(
     spec=SPEC,
-    open=partial(_open, None),
-    make_tasks=partial(_make, None),
+    open=_MADE.open,
+    make_tasks=_MADE.make_tasks,
     config=SqlConfig,
     level="level",
-    write_goal=partial(_write_goal, None),
+    write_goal=_MADE.write_goal,
     exploring=exploring,
-    mutants=slips,
+    mutants=with_slips,
     alternatives=rewritten,
 )
 
 
 def _bound(settings: FileSettings) -> EnvEntry:
+    """The entry over a user's file."""
+    world = _World(settings)
     return replace(
         WORLD_OF_FILE,
-        open=partial(_open, settings),
-        make_tasks=partial(_make, settings),
-        write_goal=partial(_write_goal, settings),
-        start_state=partial(_start_state, settings),
+        open=world.open,
+        make_tasks=world.make_tasks,
+        write_goal=world.write_goal,
+        start_state=world.start_state,
         start=None,
     )
 

@@ -48,12 +48,15 @@ def missing() -> str | None:
     """Why nothing can be confined here, in one line; None where it can."""
     if not sys.platform.startswith("linux"):
         return f"confinement needs Linux; this is {sys.platform}"
+
     absent = [name for name in _NEEDED if shutil.which(name) is None]
+
     if absent:
         return (
             f"{' and '.join(absent)} is missing: install it (Debian, Ubuntu: apt install "
             "bubblewrap util-linux)"
         )
+
     return None
 
 
@@ -79,11 +82,13 @@ def confined_command(
     problem = missing()
     if problem is not None:
         raise ConfigError(f"{problem}; or allow worlds to run unconfined with `unconfined: true`")
+
     seen = [
         argument
         for path in read_only
         for argument in ("--ro-bind", str(_shown(path)), str(path.absolute()))
     ]
+
     if os.geteuid() == 0:
         hidden = next((path for path in read_only if not _reachable(path.resolve())), None)
         if hidden is not None:
@@ -91,11 +96,13 @@ def confined_command(
                 f"{hidden}: lies in a folder that only its owner may enter, and worlds run as "
                 "another user; put it elsewhere"
             )
+
     system = [argument for path in _SYSTEM for argument in _as_it_stands(Path(path))]
     configuration = [
         argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)
     ]
     variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8"}
+
     return [
         "/usr/bin/env",
         "-i",
@@ -162,17 +169,21 @@ def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
     wrong = next((name for name in environment if not name or "=" in name or "\0" in name), None)
     if wrong is not None:
         raise ConfigError(f"{wrong!r} cannot be the name of an environment variable")
+
     if not environment:
         yield None
         return
+
     said = b"".join(
         os.fsencode(f"--setenv\0{name}\0{value}\0") for name, value in environment.items()
     )
     held = os.memfd_create("synth-environment")
+
     try:
         inherited = fcntl.fcntl(held, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
     finally:
         os.close(held)
+
     try:
         os.write(inherited, said)
         os.lseek(inherited, 0, os.SEEK_SET)
@@ -190,6 +201,7 @@ def _with_filter() -> list[str]:
 
 
 def _filter() -> list[str]:
+    """The option by which bubblewrap reads the filter of system calls."""
     return [] if program_file() is None else ["--seccomp", str(_FILTER_FD)]
 
 
@@ -199,7 +211,9 @@ def _other_user(folder: Path) -> list[str]:
     """
     if os.geteuid() != 0:
         return []
+
     user = hand_over(folder)
+
     return [
         _place("setpriv"),
         f"--reuid={user}",
@@ -215,13 +229,16 @@ def hand_over(folder: Path, of: Path | None = None) -> int:
     """
     if os.geteuid() != 0:
         return os.geteuid()
+
     user = _FIRST_UID + (of or folder).stat().st_ino % _UIDS
     os.chown(folder, user, user, follow_symlinks=False)
+
     for _, folders, files, place in os.fwalk(
         folder
     ):  # by descriptor: no link that appears meanwhile is followed
         for name in [*folders, *files]:
             os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
+
     return user
 
 
@@ -233,10 +250,12 @@ def _reachable(path: Path) -> bool:
 def _place(program: str) -> str:
     """Where a program is. Raises `ConfigError`."""
     found = shutil.which(program)
+
     if found is None:
         raise ConfigError(
             f"{program} is missing: install it (Debian, Ubuntu: apt install bubblewrap util-linux)"
         )
+
     return found
 
 
@@ -244,6 +263,7 @@ def _as_it_stands(path: Path) -> list[str]:
     """A system folder, or the link that it is on systems where /usr holds everything."""
     if path.is_symlink():
         return ["--symlink", str(path.readlink()), str(path)]
+
     return ["--ro-bind-try", str(path), str(path)]
 
 
@@ -254,10 +274,13 @@ def _shown(path: Path) -> Path:
     found = path.resolve()
     if not found.exists():
         raise ConfigError(f"{path}: is not there, and cannot be shown to a world")
+
     home = Path.home().resolve()
+
     if home == found or home.is_relative_to(found):
         raise ConfigError(
             f"{path}: holds the home folder, which no world may read; name the folder in it that "
             "is needed"
         )
+
     return found

@@ -35,18 +35,23 @@ def held(process: int) -> HeldProcess:
     """What a process and all its descendants hold together."""
     inside = _tree(process)
     memory, deleted = 0, dict[tuple[int, int], int]()
+
     for each in inside:
         memory += _memory(each)
         deleted.update(_deleted(each))
+
     return HeldProcess(memory, sum(deleted.values()))
 
 
 def _tree(process: int) -> list[int]:
+    """A process and its descendants, as far as they were seen lately."""
     children = _children()
     found, todo = list[int](), [process]
+
     while todo:
         found.append(todo.pop())
         todo += children.get(found[-1], ())
+
     return found
 
 
@@ -57,22 +62,28 @@ def _children() -> dict[int, list[int]]:
     now = time.monotonic()
     if not Path("/proc/self/stat").exists():
         return {}
+
     if not _SEEN or now - _SEEN[0][0] > LOOK_S / 2:
         found: defaultdict[int, list[int]] = defaultdict(list)
-        for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib interns every name, and they are never the same
+        # pathlib interns every name, and they are never the same
+        for name in os.listdir("/proc"):  # noqa: PTH208
             if name.isdigit() and (line := _read(f"/proc/{name}/stat")):
                 found[int(line.rpartition(b")")[2].split()[1])].append(int(name))
+
         _SEEN[:] = [(now, dict(found))]
+
     return _SEEN[0][1]
 
 
 def _memory(process: int) -> int:
+    """Bytes of memory that a process alone has written."""
     wanted = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
     lines = [line.split() for line in _read(f"/proc/{process}/status").splitlines()]
     return sum(int(line[1]) << 10 for line in lines if line and line[0] in wanted)
 
 
 def _deleted(process: int) -> dict[tuple[int, int], int]:
+    """(device, file) -> bytes of files that are open and in no folder any more."""
     found = dict[tuple[int, int], int]()
     try:
         for name in os.listdir(f"/proc/{process}/fd"):  # noqa: PTH208
@@ -81,10 +92,12 @@ def _deleted(process: int) -> dict[tuple[int, int], int]:
                 found[seen.st_dev, seen.st_ino] = seen.st_blocks * 512
     except OSError:  # it has ended, or closed the file, while it was looked at
         return found
+
     return found
 
 
 def _read(path: str) -> bytes:
+    """What a file of /proc says; nothing once its process has ended."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return file.read()

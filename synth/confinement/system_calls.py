@@ -46,6 +46,7 @@ def program(machine: str | None = None) -> bytes | None:
     known = _NUMBERS.get(machine or platform.machine())
     if known is None:
         return None
+
     name, refused, socket = known
     lines = [
         (_LOAD, 0, 0, _MACHINE_AT),
@@ -56,10 +57,13 @@ def program(machine: str | None = None) -> bytes | None:
     lines += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)]
     for number in refused:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE | errno.EPERM)]
+
     lines += [(_EQUAL, 1, 0, socket), (_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, _FIRST_ARGUMENT_AT)]
     for family in _FAMILIES:
         lines += [(_EQUAL, 0, 1, family), (_RETURN, 0, 0, _ALLOW)]
+
     lines.append((_RETURN, 0, 0, _REFUSE | errno.EAFNOSUPPORT))
+
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
 
 
@@ -73,8 +77,10 @@ def program_file() -> str | None:
     wanted = program()
     if wanted is None:
         return None
+
     if os.getpid() not in _HELD:
         held = os.memfd_create("synth-seccomp")
         os.write(held, wanted)
         _HELD[os.getpid()] = f"/proc/{os.getpid()}/fd/{held}"
+
     return _HELD[os.getpid()]

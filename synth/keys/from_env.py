@@ -37,6 +37,7 @@ class FromEnv(BaseModel):
     def _names_a_variable(cls, name: str) -> str:
         if not names_a_variable(name):
             raise ValueError(NO_NAME)
+
         return name
 
 
@@ -44,14 +45,17 @@ def _text_or_name(value: Any) -> Any:
     """Pydantic would tell of both branches of the union."""
     if isinstance(value, str | FromEnv):
         return value
+
     if not isinstance(value, Mapping) or set(value) != {FROM_ENV}:
         raise ValueError(
             f"must be text (in quotes where it looks like a number or yes/no), or {{{FROM_ENV}: "
             "NAME}"
         )
+
     name = value[FROM_ENV]
     if not isinstance(name, str) or not names_a_variable(name):
         raise ValueError(NO_NAME)
+
     return FromEnv(from_env=name)
 
 
@@ -73,14 +77,18 @@ def resolved(
     from synth.keys.remover import KeyRemover
 
     values, keys = dict[str, str](), dict[str, str]()
+
     for name, value in environment.items():
         values[name] = value if isinstance(value, str) else environ.get(value.from_env, "")
         if isinstance(value, str):
             continue
+
         if not values[name]:
             raise ConfigError(
                 f"{place}.{name}: the environment variable {value.from_env} is not set; export it "
                 "where synth runs"
             )
+
         keys[f"<{value.from_env}>"] = values[name]
+
     return values, KeyRemover(keys, shortest=SHORTEST)

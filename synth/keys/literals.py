@@ -34,7 +34,8 @@ _ISSUED_KINDS = (
 surroundings alone would refuse prose.
 """
 _HARMLESS = re.compile(
-    r"(?:true|false|yes|no|on|off|none|null|auto|default|required|optional|bearer|basic|[\d.]{1,4})?"
+    r"(?:true|false|yes|no|on|off|none|null|auto|default|required|optional|bearer|basic"
+    r"|[\d.]{1,4})?"
     r"|(?:~|\.{1,2})?/[^:@?=&]*|[a-z]:\\.*"
     r"|\$\{?\w+\}?|\$\(.*\)|<[^<>]*>|\{\{.*\}\}|%\w+%|\*+|x{3,}|\.{3}",
     re.IGNORECASE,
@@ -65,11 +66,13 @@ def key_like(
     if isinstance(value, Mapping):
         if set(value) == {FROM_ENV} and names_a_variable(str(value[FROM_ENV])):
             return
+
         for key, inner in value.items():
             text = str(key)
             if holds_issued(text):
                 yield f"{place or 'it'} (a name in it)"
                 continue
+
             is_world = text == "env" and isinstance(inner, Mapping) and "name" in inner
             yield from key_like(
                 inner,
@@ -105,11 +108,13 @@ def refuse_literals(settings: Any, before: str = "") -> None:
 
 
 def _is_key(text: str, name: str, *, variable: bool, command: bool) -> bool:
+    """Whether a value is a key: by the name of what holds it, or by its look."""
     of_process = variable or command
     if names_a_key(name, variable=variable) and (
         not _is_harmless(text) or (text == "" and not variable)
     ):
         return True
+
     return (
         _BEARER.fullmatch(text) is not None
         or (of_process and drawn(text) and not _says_what(name) and not _is_harmless(text))
@@ -134,21 +139,26 @@ def _assigns_a_key(name: str, value: str, *, command: bool) -> bool:
     """
     if _is_harmless(value):
         return False
+
     if names_a_key(name, variable=command):
         return command or drawn(value, least=12)
+
     return command and drawn(value) and not _says_what(name)
 
 
 def _is_harmless(text: str) -> bool:
+    """Whether a text can be no key, such as a path or a word for yes."""
     return _HARMLESS.fullmatch(text.strip()) is not None
 
 
 def _says_what(name: str) -> bool:
+    """Whether a name is one of what is drawn at random and no secret."""
     return _SAYS_WHAT.search(name) is not None
 
 
 @cache
 def _issued() -> "Finder":
+    """Finds the keys of known issuers; made once, since it needs RE2."""
     from synth.text.secrets.finder import Finder, kinds
 
     return Finder(sorted({*_ISSUED_KINDS.split()} & set(kinds())))

@@ -65,7 +65,9 @@ def names_a_variable(text: str) -> bool:
     """
     if not (text.isascii() and text.isidentifier()) or looks_like_key(text):
         return False
+
     is_drawn = _DRAWN.fullmatch(text) is not None and sum(map(str.isdigit, text)) >= 4
+
     return text.isupper() or not is_drawn
 
 
@@ -77,6 +79,7 @@ def names_a_key(name: str, *, variable: bool = False) -> bool:
     words = [word.lower() for word in _WORDS.findall(name)]
     singular = [word if word.endswith("ss") else word.removesuffix("s") for word in words]
     pattern = _NAMES_KEY_OF_PROCESS if variable else _NAMES_KEY
+
     return pattern.fullmatch("_".join(singular)) is not None
 
 
@@ -87,10 +90,13 @@ def drawn(text: str, *, least: int = 20) -> bool:
     """
     if len(text) < least or _ONE_WORD.fullmatch(text) is None:
         return False
+
     longest = max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="")
     if len(longest) < min(least, 16) or longest.isdigit():
         return False
+
     changes = (len(_RUNS.findall(longest)) - 1) / (len(longest) - 1)
+
     return changes >= 0.45 or (changes >= 0.3 and sum(map(str.isdigit, longest)) >= 2)
 
 
@@ -103,10 +109,14 @@ def sendable(key: str) -> bool:
 
 
 def has_user(url: str) -> bool:
-    """Whether a URL carries a user's name with a password, or a name alone where no host holds @."""
+    """Whether a URL carries a user's name with a password.
+
+    Where no host holds @, a name alone is enough.
+    """
     protocol, separator, rest = url.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
     given = ":" in user or looks_like_key(user) or protocol in _STORES
+
     return bool(separator and at) and given
 
 

@@ -38,6 +38,7 @@ def in_bytes(pattern: bytes) -> Any:
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     options.max_mem = 1 << 26
+
     return re2.compile(pattern, options)
 
 
@@ -59,11 +60,14 @@ def readings(text: bytes, *, marks: bool) -> Iterator[Layer]:
     some, escape = (_HAS_ESCAPE, _ESCAPE) if marks else (_HAS_CODE, _CODE)
     layer = Layer(text.decode("latin-1"))
     yield layer
+
     for _ in range(DEEPEST):
         if some.search(layer.text.encode("latin-1")) is None:
             break
+
         layer = layer.read(escape, _bytes)
         yield layer
+
     for found, between in _SEPARATED:
         if found.search(layer.text.encode("latin-1")) is not None:
             yield layer.read(between)
@@ -74,4 +78,5 @@ def _bytes(escape: "re.Match[str]") -> str:
     said = character(escape)
     if escape.lastgroup in ("percent", "hex"):
         return said
+
     return said.encode("utf-8", "surrogatepass").decode("latin-1")

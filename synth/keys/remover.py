@@ -56,6 +56,7 @@ class KeyRemover:
         self._marks = any(MARKED & set(key) for key in keys.values())
         self._remembered = lru_cache(SEEN)(self._without)
         of_anchors = defaultdict[bytes, list[tuple[_Spelling, int]]](list)
+
         for mark, key in looked_for.items():
             for text, is_base64 in spellings(key.encode("utf-8", "surrogateescape")).items():
                 spelling = _Spelling(text, max(PIECE, len(text) // 2 + 1), mark.encode(), is_base64)
@@ -75,6 +76,7 @@ class KeyRemover:
             ]
             for anchor in anchors
         }
+
         if anchors:
             any_of_them = b"|".join(map(re2.escape, anchors))
             self._anchor = in_bytes(any_of_them)
@@ -86,41 +88,55 @@ class KeyRemover:
         """The bytes with marks in the keys' places; the same object where no key is in them."""
         if not self._places or self._worth_a_look.search(body) is None:
             return body
+
         pieces, last = list[bytes](), 0
         found = (self._spans(one, body) for one in readings(body, marks=self._marks))
+
         for start, end, mark in sorted(span for spans in found for span in spans):
             if start >= last:
                 pieces += [body[last:start], mark]
+
             last = max(last, end)
+
         return b"".join([*pieces, body[last:]]) if pieces else body
 
     def clean_text(self, text: str) -> str:
         """The same for a text."""
         if not self._places:
             return text
+
         return self._remembered(text) if len(text) <= LONGEST_SEEN else self._without(text)
 
     def _without(self, text: str) -> str:
+        """A text without the keys."""
         body = text.encode("utf-8", "surrogatepass")
         cleaned = self.clean(body)
         return text if cleaned is body else cleaned.decode("utf-8", "replace")
 
     def cleaned(self, value: Any) -> Any:
-        """The same for a JSON value: for texts, names in objects, and numbers, which become texts."""
+        """The same for a JSON value: its texts, names in objects, and numbers.
+
+        A number that holds a key becomes a text.
+        """
         if isinstance(value, str):
             return self.clean_text(value)
+
         if isinstance(value, Mapping):
             return {self.cleaned(name): self.cleaned(one) for name, one in value.items()}
+
         if isinstance(value, list | tuple):
             return [self.cleaned(one) for one in value]
+
         if isinstance(value, int | float) and not isinstance(value, bool):
             found = self.clean_text(str(value))
             return value if found == str(value) else found
+
         return value
 
     def _spans(self, reading: Layer, body: bytes) -> Iterator[tuple[int, int, bytes]]:
         """Where pieces of keys stand in the text as it stands, with their marks."""
         text, at = reading.text.encode("latin-1").lower(), 0
+
         while (hit := self._anchor.search(text, at)) is not None:
             found = [
                 (_piece(text, hit.start(), spelling, offset), spelling)
@@ -130,11 +146,13 @@ class KeyRemover:
             (first, last), spelling = max(
                 found, key=lambda one: (one[0][1] - one[0][0], -len(one[1].text))
             )
+
             if first < last:
                 start, end = reading.origin(first, last)
                 begin, stop = _all_base64(body, start, end) if spelling.is_base64 else (start, end)
                 begin = min(begin + _width_in_escape(body, begin), max(start, begin + 1))
                 yield begin, stop, spelling.mark
+
             at = max(hit.start() + 1, last)
 
 
@@ -146,8 +164,10 @@ def _piece(text: bytes, at: int, spelling: _Spelling, offset: int) -> tuple[int,
     # in UTF-8 the rest of a letter may be the same while its first byte is another one
     while start < end and text[start] & 0xC0 == 0x80:
         start += 1
+
     while start < end < len(text) and text[end] & 0xC0 == 0x80:
         end -= 1
+
     return (start, end) if end - start >= spelling.least else (0, 0)
 
 
@@ -164,7 +184,9 @@ def _all_base64(text: bytes, start: int, end: int) -> tuple[int, int]:
     """
     while start > 0 and text[start - 1] in _BASE64:
         start -= 1
+
     rest = _REST_OF_BASE64.match(text, end)
+
     return start, end if rest is None else rest.end()
 
 

@@ -16,8 +16,10 @@ def spellings(key: bytes) -> dict[bytes, bool]:
     found = {key: False, key.hex().encode(): False, quote_plus(key).encode(): False}
     for inner in (key, key.hex().encode(), key.hex().upper().encode(), *_base64(key)):
         found |= dict.fromkeys(_base64(inner), True)
+
     for inner in _base64(key):
         found.setdefault(inner.hex().encode(), False)
+
     return {spelled.lower(): coded for spelled, coded in found.items()}
 
 

@@ -64,6 +64,7 @@ def styled(turn: Turn) -> Styled:
     """
     values: set[str] = set()
     tokens: list[str] = []
+
     for call in turn.tool_calls:
         tokens.append(f"tool:{call.name}")
         for name, value in _scalars(call.parsed()) if call.parse_error is None else ():
@@ -71,18 +72,22 @@ def styled(turn: Turn) -> Styled:
             values.update(_words(value))
 
     of_values = [f"value:{word}" for word in values]
+
     for prefix, text in (("", turn.content), ("thought:", turn.thought)):
         for word in _words(text or ""):
             is_value = word in values or any(map(str.isdigit, word))
             (of_values if is_value else tokens).append(prefix + word)
+
     return Styled(tuple(tokens), tuple(sorted(of_values)), bool(turn.thought))
 
 
 def _words(text: str) -> list[str]:
+    """The words and signs of a text, in small letters."""
     return _WORD.findall(text.casefold())
 
 
 def _scalars(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """(nearest name above it, text) of each scalar in a JSON value."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _scalars(inner, str(key))
@@ -100,6 +105,7 @@ def style(pairs: Sequence[StyledPair], most: float) -> Style:
     """
     if len(pairs) < FEWEST or len({pair.task_id for pair in pairs}) < FOLDS:
         return Style(len(pairs))
+
     plain, names = _design(pairs, values=False)
     valued, _ = _design(pairs, values=True)
     labels = np.array([1.0, 0.0] * len(pairs))
@@ -111,6 +117,7 @@ def style(pairs: Sequence[StyledPair], most: float) -> Style:
         for at in strongest
         if weights[at] != 0
     )
+
     return Style(len(pairs), _out_of_fold(valued, labels, pairs), found, found > most, said)
 
 
@@ -125,16 +132,19 @@ def _design(pairs: Sequence[StyledPair], *, values: bool) -> tuple[Array, list[s
     names = sorted(documents, key=lambda token: (-documents[token], token))[:VOCABULARY]
     place = {name: at for at, name in enumerate(names)}
     rows = np.zeros((len(sides), len(names)))
+
     for row, tokens in zip(rows, said, strict=True):
         for token, count in Counter(tokens).items():
             if token in place:
                 row[place[token]] = np.log1p(count)
+
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
     lengths = [[sum(map(len, tokens)), len(tokens)] for tokens in said]
     thoughts = [[side.thought] for side in sides]
     shape = np.hstack([np.log1p(lengths), np.array(thoughts, float)])
     shape = (shape - shape.mean(axis=0)) / np.maximum(shape.std(axis=0), 1e-12)
+
     return np.hstack([rows, shape]), [*names, *_NUMERIC]
 
 
@@ -144,11 +154,13 @@ def _out_of_fold(rows: Array, labels: Array, pairs: Sequence[StyledPair]) -> flo
     fold_of = {task: at % FOLDS for at, task in enumerate(tasks)}
     folds = np.repeat([fold_of[pair.task_id] for pair in pairs], 2)
     total = 0.0
+
     for fold in range(FOLDS):
         held = folds == fold
         weights = _fitted(rows[~held], labels[~held])
         odds, chosen = rows[held] @ weights[:-1], labels[held] == 1
         total += auc(odds[chosen], odds[~chosen]) * held.sum()
+
     return float(total / len(labels))
 
 
@@ -157,4 +169,5 @@ def _fitted(rows: Array, labels: Array) -> Array:
     design = np.hstack([rows, np.ones((len(rows), 1))])
     precision = np.full(design.shape[1], PENALTY * len(rows))
     precision[-1] = 0.0
+
     return fitted(design, labels, precision)

@@ -58,9 +58,11 @@ def families() -> Mapping[str, tuple[str, ...]]:
     them.
     """
     found: dict[str, tuple[str, ...]] = {}
+
     for line in files("synth.text").joinpath(TABLE).read_text(encoding="utf-8").splitlines()[1:]:
         name, token = line.split("\t")
         found[name] = (*found.get(name, ()), token)
+
     return found
 
 
@@ -90,8 +92,10 @@ class ControlTokens:
         """
         if token in self._known:
             return token
+
         if _NUMBERED.fullmatch(token):
             return re.sub(r"\d+", "N", token)
+
         return "<｜...｜>" if "｜" in token else "<|...|>"
 
     def is_shape(self, token: str) -> bool:
@@ -107,10 +111,11 @@ class ControlTokens:
         return self._pattern.findall(text)
 
     def in_json(self, text: str) -> list[str]:
-        """The tokens of a JSON text as it is, then those that only its strings without escapes hold."""
+        """The tokens of a JSON text as it is, then those that escapes hide in its strings."""
         found = self.in_text(text)
         for string in _STRING.findall(text) if "\\" in text else ():
             found += self.in_text(_meaning(string)) if "\\" in string else []
+
         return found
 
     def neutralised(self, text: str) -> str:
@@ -121,6 +126,7 @@ class ControlTokens:
         """
         while (changed := self._pattern.sub(_neutral, text)) != text:
             text = changed
+
         return text
 
     def neutralised_json(self, text: str) -> str:
@@ -130,30 +136,38 @@ class ControlTokens:
         """
         if not self.in_json(text):
             return text
+
         changed = self.neutralised(_STRING.sub(self._neutral_string, text))
         before, after = _key_counts(text), _key_counts(changed)
         if before is not None and after is not None and before != after:
             raise KeyCollisionError("two keys are the same once they are neutralised")
+
         return changed
 
     def _neutral_string(self, match: "re.Match[str]") -> str:
+        """A string literal of JSON without tokens; as it stands where it holds none."""
         said = _meaning(match[0])
         neutral = self.neutralised(said)
         if neutral == said:
             return match[0]
+
         return json.dumps(neutral, ensure_ascii=_LONE.search(neutral) is not None)
 
     def neutralised_value(self, value: Any) -> Any:
         """The same for a JSON value: its keys and all strings in it. Raises `KeyCollisionError`."""
         if isinstance(value, str):
             return self.neutralised(value)
+
         if isinstance(value, dict):
             changed = {self.neutralised(key): self.neutralised_value(value[key]) for key in value}
             if len(changed) < len(value):
                 raise KeyCollisionError("two keys are the same once they are neutralised")
+
             return changed
+
         if isinstance(value, list | tuple):
             return type(value)(map(self.neutralised_value, value))
+
         return value
 
 
@@ -179,10 +193,12 @@ def found(visit: Callable[[Change], object], tokens: ControlTokens) -> list[Hit]
         named = map(tokens.name, tokens.in_text(text) if plain else tokens.in_json(text))
         hits.extend((name, place) for name in named)
         texts.append(text)
+
         return value
 
     visit(look)
     joints = [*_over_joints(texts, tokens), *_over_joints([*map(str.strip, texts)], tokens)]
+
     return hits + [(name, JOINT) for name in dict.fromkeys(joints)]
 
 
@@ -196,6 +212,7 @@ def _over_joints(texts: Sequence[str], tokens: ControlTokens) -> Iterator[str]:
         for text in texts
     ]
     whole, edges = "".join(ends), sorted(set(accumulate(map(len, ends))))
+
     for start, end in tokens.spans(whole):
         at = bisect_right(edges, start)
         if at < len(edges) and edges[at] < end:
@@ -218,6 +235,7 @@ def family(token: str) -> str:
 
 
 def _neutral(match: "re.Match[str]") -> str:
+    """A token as people read it, with letters that no tokenizer takes for its own."""
     token = match[0]
     changed = token.translate(_VISIBLE)
     return changed if changed != token else token[:1] + _BREAK + token[1:]
@@ -234,8 +252,10 @@ def _meaning(literal: str) -> str:
 def _key_counts(text: str) -> list[int] | None:
     """How many different keys each object of a JSON text has, None where it is no JSON."""
     counts: list[int] = []
+
     try:
         json.loads(text, object_pairs_hook=lambda pairs: counts.append(len(dict(pairs))))
     except (ValueError, RecursionError):
         return None
+
     return counts

@@ -33,10 +33,12 @@ def character(escape: "re.Match[str]") -> str:
     written = escape[kind]
     if kind == "plain":
         return _CONTROL.get(written, written)
+
     if kind == "named":
         return html5.get(f"{written};", escape[0])
 
     number = int(written, 10 if kind == "decimal" else 16)
+
     return chr(number) if number < 0x110000 else escape[0]
 
 
@@ -67,16 +69,20 @@ class Layer:
             return range(len(self.text) + 1), range(len(self.text) + 1)
 
         firsts, lasts, at = array("I"), array("I"), 0
+
         for found in self.pattern.finditer(self.of.text):
             width = len(self.meaning(found))
             for side, place in ((firsts, found.start()), (lasts, found.end() - 1)):
                 side.extend(range(at, found.start()))
                 side.extend([place] * width)
+
             at = found.end()
+
         for side in (firsts, lasts):
             side.extend(range(at, len(self.of.text) + 1))
 
         outer_firsts, outer_lasts = self.of.places
+
         return (
             array("I", map(outer_firsts.__getitem__, firsts)),
             array("I", map(outer_lasts.__getitem__, lasts)),
@@ -92,11 +98,13 @@ def layers(text: str) -> Iterator[Layer]:
     """The text as it stands, then with escapes of JSON, URLs and HTML undone, level by level."""
     layer = Layer(text)
     yield layer
+
     for _ in range(DEEPEST):
         # most texts hold no sign of an escape, and looking for single signs is much faster
         some = not layer.text.isascii() or any(sign in layer.text for sign in "\\%&")
         if not some or _ESCAPE.search(layer.text) is None:
             return
+
         layer = layer.read(_ESCAPE, _readable)
         yield layer
 
@@ -105,6 +113,7 @@ def _readable(escape: "re.Match[str]") -> str:
     """The character of an escape; another one for half a surrogate pair and for a byte of UTF-8."""
     said = character(escape)
     alone = escape.lastgroup == "percent" and said > "\x7f"
+
     return "\ufffd" if alone or "\ud800" <= said < "\ue000" else said
 
 
@@ -119,6 +128,7 @@ def blobs(layer: Layer) -> Iterator[tuple[int, int, str]]:
             plain = base64.b64decode(body + "=" * (-len(body) % 4)).decode()
         except (binascii.Error, UnicodeDecodeError):
             continue
+
         printable = sum(sign.isprintable() or sign in "\n\r\t" for sign in plain)
         if printable >= _PRINTABLE * len(plain):
             yield *layer.origin(*found.span()), plain

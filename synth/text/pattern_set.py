@@ -50,12 +50,15 @@ class PatternSet:
         self._set = re2.Set.SearchSet(_options())
         for one in self._patterns.values():
             self._set.Add(one.loosened)
+
         self._set.Add(_END)
+
         try:
             self._set.Compile()
         except re2.error as error:
             said = f"{len(patterns)} patterns are too large for one pass: {', '.join(patterns)}"
             raise ValueError(said[:300]) from error
+
         self._literal = re.search(f"{_UNREADABLE.pattern}|\ufffd", "".join(patterns.values()))
 
     def hits(self, text: str) -> tuple[str, ...]:
@@ -63,7 +66,9 @@ class PatternSet:
         found = self.candidates(text)
         if self._literal or not any(self._patterns[name].is_loose for name in found):
             return found
+
         data = _encoded(text)
+
         return tuple(name for name in found if self._patterns[name].occurs(data))
 
     def candidates(self, text: str) -> tuple[str, ...]:
@@ -75,6 +80,7 @@ class PatternSet:
             found = sorted(self._set.Match(_encoded(text)) or ())
             if found and found[-1] == len(self.names):
                 return tuple(self.names[at] for at in found[:-1])
+
         return tuple(name for name, one in self._patterns.items() if one.plain.search(text))
 
     def spans(self, text: str, names: Collection[str] | None = None) -> dict[str, Spans]:
@@ -85,6 +91,7 @@ class PatternSet:
         names = self.candidates(text) if names is None else names
         data = None if self._literal or not names else _encoded(text)
         found = {name: self._patterns[name].spans(text, data) for name in names}
+
         return {name: spans for name, spans in found.items() if spans}
 
 
@@ -95,10 +102,12 @@ class _Pattern:
         refused = _refusal(pattern)
         if refused is not None:
             raise ValueError(f"{name}: {pattern!r}{refused}")
+
         self.plain = re.compile(pattern, re.ASCII)
         self._in_re2 = _as_re2(pattern)
         self.loosened = _loosened(self._in_re2) if open_repeats else self._in_re2
         self.is_loose = self.loosened != self._in_re2
+
         try:
             re2.compile(self._in_re2, _options())
         except re2.error as error:
@@ -119,7 +128,9 @@ class _Pattern:
         """Where it occurs in a text, whose UTF-8 is `data`; as `re` says where that is None."""
         if data is None:
             return [match.span() for match in self.plain.finditer(text)]
+
         found = [match.span() for match in self._compiled.finditer(data)]
+
         return found if len(data) == len(text) else _in_characters(found, data)
 
 
@@ -132,10 +143,12 @@ def _in_characters(places: Spans, data: bytes) -> Spans:
     """Places in bytes, in order, as places in characters."""
     found = []
     byte = character = 0
+
     for start, end in places:
         first = character + len(data[byte:start].decode())
         byte, character = end, first + len(data[start:end].decode())
         found.append((first, character))
+
     return found
 
 
@@ -143,6 +156,7 @@ def _options() -> "re2.Options":
     options = re2.Options()
     options.max_mem = MEMORY_BYTES
     options.log_errors = False
+
     return options
 
 
@@ -151,20 +165,27 @@ def _refusal(pattern: str) -> str | None:
     tokens = list(_tokens(pattern))
     if any(inside and token in (r"\S", "[") for token, inside in tokens):
         return r": \S or [ within brackets means something else to RE2; write it out, or escape it"
+
     if _OPEN_RANGE.search(pattern):
         return ": write {0,n}, for RE2 takes {,n} literally"
+
     try:
         found = re.compile(pattern, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
         return f" is no regular expression: {error}"
+
     if found.search("") is not None:
         return " matches the empty text, and so every text"
+
     if found.flags & re.IGNORECASE and not pattern.isascii():
         return " ignores case beyond ASCII, which RE2 and re do differently"
+
     if found.flags & re.VERBOSE:
         return ": RE2 knows no (?x)"
+
     if not found.flags & re.MULTILINE and ("$", False) in tokens:
         return r": $ stands before a last line break in re and not in RE2; write \Z, or (?m)"
+
     return None
 
 
@@ -186,8 +207,10 @@ def _loosened(pattern: str) -> str:
     def opened(match: re.Match[str]) -> str:
         if match[1]:
             return match[1]
+
         least, comma, most = int(match[2]), match[3], match[4]
         counts = least > _COUNTED or (comma and most and int(most) > _COUNTED)
+
         return f"{{{min(least, _COUNTED)},}}" if counts else match[0]
 
     return _REPEAT.sub(opened, pattern)
@@ -196,10 +219,12 @@ def _loosened(pattern: str) -> str:
 def _tokens(pattern: str) -> Iterator[tuple[str, bool]]:
     """Characters and escapes of an expression, each with whether it stands inside brackets."""
     inside, began = False, 0
+
     for match in re.finditer(r"\\.|.", pattern, re.DOTALL):
         token = match[0]
         inside = inside and not (token == "]" and match.start() > began)
         yield token, inside
+
         if not inside and token == "[":
             inside = True
             began = match.end() + (pattern[match.end() : match.end() + 1] == "^")

@@ -27,6 +27,7 @@ _INVERSE = np.uint64(pow(int(_BASE), -1, 2**64))
 
 
 def _said(turn: Turn) -> Iterator[str]:
+    """What an agent said, thought and called in a turn."""
     yield from filter(None, (turn.content, turn.thought))
     for call in turn.tool_calls:
         yield f"{call.name} {call.arguments}"
@@ -40,6 +41,7 @@ def spoken(trajectory: Trajectory, shared: frozenset[bytes] = frozenset()) -> It
     for observation in trajectory.opening:
         if not shared or text_key(observation.content) not in shared:
             yield observation.content
+
     for turn in trajectory.turns:
         yield from _said(turn)
         for observation in turn.observations:
@@ -58,6 +60,7 @@ def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
     """
     first: dict[bytes, str] = {}
     keys = ((text_key(text), task) for task, text in openings)
+
     return frozenset(key for key, task in keys if first.setdefault(key, task) != task)
 
 
@@ -73,31 +76,38 @@ def turn_keys(trajectory: Trajectory) -> Iterator[tuple[bytes, list[str]]]:
     That is what the agent did, and what it had just been answered.
     """
     before: Sequence[Observation] = trajectory.opening
+
     for turn in trajectory.turns:
         own = trajectory.pivot_turn is None or turn.index >= trajectory.pivot_turn
         learnt = turn.sampled_by is SampledBy.POLICY and turn.mask is None and turn.injected is None
+
         if own and learnt:
             words = [*(one.content for one in before), *_said(turn)]
             yield _key([_answers(before), _done(turn)], 8), words
+
         before = turn.observations
 
 
 def _key(content: object, size: int) -> bytes:
+    """A hash of a JSON value, `size` bytes long."""
     return blake2b(canonical_json(content), digest_size=size).digest()
 
 
 def _answers(observations: Iterable[Observation]) -> list[list[str]]:
+    """(who said it, text) of each observation."""
     return [[one.source.value, one.content] for one in observations]
 
 
 def _done(turn: Turn) -> list[Any]:
     """Text, thought, and the calls with their arguments as data, where these are any."""
     calls = []
+
     for call in turn.tool_calls:
         try:
             calls.append([call.name, msgspec.json.decode(call.arguments)])
         except (msgspec.DecodeError, RecursionError):
             calls.append([call.name, call.arguments])
+
     return [turn.content, turn.thought, calls]
 
 
@@ -115,6 +125,7 @@ def shingles(texts: Iterable[str]) -> Hashes:
 
     array = np.frombuffer(plain, np.uint8)
     spaces = np.flatnonzero(array == 32)
+
     if len(plain) > _LONGEST_WORD * (len(spaces) + 1):
         # first bytes of characters in UTF-8
         edges = np.append(np.flatnonzero((array & 0xC0) != 0x80), len(plain))
@@ -128,6 +139,7 @@ def shingles(texts: Iterable[str]) -> Hashes:
     powers, inverses = _powers(len(plain))
     terms = (array.astype(np.uint64) + np.uint64(1)) * powers[: len(plain)]
     sums = np.append(np.zeros(1, np.uint64), np.cumsum(terms))
+
     return np.unique(_mixed((sums[ends] - sums[starts]) * inverses[starts]))
 
 
@@ -141,6 +153,7 @@ def _powers(length: int) -> list[Hashes]:
             steps = np.full(1 << length.bit_length(), factor, np.uint64)
             steps[0] = 1
             _POWERS[at] = np.cumprod(steps)
+
     return _POWERS
 
 
@@ -148,4 +161,5 @@ def _mixed(values: Hashes) -> Hashes:
     """The finaliser of splitmix64."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+
     return values ^ (values >> np.uint64(31))

@@ -53,10 +53,16 @@ class Trap:
         """Ways to say that something is to be run."""
         touch = f"touch {self.mark}"
         return [
-            ["/bin/sh", "-c", touch], [str(self.script)], [sys.executable, "-c", f"open({str(self.mark)!r}, 'w')"],
-            [sys.executable, "-m", MODULE], touch, ["env", "sh", "-c", touch], ["/bin/sh", str(self.script)],
-            [f"$({touch})"], ["npx", touch],
-        ]  # fmt: skip
+            ["/bin/sh", "-c", touch],
+            [str(self.script)],
+            [sys.executable, "-c", f"open({str(self.mark)!r}, 'w')"],
+            [sys.executable, "-m", MODULE],
+            touch,
+            ["env", "sh", "-c", touch],
+            ["/bin/sh", str(self.script)],
+            [f"$({touch})"],
+            ["npx", touch],
+        ]
 
     def names(self) -> list[str]:
         """Names of environments that are modules, files or nothing."""
@@ -101,11 +107,23 @@ def configs(trap: Trap, count: int) -> Iterator[dict[str, Any]]:
     for at in range(count):
         found: dict[str, Any] = {"command": commands[at % len(commands)]}
         said = {
-            "unconfined": True, "folder": str(trap.folder), "read_only": ["/", str(trap.folder)], "task_file": "/etc/passwd",
-            "environment": {"LD_PRELOAD": str(trap.script), "PYTHONPATH": str(trap.folder), "KEY": {"from_env": "HOME"}},
-            "limits": {"memory_mb": 10**9, "processes": 10**9, "disk_mb": 10**12}, "start_s": 1e300, "call_s": 1e300,
-            "stateless": True, "masked": ["(a+)+$"], "refused": ["(a|a)*b"], "without": ["go"],
-        }  # fmt: skip
+            "unconfined": True,
+            "folder": str(trap.folder),
+            "read_only": ["/", str(trap.folder)],
+            "task_file": "/etc/passwd",
+            "environment": {
+                "LD_PRELOAD": str(trap.script),
+                "PYTHONPATH": str(trap.folder),
+                "KEY": {"from_env": "HOME"},
+            },
+            "limits": {"memory_mb": 10**9, "processes": 10**9, "disk_mb": 10**12},
+            "start_s": 1e300,
+            "call_s": 1e300,
+            "stateless": True,
+            "masked": ["(a+)+$"],
+            "refused": ["(a|a)*b"],
+            "without": ["go"],
+        }
         found |= {
             name: said[name] for name in draw.sample(sorted(said), draw.randint(0, len(said)))
         }

@@ -20,33 +20,25 @@ LEAST_SHUFFLED = 20
 """Guidances of other tasks below which no 95th percentile is known."""
 
 
-async def turn_gains(
-    scorer: ScoringModel, trajectory: Trajectory, guidance: str
-) -> Mapping[int, float] | None:
-    """g_t in nats per token by turn from the pivot on. Raises `ModelError`.
-
-    None where one of the two transcripts could not be scored.
-    """
-    (found,) = await turn_gains_of_each(scorer, trajectory, [guidance])
-    return found
-
-
 async def turn_gains_of_each(
     scorer: ScoringModel, trajectory: Trajectory, guidances: Sequence[str]
 ) -> Sequence[Mapping[int, float] | None]:
-    """g_t under each of several guidances. Raises `ModelError`.
+    """g_t in nats per token, by turn from the pivot on, under each of several guidances.
 
-    The transcript without guidance is scored once.
+    None where one of the two transcripts could not be scored. The transcript without guidance is
+    scored once. Raises `ModelError`.
     """
     pivot, tools = trajectory.pivot_turn or 0, list(trajectory.tools)
     opening = Opening(trajectory.system_prompt, trajectory.tools, trajectory.opening)
     without = await scorer.score(to_messages(trajectory), tools)
     found = []
+
     for text in guidances:
         guided = view_messages(
             opening, trajectory.turns, thoughts=True, guidance=Guidance(text, pivot)
         )
         found.append(gains(await scorer.score(guided, tools), without, pivot))
+
     return found
 
 
@@ -57,23 +49,29 @@ def gains(with_help: Scored, without: Scored, pivot: int) -> Mapping[int, float]
     """
     if with_help.not_scored is not None or without.not_scored is not None:
         return None
+
     helped, alone = _by_turn(with_help), _by_turn(without)
     found: dict[int, float] = {}
+
     for turn in sorted(turn for turn in alone if turn >= pivot):
         (tokens, better), (own_tokens, worse) = helped[turn], alone[turn]
         if tokens != own_tokens:
             return None
+
         found[turn] = sum(a - b for a, b in zip(better, worse, strict=True)) / len(worse)
+
     return found
 
 
 def _by_turn(scored: Scored) -> Mapping[int, tuple[list[int], list[float]]]:
     """Turn -> its tokens, and their log-probabilities."""
     found = defaultdict[int, tuple[list[int], list[float]]](lambda: ([], []))
+
     for token, turn in zip(scored.tokens, scored.turn_of_token, strict=True):
         tokens, logprobs = found[turn]
         tokens.append(token.token_id)
         logprobs.append(token.logprob)
+
     return found
 
 
@@ -96,6 +94,7 @@ def threshold(shuffled: Sequence[float]) -> float | None:
     """
     if len(shuffled) < LEAST_SHUFFLED:
         return None
+
     return sorted(shuffled)[ceil(PERCENTILE * len(shuffled)) - 1]
 
 

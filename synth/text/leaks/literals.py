@@ -44,6 +44,7 @@ def literals(text: str) -> frozenset[str]:
     found += [one for one in _MARKED.findall(text) if " " in one.strip() or _ODD.search(one)]
     names = _NAMES.findall(text) + _ONE_NAME.findall(text)
     found += [name for name in names if name.casefold().split()[0] not in _EVERYDAY]
+
     return frozenset(literal for literal in found if _tells(literal))
 
 
@@ -55,7 +56,9 @@ def is_one_name(literal: str) -> bool:
 def _tells(literal: str) -> bool:
     """Whether it is no number below `LEAST_NUMBER`, no year, and no single sign."""
     bare = literal.strip("#$€£%.,:()")
+
     if _NUMBER.fullmatch(bare):
         value = float(bare.replace(",", ""))
         return not (value.is_integer() and (value < LEAST_NUMBER or _YEAR.fullmatch(bare)))
+
     return len(bare) > 2

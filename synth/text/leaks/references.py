@@ -18,7 +18,8 @@ _OF_HELP = re.compile(
         (
             rf"\b(?:the|my|this|that|these|those|our|given|provided|above) {_OF_WHICH}{_HELP}\b",
             rf"\b{_HELP} "
-            r"(?:says?|said|tells?|told|suggests?|suggested|advises?|advised|mentions?|mentioned|recommends?|learn(?:ed|t)|i)\b",
+            r"(?:says?|said|tells?|told|suggests?|suggested|advises?|advised|mentions?|mentioned"
+            r"|recommends?|learn(?:ed|t)|i)\b",
             r"\b(?:per|following|given|based on|according to|applying|thanks to|recall(?:ing)?) "
             rf"{_OF_WHICH}{_HELP}\b",
             r"\bas (?:i was|we were)? ?(?:advised|hinted|reminded|warned)\b",
@@ -71,6 +72,7 @@ def reference(text: str, *, failed_recently: bool = False, again: bool = False) 
     match = _OF_HELP.search(text)
     match = match or (None if failed_recently else _OF_AN_ATTEMPT.search(text))
     match = match or (None if failed_recently or again else _THIS_TIME.search(text))
+
     return None if match is None else match[0]
 
 

@@ -60,9 +60,11 @@ def leaks(
     # a person's yes to the one that the agent had named tells nothing apart: the agent may have
     # been told which one to name
     guessed = [choice for choice in report.choices if choice.unjustified]
+
     for kind, ones in ((ARGUMENT, report.unjustified), (CHOICE, guessed)):
         said = ((one.turn, f"{one.tool}.{one.path}={one.value}") for one in ones)
         found += [Leak(kind, turn, what) for turn, what in said if turn >= first]
+
     return tuple(sorted(found, key=lambda leak: leak.turn))
 
 
@@ -76,6 +78,7 @@ def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator
     shown.show(None, "tools", json.dumps(trajectory.tools, ensure_ascii=False))
     for observation in trajectory.opening:
         shown.observe(None, observation)
+
     for turn in trajectory.turns:
         texts = list(_authored(turn))
         if turn.index >= first:
@@ -84,8 +87,10 @@ def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator
         else:
             for text in texts:
                 shown.show(turn.index, "agent", text)
+
         for call in turn.tool_calls:
             shown.seen.wrote(call.arguments)
+
         for observation in turn.observations:
             shown.observe(turn.index, observation)
 
@@ -97,10 +102,12 @@ class _Shown:
         self.unseen, self.named, self.seen = unseen, named, Seen()
 
     def show(self, turn: int | None, source: str, content: str, *, error: bool = False) -> None:
+        """Adds a text that the agent was shown."""
         self.seen.show(turn, source, content, error=error)
         self.unseen -= _shared([content], self.unseen)
 
     def observe(self, turn: int | None, observation: Observation) -> None:
+        """Adds what somebody said to the agent, or a tool answered."""
         source = "system" if observation.name == SYSTEM_NAME else observation.source.value
         error = observation.error and observation.source is Source.TOOL
         self.show(turn, source, observation.content, error=error)
@@ -116,6 +123,7 @@ class _Shown:
         again = not called.isdisjoint(call.name for call in turn.tool_calls)
         found = (reference(text, failed_recently=failure, again=again) for text in texts)
         spoken = next(filter(None, found), None)
+
         if spoken is not None and not any(
             spoken.casefold() in piece.folded for piece in self.seen.pieces
         ):
@@ -124,6 +132,7 @@ class _Shown:
         own = Seen()
         for text in texts:
             own.show(turn.index, "agent", text)
+
         for literal in sorted(self.named):
             said = own.first(literal) is not None
             other_word = is_one_name(literal) and not any(literal in text for text in texts)
@@ -135,12 +144,15 @@ class _Shown:
         for form in (literal, literal.replace("_", " ")):
             if self.seen.first(form) or self.seen.first_respelled(form):
                 return True
+
         day = as_date(literal)
         shown = [piece.folded for piece in self.seen.pieces if not piece.error]
+
         return day is not None and computed_date(day, shown, ()) is not None
 
 
 def _runs(words: Sequence[str], length: int) -> Iterator[Run]:
+    """All runs of so many words."""
     return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
 
 
@@ -148,6 +160,7 @@ def _shared(texts: Iterable[str], wanted: set[Run]) -> set[Run]:
     """Those of the wanted runs, all of one length, that stand in one of the texts."""
     length = len(next(iter(wanted), ()))
     words = (_WORD.findall(text.casefold()) for text in (texts if wanted else ()))
+
     return {run for one in words for run in _runs(one, length) if run in wanted}
 
 
@@ -157,6 +170,7 @@ def _authored(turn: Turn) -> Iterator[str]:
     Of arguments these are the values, with keys that are values; all of it where it is no JSON.
     """
     yield from filter(None, (turn.content, turn.thought))
+
     for call in turn.tool_calls:
         yield call.name
         if call.parse_error is None:
@@ -166,9 +180,11 @@ def _authored(turn: Turn) -> Iterator[str]:
 
 
 def _leaves(value: Any, depth: int) -> Iterator[str]:
+    """The scalars of a JSON value as texts, with keys that are values themselves."""
     if isinstance(value, dict | list) and depth < _DEEPEST:
         for entry in value.values() if isinstance(value, dict) else value:
             yield from _leaves(entry, depth + 1)
+
         if isinstance(value, dict):
             yield from (key for key in value if not key.replace("_", "").isalpha())
     elif value is not None and not isinstance(value, bool):

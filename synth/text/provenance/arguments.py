@@ -40,52 +40,55 @@ class Argument(msgspec.Struct, frozen=True):
 
 def by_name(tools: Iterable[ToolSchema]) -> dict[str, ToolSchema]:
     """The tools by their names; of those that share one, the last."""
-    return {str(_mapping(tool.get("function", tool)).get("name")): tool for tool in tools}
+    return {str(_function(tool).get("name")): tool for tool in tools}
 
 
 def parameters(tool: ToolSchema | None) -> Schema:
     """The JSON schema of a tool's arguments; empty where it has none."""
-    tool = tool or {}
-    return _mapping(_mapping(tool.get("function", tool)).get("parameters"))
+    return _under(_function(tool or {}), "parameters")
 
 
 def properties(tool: ToolSchema | None) -> Schema:
     """The schemas of a tool's arguments by their names."""
-    return _mapping(parameters(tool).get("properties"))
+    return _under(parameters(tool), "properties")
 
 
-def _mapping(value: Any) -> Schema:
+def _function(tool: ToolSchema) -> Schema:
+    """A tool's schema without the `function` around it."""
+    return _under(tool, "function") if "function" in tool else tool
+
+
+def _under(schema: Schema, key: str) -> Schema:
+    """What stands under a key, empty where that is no object."""
+    value = schema.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def scalars(
     value: Any, schema: Schema, path: str = "", name: str = "", depth: int = 0
-) -> list[Argument]:
+) -> Iterator[Argument]:
     """Every scalar of the arguments, depth first in their own order.
 
     What is nested more than 30 deep is one text.
     """
+    below = depth + 1
+
     if depth > _DEEPEST:
-        return [Argument(path, name, msgspec.json.encode(value).decode())]
-    found = []
-    if isinstance(value, dict):
-        named, others = (
-            _mapping(schema.get(key)) for key in ("properties", "additionalProperties")
-        )
+        yield Argument(path, name, msgspec.json.encode(value).decode())
+    elif isinstance(value, dict):
+        named, others = _under(schema, "properties"), _under(schema, "additionalProperties")
         for key, entry in value.items():
-            below = f"{path}.{key}" if path else key
-            if key not in named and (others or _VALUE_AS_KEY.search(key)):
-                found.append(Argument(f"{below}#key", name, key))
-                found += scalars(entry, others, below, name, depth + 1)
+            place = f"{path}.{key}" if path else key
+            if key in named or not (others or _VALUE_AS_KEY.search(key)):
+                yield from scalars(entry, _under(named, key), place, key, below)
             else:
-                found += scalars(entry, _mapping(named.get(key)), below, key, depth + 1)
-        return found
-    if isinstance(value, list):
-        items = _mapping(schema.get("items"))
+                yield Argument(f"{place}#key", name, key)
+                yield from scalars(entry, others, place, name, below)
+    elif isinstance(value, list):
         for at, entry in enumerate(value):
-            found += scalars(entry, items, f"{path}[{at}]", name, depth + 1)
-        return found
-    return [Argument(path, name, value, schema)]
+            yield from scalars(entry, _under(schema, "items"), f"{path}[{at}]", name, below)
+    else:
+        yield Argument(path, name, value, schema)
 
 
 def exempt(argument: Argument) -> bool:
@@ -96,35 +99,42 @@ def exempt(argument: Argument) -> bool:
     value = argument.value
     if not isinstance(value, str):
         return value is None
+
     if not value.strip():
         return True
+
     worded = argument.name.lower() in FREE_TEXT_NAMES or len(value.split()) > MOST_WORDS
+
     return worded and not permitted(argument.schema)
 
 
-def permitted(schema: Schema) -> list[Any]:
+def permitted(schema: Any) -> list[Any]:
     """The values that a schema names: enum, const and default, also under anyOf, oneOf, allOf."""
-    named = schema.get("enum")
-    found: list[Any] = [*named] if isinstance(named, list) else []
+    if not isinstance(schema, dict):
+        return []
+
+    found = _listed(schema, "enum")
     found += [schema[word] for word in ("const", "default") if word in schema]
+
     for word in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(word)
-        for branch in branches if isinstance(branches, list) else ():
-            found += permitted(_mapping(branch))
+        for branch in _listed(schema, word):
+            found += permitted(branch)
+
     return found
 
 
-def all_permitted(tools: Iterable[ToolSchema]) -> list[Any]:
-    """The values that any tool's schema names, at any depth."""
-    return [
-        value for tool in tools for one in _schemas(parameters(tool)) for value in permitted(one)
-    ]
+def _listed(schema: Schema, key: str) -> list[Any]:
+    """The list that stands under a key, empty where none does."""
+    value = schema.get(key)
+    return [*value] if isinstance(value, list) else []
 
 
-def _schemas(schema: Schema) -> Iterator[Schema]:
-    """A schema and those of what it holds."""
-    yield schema
-    parts = [schema.get("items"), schema.get("additionalProperties")]
-    for part in (*_mapping(schema.get("properties")).values(), *parts):
-        if isinstance(part, dict):
-            yield from _schemas(part)
+def all_permitted(schema: Any) -> Iterator[Any]:
+    """The values that a schema, and those of what it holds, name."""
+    if isinstance(schema, dict):
+        yield from permitted(schema)
+        for part in _under(schema, "properties").values():
+            yield from all_permitted(part)
+
+        for key in ("items", "additionalProperties"):
+            yield from all_permitted(schema.get(key))

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterable
 from datetime import date
+from itertools import combinations
 
-_MONTHS_IN_ORDER = (
+_MONTH_NAMES = (
     "january february march april may june july august september october november december"
 )
-_MONTHS = _MONTHS_IN_ORDER.split()
-_DAYS_IN_ORDER = "monday tuesday wednesday thursday friday saturday sunday"
-_WEEKDAYS = _DAYS_IN_ORDER.split()
+_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_MONTHS, _WEEKDAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
+_NUMBER_OF_MONTH = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS)
 _DAY = r"(?P<day>\d{1,2})"
 _NAMED_DAY, _YEAR = rf"{_DAY}(?:st|nd|rd|th)?", r"(?:,? (?P<year>\d{4}))?"
@@ -40,10 +41,12 @@ def as_date(value: object) -> date | None:
     """An ISO date, also at the head of a timestamp."""
     if not isinstance(value, str) or len(value) < 10 or value[10:11] not in ("", "T", " "):
         return None
+
     return _date(value[:10])
 
 
 def _date(iso: str) -> date | None:
+    """The day of an ISO date, None where there is no such day."""
     try:
         return date.fromisoformat(iso)
     except ValueError:
@@ -52,18 +55,19 @@ def _date(iso: str) -> date | None:
 
 def dates_in(folded: str) -> tuple[set[date], set[tuple[int, int]]]:
     """(full dates, (month, day) of dates without a year) in a folded text."""
-    full, partial = set[date](), set[tuple[int, int]]()
+    full, partial = set[date | None](), set[tuple[int, int]]()
+
     for pattern in _DATES:
         for found in pattern.finditer(folded):
-            name, day = found["month"], int(found["day"])
-            names = [month[:3] for month in _MONTHS]
-            month = int(name) if name.isdigit() else 1 + names.index(name[:3])
-            if found["year"]:
-                written = _date(f"{found['year']}-{month:02}-{day:02}")
-                full |= {written} if written is not None else set()
+            name, day, year = found["month"], int(found["day"]), found["year"]
+            month = int(name) if name.isdigit() else _NUMBER_OF_MONTH[name[:3]]
+
+            if year:
+                full.add(_date(f"{year}-{month:02}-{day:02}"))
             else:
                 partial.add((month, day))
-    return full, partial
+
+    return {one for one in full if one is not None}, partial
 
 
 def computed_date(value: date, texts: Iterable[str], counts: Iterable[int]) -> str | None:
@@ -75,25 +79,29 @@ def computed_date(value: date, texts: Iterable[str], counts: Iterable[int]) -> s
     words = "\n".join(texts)
     full, partial = dates_in(words)
     offsets = {(value - other).days for other in full}
-    if 0 in offsets:
+    nearest = min(map(abs, offsets), default=MOST_DAYS)
+    if nearest == 0:
         return "another format"
-    if (value.month, value.day) in partial and min(
-        map(abs, offsets), default=MOST_DAYS
-    ) < MOST_DAYS:
+
+    if (value.month, value.day) in partial and nearest < MOST_DAYS:
         return "year completed"
-    if offsets & {sign * count for count in counts if count <= MOST_DAYS for sign in (1, -1)}:
+
+    if {*map(abs, offsets)} & {count for count in counts if count <= MOST_DAYS}:
         return "days counted"
-    if _WEEKDAYS[value.weekday()] in words and any(-7 <= offset <= 14 for offset in offsets):
-        return "weekday"
-    relative = any(
-        word in words and any(low <= offset <= high for offset in offsets)
-        for word, (low, high) in _RELATIVE.items()
-    )
-    return "relative day" if relative else None
+
+    weekday = {_WEEKDAYS[value.weekday()]: (-7, 14)}
+
+    for how, told in (("weekday", weekday), ("relative day", _RELATIVE)):
+        for word, (low, high) in told.items():
+            if word in words and any(low <= offset <= high for offset in offsets):
+                return how
+
+    return None
 
 
 def days_between(value: int, texts: Iterable[str]) -> bool:
     """Whether a number of days lies between two seen dates."""
     full, _ = dates_in("\n".join(texts))
-    few = sorted(full)[:_MOST_DATES]
-    return value > 0 and any((late - early).days == value for early in few for late in few)
+    pairs = combinations(sorted(full)[:_MOST_DATES], 2)
+
+    return value > 0 and any((late - early).days == value for early, late in pairs)

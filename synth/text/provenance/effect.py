@@ -52,6 +52,7 @@ def read_only_hint(schema: ToolSchema | None) -> bool | None:
         annotations: Any = holder.get("annotations") if isinstance(holder, dict) else None
         if isinstance(annotations, dict) and isinstance(annotations.get("readOnlyHint"), bool):
             return bool(annotations["readOnlyHint"])
+
     return None
 
 

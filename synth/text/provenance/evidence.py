@@ -18,6 +18,7 @@ def new_evidence(attempts: Sequence[Trajectory]) -> list[float | None]:
     """
     found: list[set[str]] = [set() for _ in attempts]
     first_in: dict[str, int | None] = {}
+
     for at, attempt in enumerate(attempts):
         pivot = attempt.pivot_turn or 0
         for finding in provenance(attempt).findings:
@@ -27,13 +28,16 @@ def new_evidence(attempts: Sequence[Trajectory]) -> list[float | None]:
                 or finding.turn < pivot
             ):
                 continue
+
             value = str(finding.value)
             if finding.where.turn is None:
                 continue
+
             seen_by = at if finding.where.turn >= pivot else None
             owner = first_in.setdefault(value, _owner(value, attempts[:at], seen_by))
             if owner is not None:
                 found[owner].add(value)
+
     return [
         len(values) / own if (own := len(attempt.turns) - (attempt.pivot_turn or 0)) > 0 else None
         for values, attempt in zip(found, attempts, strict=True)
@@ -46,4 +50,5 @@ def _owner(value: str, earlier: Sequence[Trajectory], now: int | None) -> int | 
         own = attempt.turns[attempt.pivot_turn or 0 :]
         if any(value in observation.content for turn in own for observation in turn.observations):
             return at
+
     return now

@@ -24,6 +24,7 @@ NUMBER_WORDS = _NUMBERS.split()
 
 @cache
 def _synonyms() -> dict[str, tuple[str, ...]]:
+    """Word -> the other words of its group."""
     lines = read("text/provenance/data/spellings.yaml", list[str])
     groups = [line.split("|") for line in lines]
     return {word: tuple(sorted({*group} - {word})) for group in groups for word in group}
@@ -37,6 +38,7 @@ def written(value: Scalar, kind: str) -> tuple[tuple[str, bool], ...]:
     """
     if kind == "bool" or value is None:
         return ()
+
     if not isinstance(value, str):
         return tuple((text, True) for text in _number_forms(abs(value)))
 
@@ -47,6 +49,7 @@ def written(value: Scalar, kind: str) -> tuple[tuple[str, bool], ...]:
     forms = [stripped, value]
     if is_number:
         forms = [value] if value != stripped else []
+
     escaped = [
         json.dumps(form, ensure_ascii=only_ascii)[1:-1].casefold()
         for form in forms
@@ -54,12 +57,14 @@ def written(value: Scalar, kind: str) -> tuple[tuple[str, bool], ...]:
     ]
     texts = [(number, True)] if is_number else [(text, False)]
     texts += [(form, False) for form in escaped]
+
     return tuple(one for one in dict.fromkeys(texts) if one[0])
 
 
 def _number_forms(value: float) -> dict[str, None]:
     """5 -> 5, 5.0, 5.00; 1234.5 -> 1234.5, 1234.50, 1,234.5, 1,234.50."""
     texts = [repr(value), msgspec.json.encode(value).decode()]
+
     if isfinite(value) and value < 1e15:
         if value == int(value):
             whole = int(value)
@@ -68,6 +73,7 @@ def _number_forms(value: float) -> dict[str, None]:
             texts.append(f"{value:,}")
             if abs(value * 100 - round(value * 100)) < 1e-6:
                 texts += [f"{value:.2f}", f"{value:,.2f}"]
+
     return dict.fromkeys(texts)
 
 
@@ -78,6 +84,7 @@ def respelled(value: str) -> tuple[str, ...]:
     spaced = _SPACING.sub(" ", text)
     found = [spaced, spaced.replace(" ", "_"), spaced.replace(" ", "-")]
     forms = dict.fromkeys([*found, *_synonyms().get(spaced, ())])
+
     return tuple(form for form in forms if form != text)
 
 
@@ -90,14 +97,19 @@ def loosely(value: str) -> re.Pattern[str] | None:
     text = value.strip().casefold()
     if not re.search(r"\d", text) or re.search(r"[\s.]", text):
         return None
+
     parts = _LETTERS_OR_DIGITS.findall(text)
     if sum(map(len, parts)) < _LEAST_SIGNS or len(parts) > _MOST_PARTS:
         return None
+
     if parts == [text]:
         if len(text) < _LEAST_DIGITS:
             return None
+
         parts = list(text)
+
     between = r"[\s_\-().]{0,2}".join(map(re.escape, parts))
+
     return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]-){between}(?![a-z0-9])")
 
 
@@ -105,4 +117,5 @@ def number_word(value: Scalar) -> str | None:
     """two ... twelve, in words; "one" says nothing in prose."""
     text = str(value)
     at = int(text) if len(text) < 3 and text.isascii() and text.isdigit() else 0
+
     return NUMBER_WORDS[at] if 2 <= at < len(NUMBER_WORDS) else None

@@ -58,25 +58,32 @@ class Objects:
         """Adds an answer; `asked` are the arguments of the call that it answers."""
         if content[:1] not in ("{", "["):
             return
+
         self._asked = asked
+
         try:
             value = _DECODER.decode(content)
             self._visit(value, "", None, 0)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return
+
         self.documents.append(value)
 
     def _visit(self, value: Any, key: str, owner: str | None, depth: int) -> None:
         """`owner`: the entity that a value belongs to alone, None for one among siblings."""
         kind = type(value)
+
         if kind is dict:
             if depth > _DEEPEST:
                 raise RecursionError
+
             about = self._identity(value, key, owner) or owner
+
             for name, entry in value.items():
                 self._visit(entry, name, about, depth + (type(entry) is dict))
                 if type(entry) is list and about is not None and not self._echoes(name):
                     self.length_of[about] = max(self.length_of[about], len(entry))
+
             self._keyed(value)
         elif kind is list:
             self._list(value, key, owner, depth)
@@ -86,6 +93,7 @@ class Objects:
     def _keyed(self, value: JsonObject) -> None:
         """Objects by their identifiers stand side by side, too."""
         only_objects = all(type(entry) is dict for entry in value.values())
+
         if len(value) > 1 and only_objects and all(map(is_identifier, value)):
             self._stand(dict(value), {})
             for name, entry in value.items():
@@ -104,22 +112,27 @@ class Objects:
         ]
         if not named:
             return None
+
         _, own = min(named, key=lambda one: (one[1] not in self._asked, *_rank(one[0], key)))
         self.described[own].append(value)
         if owner is not None and owner != own:
             self.related[own].add(owner)
+
         for _, entry in named:
             if entry != own:
                 self.related[entry].add(own)
+
         return own
 
     def _list(self, value: list[Any], key: str, owner: str | None, depth: int) -> None:
         """A list's members; those of an outermost list join the group of its other pages."""
         first = type(value[0]) if value else None
         members = [one for one in value if type(one) is first]
+
         if first is dict:
             for entry in members:
                 self._visit(entry, key, owner if len(members) == 1 else None, depth + 1)
+
             self._entities(members, key, outermost=depth == 0)
         elif first is str:
             self._stand({name: {} for name in members if is_identifier(name)}, {})
@@ -137,6 +150,7 @@ class Objects:
             for name, sample in entries[0].items()
             if type(sample) is str and is_identifier(sample)
         ]
+
         for name in sorted(fields, key=lambda name: _rank(name, key)):
             named = {entry[name]: entry for entry in entries if type(entry.get(name)) is str}
             if len(named) == len(entries):
@@ -144,6 +158,7 @@ class Objects:
                 return
 
     def _stand(self, named: Group, group: Group) -> None:
+        """Adds entities to a group of siblings, as far as it takes more."""
         for identifier, entry in named.items():
             if identifier not in group and len(group) < MOST_SIBLINGS:
                 group[identifier] = entry

@@ -61,32 +61,42 @@ class Quantities:
         """Adds a JSON value; returns the cents of all numbers in it."""
         if self._kept > MOST_NUMBERS:
             return []
+
         if isinstance(value, dict):
             below = {name: self.read(entry, name) for name, entry in value.items()}
             everything = [cents for found in below.values() for cents in found]
             self._of_object(_numbers(value), everything)
+
             return everything
+
         if isinstance(value, list):
             self.lengths.add(len(value))
             below_it = [cents for entry in value for cents in self.read(entry, key)]
             return below_it + self._of_list([_numbers(one) for one in value if type(one) is dict])
+
         if type(value) not in (int, float):
             return []
+
         self._kept += 1
         cents = as_cents(value)
+
         if cents is None:
             self.fine.add(value)
             return []
+
         self.keyed[key].add(cents)
+
         return [cents]
 
     def _of_object(self, numbers: Mapping[str, int], everything: Iterable[int]) -> None:
         """Products with a quantity, differences, and shares by an object's own percentage."""
         self._differ([*numbers.values()][:20])
         times = _quantity(numbers)
+
         for name, cents in numbers.items():
             if times is not None and name not in _QUANTITY_KEYS:
                 self.results["product"].add(cents * times // 100)
+
             if any(word in name for word in _PERCENT_KEYS):
                 self.results["percentage"].update(_shares(everything, cents / 100))
 
@@ -97,23 +107,29 @@ class Quantities:
         quantity.
         """
         columns = defaultdict[str, list[int]](list)
+
         for numbers in rows:
             times = _quantity(numbers)
             for name in numbers.keys() - _QUANTITY_KEYS:
                 columns[name].append(numbers[name])
                 if times is not None:
                     columns[f"{name}*quantity"].append(round(numbers[name] * times / 100))
+
         bases: list[int] = []
+
         for column in columns.values():
             total = sum(column)
             self.results["sum"].add(total)
             for size in (2, 3) if len(column) <= 12 else (2,):
                 self.results["sum"].update(map(sum, combinations(column[:40], size)))
+
             bases += [total, *column]
             bases += [a + b for at, a in enumerate(column) for b in column[at + 1 : at + 12]]
+
         return bases
 
     def _differ(self, amounts: Sequence[int]) -> None:
+        """Adds the differences of any two amounts."""
         pairs = combinations(amounts, 2)
         self.results["difference"].update(abs(a - b) for a, b in pairs if a != b)
 
@@ -122,6 +138,7 @@ class Quantities:
         for dollars, bare in _MONEY.findall(text):
             cents = as_cents(float((dollars or bare).replace(",", "")))
             self.said.update({cents} if cents else ())
+
         self.percents.update(map(float, _PERCENT.findall(text)))
         self.counts.update(map(int, _WHOLE.findall(_ITEM_NUMBER.sub("", text))))
         self.counts.update(_WORD_NUMBERS[word] for word in _WORD.findall(text.casefold()))
@@ -129,6 +146,7 @@ class Quantities:
     def combine(self) -> None:
         """Adds what amounts under one key give with each other and with numbers from prose."""
         times = [count for count in self.counts if 2 <= count <= MOST_TIMES]
+
         for amounts in self.keyed.values():
             few = sorted(amounts)[:_MOST_OF_A_KIND]
             large = [cents for cents in few if cents % 100 or cents > 1000]
@@ -158,8 +176,10 @@ def quantities(documents: Iterable[Any], prose: Iterable[str]) -> Quantities:
     found = Quantities()
     for document in documents:
         found.read(document)
+
     for text in prose:
         found.hear(text)
+
     return found
 
 
@@ -167,7 +187,9 @@ def as_cents(value: float) -> int | None:
     """Whole cents, or None where the number is finer than that, or none of an amount."""
     if abs(value) >= 1e12:
         return None
+
     cents = round(value * 100)
+
     return cents if abs(value * 100 - cents) < 1e-6 else None
 
 
@@ -184,19 +206,24 @@ def computed(value: float, name: str, seen: Quantities) -> str | None:
     cents = as_cents(value)
     if cents is None:
         return None
+
     if any(cents in _rounded(fine * 100) for fine in seen.fine):
         return "rounding"
+
     is_count = value == int(value) and 0 <= value < 100 and not AMOUNT_NAME.search(name)
     if is_count and int(value) in seen.lengths:
         return "count"
+
     in_cents = "cent" in name.lower() and value % 1 == 0
     if in_cents and any(value in amounts for amounts in (*seen.keyed.values(), seen.said)):
         return "cents"
 
     seen.combine()
+
     for how in ("product", "sum", "difference", "percentage"):
         if (abs(cents) if how == "difference" else cents) in seen.results[how]:
             return how
+
     return None
 
 

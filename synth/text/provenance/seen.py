@@ -73,12 +73,19 @@ class Seen:
         for piece in self.pieces[self._read :]:
             if piece.source.startswith("tool:") and not piece.error:
                 self._objects.read(piece.content, piece.asked)
+
         self._read = len(self.pieces)
+
         return self._objects
 
+    @property
+    def shown(self) -> list[str]:
+        """The folded texts that are no errors."""
+        return [piece.folded for piece in self.pieces if not piece.error]
+
     def heard(self, *sources: str) -> list[str]:
-        """The texts of some sources: of users, where none is named."""
-        return [piece.content for piece in self.pieces if piece.source in (sources or ("user",))]
+        """The texts of some sources."""
+        return [piece.content for piece in self.pieces if piece.source in sources]
 
     def first(self, value: Scalar) -> Sighting | None:
         """Where the value itself stands first, to the letter.
@@ -86,13 +93,17 @@ class Seen:
         Case, white space and the way numbers are written do not count.
         """
         key = (value, type(value).__name__)
+
         if key not in self._found:
-            start = self._searched.get(key, 0)
+            # the pieces before were searched when the value was last asked for
+            pieces = self.pieces[self._searched.get(key, 0) :]
             self._searched[key] = len(self.pieces)
-            found = self._first_of(written(*key), self.pieces[start:])
+            found = self._first_of(written(*key), pieces)
             if found is None:
                 return None
+
             self._found[key] = Sighting(found.turn, found.source)
+
         return self._found[key]
 
     def first_respelled(self, value: Scalar) -> Sighting | None:
@@ -109,34 +120,34 @@ class Seen:
             return Sighting(found.turn, found.source, "spelling")
 
         pattern = loosely(text)
-        words = [(one, one.isdigit()) for one in text.casefold().replace(",", " ").split()]
+
         for piece in self.pieces:
             match = None if pattern is None else pattern.search(piece.folded)
             if match is not None and self._counts(piece, match[0], number=False):
                 return Sighting(piece.turn, piece.source, "separators")
+
+        words = [(one, one.isdigit()) for one in text.casefold().replace(",", " ").split()]
+
         for piece in self.pieces if len(words) > 1 else ():
             if all(self._stands_in(piece, *one) for one in words):
                 return Sighting(piece.turn, piece.source, "its words")
+
         return None
 
     def _first_of(self, texts: Iterable[tuple[str, bool]], pieces: Iterable[Piece]) -> Piece | None:
         """The first piece in which one of the texts stands."""
-        for piece in pieces:
-            for text, number in texts:
-                if self._stands_in(piece, text, number):
-                    return piece
-        return None
+        found = (piece for piece in pieces if any(self._stands_in(piece, *text) for text in texts))
+        return next(found, None)
 
     def _stands_in(self, piece: Piece, text: str, number: bool) -> bool:
-        return stands(piece.folded, text, number=number) and self._counts(
-            piece, text, number=number
-        )
+        """Whether a piece shows a text, and did not only repeat the agent."""
+        found = stands(piece.folded, text, number=number)
+        return found and self._counts(piece, text, number=number)
 
     def _counts(self, piece: Piece, text: str, *, number: bool) -> bool:
         """Whether a piece is no error, or one that says what the agent had not written itself."""
-        return not piece.error or not any(
-            stands(arguments, text, number=number) for arguments in self.written
-        )
+        echoed = (stands(arguments, text, number=number) for arguments in self.written)
+        return not piece.error or not any(echoed)
 
 
 def stands(folded: str, text: str, *, number: bool) -> bool:
@@ -145,23 +156,27 @@ def stands(folded: str, text: str, *, number: bool) -> bool:
     That is not within a longer word, number, date, identifier or email address.
     """
     at = folded.find(text)
-    while at >= 0:
-        if _alone(folded, at, at + len(text), number):
-            return True
+    while at >= 0 and not _alone(folded, at, at + len(text), number):
         at = folded.find(text, at + 1)
-    return False
+
+    return at >= 0
 
 
 def _alone(folded: str, start: int, end: int, number: bool) -> bool:
+    """Whether nothing beside a found text makes it a part of something longer."""
     before, after = folded[max(0, start - 2) : start], folded[end : end + 2]
     if _is_letter(before[-1:]) and folded[start].isalnum():
         return before in ("\\n", "\\t")  # a line break as JSON escapes it
+
     if _is_letter(after[:1]) and folded[end - 1].isalnum():
         return False
+
     has_digit = any(map(str.isdigit, folded[start:end]))
     left, right = _TOUCHED["number" if number else "code" if has_digit else "word"]
+
     return left.search(before) is None and right.match(after) is None
 
 
 def _is_letter(sign: str) -> bool:
+    """Whether a sign continues a word."""
     return sign.isalnum() or sign == "_"

@@ -23,8 +23,10 @@ def small(argument: Argument) -> int | None:
     value = argument.value
     if isinstance(value, bool) or AMOUNT_NAME.search(argument.name):
         return None
+
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 3:
         return int(value)
+
     return value if isinstance(value, int) and 0 <= value < SMALL else None
 
 
@@ -43,11 +45,15 @@ def proven(argument: str, number: int, seen: Seen, beside: Set[str], names: Set[
     longest = max((seen.objects.length_of.get(one, 0) for one in beside), default=0)
     if number in (known or ()) or 1 <= number <= longest:
         return True
+
     if any(_says(text, number, name, names - {name}) for text in seen.heard("user")):
         return True
+
     if known is not None:
         return False
+
     named = re.compile(rf"\b{re.escape(name)}s?\W{{0,2}}{number}(?!\w|[.,]\d)", re.IGNORECASE)
+
     return any(map(named.search, seen.heard("system", "environment")))
 
 
@@ -55,16 +61,19 @@ def _says(text: str, number: int, name: str, others: Set[str]) -> bool:
     """Whether a number stands in a text, in digits or words; "no" and "none" say 0."""
     folded = text.casefold()
     word = number_word(number)
+
     if (number == 0 and _NONE.search(text)) or (
         word is not None and stands(folded, word, number=False)
     ):
         return True
 
     speaks_of_it = re.search(rf"\b{re.escape(name)}", text, re.IGNORECASE) is not None
+
     for found in re.finditer(rf"(?<![\w.,$\-/]){number}(?!\w|[.,]\d)", folded):
         before = _BEFORE.search(folded, max(0, found.start() - 30), found.start())
         after = _AFTER.match(folded, found.end())
         of_another = any(beside and stem(beside[1]) in others for beside in (before, after))
         if not of_another and (speaks_of_it or not _ITEM.match(folded, found.start())):
             return True
+
     return False

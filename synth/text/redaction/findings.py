@@ -71,17 +71,21 @@ class Scan:
         return self._numbered([(GOAL, task.goal), (TASK, _rest_of(task))])
 
     def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[RedactionFinding, ...]:
+        """The findings of texts by place; equal values of a kind get one number."""
         numbers: dict[tuple[str, str], int] = {}
         last = defaultdict[str, Iterator[int]](lambda: count(1))
         found = []
+
         for place, text in places:
             for span in self._shared(text) if place in _SHARED else self._found(text):
                 value = (span.kind, span.value.casefold())
                 if value not in numbers:
                     numbers[value] = next(last[span.kind])
+
                 found.append(
                     RedactionFinding(place, span.start, span.end, span.kind, numbers[value])
                 )
+
         return tuple(found)
 
     def _found(self, text: str) -> Sequence[Span]:
@@ -95,13 +99,16 @@ def found_in(text: str, finder: Finder) -> Sequence[Span]:
     """
     spans = finder.found(text)
     stands = standing(text, [(span.start, span.end) for span in spans])
+
     return [span for span, one_stands in zip(spans, stands, strict=True) if one_stands]
 
 
 def _by_place(findings: Iterable[RedactionFinding]) -> Mapping[str, list[RedactionFinding]]:
+    """Findings by the place that they stand in."""
     found: dict[str, list[RedactionFinding]] = {}
     for finding in findings:
         found.setdefault(finding.place, []).append(finding)
+
     return found
 
 
@@ -116,6 +123,7 @@ def redacted(trajectory: Trajectory, findings: Iterable[RedactionFinding]) -> Tr
     of_places = _by_place(one for one in findings if one.place not in (GOAL, TASK))
     if not of_places:
         return trajectory
+
     left = set(of_places)
 
     def change(place: str, text: str) -> str:
@@ -123,9 +131,11 @@ def redacted(trajectory: Trajectory, findings: Iterable[RedactionFinding]) -> Tr
         return text_without(text, of_places.get(place, ()))
 
     changed = with_texts(trajectory, change)
+
     for place in sorted(left):
         said = f"trajectory {trajectory.trajectory_id}: findings in {place}, which it does not have"
         raise RowError("finding_without_text", said, place)
+
     return changed
 
 
@@ -139,22 +149,26 @@ def redacted_task(task: Task, findings: Iterable[RedactionFinding]) -> Task:
     goal = text_without(task.goal, of_places.get(GOAL, ()))
     if TASK not in of_places:
         return replace(task, goal=goal)
+
     try:
         changed = _TASK.decode(text_without(_rest_of(task), of_places[TASK]))
     except msgspec.MsgspecError as error:
         raise RowError(
             "unlawful_redaction", f"task {task.task_id}: what is left is no task: {error}", TASK
         ) from error
+
     if (changed.task_id, changed.env) != (task.task_id, task.env):
         raise RowError(
             "secret_in_identifier",
             "its id or its world holds what may not leave, and cannot be changed",
             TASK,
         )
+
     return replace(changed, goal=goal)
 
 
 def _rest_of(task: Task) -> str:
+    """All of a task but its goal, as JSON."""
     return msgspec.json.encode(replace(task, goal="")).decode()
 
 
@@ -167,9 +181,11 @@ def values_of(
     """
     elsewhere = any(finding.place != GOAL for finding in findings)
     said = {**(dict(texts(trajectory)) if elsewhere else {}), GOAL: goal}
+
     for finding in findings:
         text = said.get(finding.place, "")
         _require_within(text, finding)
+
         if standing(text, [(finding.start, finding.end)])[0]:
             value = text[finding.start : finding.end]
             yield from dict.fromkeys((layer.text, finding) for layer in layers(value) if layer.text)
@@ -178,13 +194,16 @@ def values_of(
 def text_without(text: str, findings: Iterable[RedactionFinding]) -> str:
     """A text with a stand-in for each finding. Raises `RowError` where one lies outside of it."""
     marks = []
+
     for finding in findings:
         _require_within(text, finding)
         marks.append(Mark(finding.start, finding.end, finding.stand_in))
+
     return without(text, marks)
 
 
 def _require_within(text: str, finding: RedactionFinding) -> None:
+    """Raises `RowError` where a finding lies outside of its text."""
     if not 0 <= finding.start < finding.end <= len(text):
         said = (
             f"{finding.place}: characters {finding.start} to {finding.end} of {len(text)}: "

@@ -48,6 +48,7 @@ def whole(text: str) -> Document | None:
     document, end = _read(text, 0)
     if document is None or not _SPACE.fullmatch(text, end):
         return None
+
     return Document(0, len(text), document.tokens)
 
 
@@ -61,15 +62,18 @@ def documents(text: str, spans: Iterable[tuple[int, int]]) -> list[Document]:
     last = max((end for _, end in wanted), default=0)
     found: list[Document] = []
     at, left = 0, _WASTE * len(text)
+
     while left > 0 and (begin := _BEGIN.search(text, at, last)) is not None:
         document, reached = _read(text, begin.start())
         if document is None:
             left -= reached - begin.start() + 1
             at = begin.start() + 1
             continue
+
         at = document.end
         if any(start < document.end and end > document.start for start, end in wanted):
             found.append(document)
+
     return found
 
 
@@ -78,12 +82,15 @@ def _read(text: str, start: int) -> tuple[Document | None, int]:
     tokens: list[Token] = []
     opened: list[int] = []  # numbers of objects, 0 for a list: a stack of its own has no limit
     objects, at, due = 0, start, _VALUE
+
     while (lexeme := _LEXEME.match(text, at)) is not None:
         kind = str(lexeme.lastgroup)
         sign = lexeme[kind] if kind == "mark" else kind
         if sign not in due:
             break
+
         at = lexeme.end()
+
         if sign in ("[", "{"):
             objects += sign == "{"
             opened.append(objects if sign == "{" else 0)
@@ -98,9 +105,12 @@ def _read(text: str, start: int) -> tuple[Document | None, int]:
                 tokens.append(Token(sign, *lexeme.span(kind)))
             elif sign in ("]", "}"):
                 opened.pop()
+
             if not opened:
                 return Document(start, at, tokens), at
+
             due = _IN_OBJECT if opened[-1] else _IN_LIST
+
     return None, at
 
 

@@ -32,6 +32,7 @@ def require_lawful(given: Trajectory, redacted: Trajectory) -> None:
     """
     if given is redacted:
         return
+
     for key, value in _replaced(given.tools, redacted.tools, ""):
         if key in (_WORDS if isinstance(value, str) else _NUMERIC):
             raise RowError(
@@ -41,6 +42,7 @@ def require_lawful(given: Trajectory, redacted: Trajectory) -> None:
             )
 
     schemas = {name: parameters(tool) for name, tool in by_name(given.tools).items()}
+
     for at, (turn, other) in enumerate(zip(given.turns, redacted.turns, strict=True)):
         for index, (call, new) in enumerate(zip(turn.tool_calls, other.tool_calls, strict=True)):
             numbers = set(_numbers(schemas.get(call.name, {})))
@@ -68,6 +70,7 @@ def _replaced(given: Any, changed: Any, key: str) -> Iterator[tuple[str, Any]]:
 def _numbers(schema: Mapping[str, Any]) -> Iterator[str]:
     """The arguments that are numbers and nothing else, as far as a schema says so."""
     properties = schema.get("properties")
+
     for name, said in properties.items() if isinstance(properties, Mapping) else ():
         if isinstance(said, Mapping) and said.get("type") in ("integer", "number"):
             yield name
@@ -77,7 +80,9 @@ def _texts_for_others(call: ToolCall, new: ToolCall) -> Iterator[str]:
     """The arguments that are texts now, and were something else."""
     if call.arguments == new.arguments or call.parse_error is not None:
         return
+
     before = call.parsed()
+
     for name, value in new.parsed().items():
         if isinstance(value, str) and not isinstance(before.get(name), str):
             yield name

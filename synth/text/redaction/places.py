@@ -44,6 +44,7 @@ def _json_of(kind: Any) -> Visit:
         changed = change(place, text)
         if changed == text:
             return value
+
         try:
             return read(changed.encode())
         except msgspec.MsgspecError as error:
@@ -99,6 +100,7 @@ def texts(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
         return text
 
     with_texts(trajectory, noted)
+
     return iter(found)
 
 
@@ -113,6 +115,7 @@ def with_texts(trajectory: Trajectory, change: Change) -> Trajectory:
     or a value becomes one that its type does not hold.
     """
     changed = _relabelled(visited(trajectory, _TEXTS, change), trajectory, change)
+
     for name in IDENTIFIERS:
         value = getattr(trajectory, name)
         if value and not _OURS.fullmatch(value) and change(f"id.{name}", value) != value:
@@ -121,6 +124,7 @@ def with_texts(trajectory: Trajectory, change: Change) -> Trajectory:
                 f"its {name} holds what may not leave, and cannot be changed",
                 f"id.{name}",
             )
+
     return trajectory if changed is trajectory else without_token_ids(changed)
 
 
@@ -141,11 +145,14 @@ def _relabelled(changed: Trajectory, given: Trajectory, change: Change) -> Traje
     told = _visit_labels("labels", known, change) if known else known
     if told is known:
         return changed
+
     if len(set(told)) < len(known):
         raise RowError(
             "labels_collide",
             f"trajectory {given.trajectory_id}: two of its names would become one",
             "labels",
         )
+
     names = dict(zip(known, told, strict=True))
+
     return visited(changed, _LABELS, lambda _, label: names.get(label, label))

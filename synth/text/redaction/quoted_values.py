@@ -33,4 +33,5 @@ class QuotedValues:
         ]
         for span in () if self._finder is None else found_in(text, self._finder):
             marks.append(Mark(span.start, span.end, f"[REDACTED:{span.kind}]"))
+
         return without(text, marks)

@@ -12,6 +12,7 @@ def luhn(text: str) -> bool:
     """Whether the last digit is Luhn's check digit of the others (ISO/IEC 7812)."""
     digits = [int(char) for char in text]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+
     return (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
 
 

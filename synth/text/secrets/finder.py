@@ -57,6 +57,7 @@ def _searches(
     sweeps: dict[str, dict[str, str]] = {"issued": {}, "runs": {_BLOB: r"[A-Za-z0-9+/_-]{20,}"}}
     for name, rule in named.items():
         sweeps.setdefault(rule.sweep, {})[name] = rule.pattern
+
     return named, [
         PatternSet(searched, open_repeats=sweep != "runs")
         for sweep, searched in sweeps.items()
@@ -84,7 +85,9 @@ class Finder:
             raise ConfigError(
                 f"{name!r} is no kind of secret or personal data; known: {', '.join(known)}"
             )
+
         own = tuple((patterns or {}).items())
+
         try:
             self._allowed = PatternSet({f"allow[{at}]": one for at, one in enumerate(allow)})
             self._rules, self._sets = _searches(tuple(find), tuple(ignore), own)
@@ -104,11 +107,13 @@ class Finder:
         )
         begins = readings[-1].places[0] if spans else ()
         merged: list[Span] = []
+
         for span in spans:
             # moved on to where no escape is cut: the n of a line break is no letter of what follows
             start, end = (begins[bisect_left(begins, at)] for at in (span.start, span.end))
             span = replace(span, start=start, end=end)
             last = merged[-1] if merged else None
+
             if last is None or start >= last.end:
                 merged.append(span)
             elif (
@@ -119,17 +124,21 @@ class Finder:
                 merged[-1] = span
             elif end > last.end:
                 merged[-1] = replace(last, end=end)
+
         return merged
 
     def _in_layers(self, readings: Sequence[Layer], *, decode: bool = True) -> Iterator[Span]:
+        """What the rules find in each reading, and in base64 that decodes to text."""
         for layer in readings:
             for searched in self._sets:
                 hits = searched.candidates(layer.text)
                 names = [name for name in hits if name != _BLOB]
                 if names:
                     yield from self._of_rules(searched, names, layer)
+
                 if not decode or len(names) == len(hits):
                     continue
+
                 # all of the base64 that holds a finding; what is encoded twice is not looked at
                 for start, end, plain in blobs(layer):
                     inside = self._in_layers(list(layers(plain)), decode=False)
@@ -137,6 +146,7 @@ class Finder:
                         yield Span(start, end, hidden.kind, hidden.value)
 
     def _of_rules(self, searched: PatternSet, names: Sequence[str], layer: Layer) -> Iterator[Span]:
+        """What some rules find in one reading, by its place in the text."""
         for name, matches in searched.spans(layer.text, names).items():
             rule = self._rules[name]
             for match in matches:

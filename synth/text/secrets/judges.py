@@ -55,6 +55,7 @@ class Judge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __call__(self, text: str) -> bool:
         if self.drop is not None:
             text = compiled(self.drop).sub("", text)
+
         return self._looks_right(text) and self._passes_others(text)
 
     def _looks_right(self, text: str) -> bool:
@@ -87,6 +88,7 @@ class Judge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _named(part: str | Judge) -> Test:
+    """A test, by its name where it is one of the file."""
     return judge(part) if isinstance(part, str) else part
 
 
@@ -101,12 +103,16 @@ def judge(name: str) -> Test:
     }
     if name in coded:
         return coded[name]
+
     known = read("text/secrets/data/judges.yaml", dict[str, Judge])
+
     if name not in known:
         raise ValueError(
             f"{name!r} is no test of a value; known: {', '.join(sorted({*coded, *known}))}"
         )
+
     test: Test = lru_cache(maxsize=4096)(known[name])
+
     return test
 
 
@@ -118,7 +124,9 @@ def is_random(text: str, least: int = 8) -> bool:
     """
     if len(text) < least or judge("placeholder")(text) or judge("ordinary")(text):
         return False
+
     mixed = bits(text) >= min(2.8, log2(len(text)) * 0.72) and has(text, "letter")
+
     return mixed and not is_wordlike(text)
 
 
@@ -130,6 +138,7 @@ def is_key_material(token: str) -> bool:
     body = token.rstrip("=")
     if len(body) < 20 or judge("digest")(body) or token.count(".") > 4:
         return False
+
     if len(token) % 4 == 0 and body.count("/") <= 1 + len(body) // 14 and judge("base64")(token):
         return True
 
@@ -138,6 +147,8 @@ def is_key_material(token: str) -> bool:
     length = sum(map(len, drawn))
     if "/" in body or length < 0.5 * sum(map(len, parts)):
         return False
+
     if length >= (20 if any(map(str.isupper, drawn)) else 24):
         return True
+
     return len(parts) > 1 and length >= 16 and has(drawn[0], "lower", "upper", "digit")

@@ -63,11 +63,13 @@ def values(form: Form, name: str, text: str, start: int, end: int) -> Iterator[B
     at = end - 1
     if form in _QUOTED:
         at = start + len(text[start : at - 1].rstrip("\\"))
+
     label = label_of(_name(name, text, start, at), form)
     if label is None:
         return
 
     quoted = _in_quotes(text, at)
+
     if quoted is not None:
         first, last = quoted
         if is_value(label, text[first : min(last, first + _JUDGED)], form, quoted=True):
@@ -84,6 +86,7 @@ def _name(pattern: str, text: str, start: int, at: int) -> str:
     name = found[1] if found is not None else ""
     if name.casefold() in _OF_ANOTHER and head[-1:] == " ":
         return " ".join([*head.split()[-1:], name])
+
     return name
 
 
@@ -96,13 +99,16 @@ def label_of(name: str, form: Form | None = None) -> Label | None:
     words = [word.casefold() for word in _WORDS.findall(name)][-_MOST_WORDS:]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in listed("suffixes")):
         words.pop()
+
     said = f"{form} {name.casefold()} {'_'.join(words)}"
     names = read("text/secrets/data/labels.yaml", _Labels).names
+
     return next((label for label, like in names if _name_like(like).search(said)), None)
 
 
 @cache
 def _name_like(pattern: str) -> "re.Pattern[str]":
+    """A pattern of labels.yaml with the word lists in it filled in."""
     words = read("text/secrets/data/words.yaml", dict[str, str])
     return re.compile(filled(pattern, {name: "|".join(words[name].split()) for name in words}))
 
@@ -116,17 +122,21 @@ def _in_quotes(text: str, at: int) -> Bounds | None:
     opening = _OPENING.match(text, at)
     if opening is None:
         return None
+
     depth, sign = len(opening[1]), opening[2].replace("“", "”")
     escaped = 2 * (depth + 1)
     closing = compiled(rf"(?<!\\)(?:\\{{{escaped}}})*(\\{{{depth}}}{sign})")
     end = closing.search(text, opening.end(), opening.end() + _LONGEST)
+
     return None if end is None else (opening.end(), end.start(1))
 
 
 def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) -> Iterator[Bounds]:
+    """Where a value stands that no quotation marks hold."""
     between = text[start:at]
     broken = "\n" in between or "\\n" in between
     line = _PHRASE.match(text, at)
+
     if label in _WORDS_OF and form in _PHRASE_TESTS and line and not broken and "):" not in between:
         # up to a word with which the line goes on
         phrase = _PHRASE_END.split(line[0].rstrip())[0]
@@ -140,9 +150,11 @@ def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) ->
     found = shape.match(text, at, at + _JUDGED)
     if found is None:
         return
+
     value = _FORM_FIELD.split(found[0])[0].rstrip(",;" if begins_line else ".,;:!?")
     if form in ("said", "bare", "assigned") and value.count(".") == 1:
         value = value.rstrip(".")
+
     end = at + len(value)
 
     # an expression, a type or a sentence goes on where a value would end
@@ -154,6 +166,7 @@ def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) ->
         or (broken and _NAME_ONLY.fullmatch(value))
     ):
         return
+
     if is_value(label, value, form, quoted=False):
         whole = shape.match(text, at)
         yield at, whole.end() if whole is not None and len(value) == _JUDGED else end
@@ -163,7 +176,9 @@ def is_value(label: Label, value: str, form: Form, *, quoted: bool) -> bool:
     """Whether what stands there is what the label announces (labels.yaml)."""
     if "REDACTED" in value or judge("placeholder")(value.strip()):
         return False
+
     tests = read("text/secrets/data/labels.yaml", _Labels).values[label]
     bare = [] if quoted else [f"{form} bare"]
     places = (*bare, form, *(["any bare"] if bare else []), "any")
+
     return judge(next(tests[place] for place in places if place in tests))(value)

@@ -25,16 +25,20 @@ _MOST_WORDS = 32
 def codes(text: str, start: int, end: int) -> Iterator[Bounds]:
     """Codes in the line of a match and in those below, where there are two of a shape or more."""
     stop = end
+
     for first, last in lines(text, end + 1, _CODE_LINES):
         line = text[first:last].strip()
         if first > end + 1 and line and not _CODE.search(line):
             break
+
         stop = last
 
     by_shape = defaultdict(list)
+
     for match in _CODE.finditer(text, start, stop):
         if has(match[0], "digit") or not is_wordlike(match[0]):
             by_shape[re.sub(r"\w", "x", match[0])].append(match)
+
     for found in by_shape.values():
         said = [match[0] for match in found]
         with_digits = sum(has(code, "digit") for code in said)
@@ -48,6 +52,7 @@ def seed(text: str, start: int, end: int) -> Iterator[Bounds]:
     None of them holds a sentence together.
     """
     words = _WORD.finditer(text, start, end)
+
     for common, row in groupby(words, lambda word: word[0] in listed("in_no_seed")):
         stretch = list(row)
         if not common and 12 <= len(stretch) <= _MOST_WORDS and _is_seed(text, stretch):
@@ -67,6 +72,7 @@ def _is_seed(text: str, stretch: Sequence["re.Match[str]"]) -> bool:
     named = len(said) in _SEED_LENGTHS and _NAMED.search(beside) is not None
     inflected = sum(_INFLECTED.search(word) is not None for word in said)
     in_order = sum(one <= other for one, other in pairwise(said))
+
     return (
         (named or not in_code)
         and len(set(said)) >= (0.75 if in_code else 0.85) * len(said)

@@ -73,6 +73,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def reader(self) -> Reader | None:
         if self.form is not None:
             return partial(labelled.values, self.form, self.name)
+
         return None if self.read is None else _READERS[self.read]
 
     def values(self, text: str, start: int, end: int) -> Iterator[Bounds]:
@@ -80,16 +81,19 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.reader is not None:
             yield from self.reader(text, start, end)
             return
+
         begin, stop = self._part(text, start, end)
         is_mark = text.startswith("REDACTED:", start - 9)
         if is_mark or not _compiled(self.needs).search(text[start:stop]):
             return
 
         test = None if self.test is None else judge(self.test)
+
         for first, last in self._candidates(text, begin, stop) if self.value else [(start, end)]:
             is_blank = last - first <= 200 and _BLANK.search(text, first, last)
             if is_blank or (self.alone and _is_touched(text, first, last)):
                 continue
+
             if test is None or test(text[first:last]):
                 yield first, last
                 if self.first:
@@ -99,11 +103,14 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The part of a text that the values of a match are looked for in."""
         if self.within == "sentence":
             return end - 1, end_of_sentence(text, end, self.reach)
+
         if self.within == "output":
             return end, end_of_output(text, end)
+
         return start, end + self.reach
 
     def _candidates(self, text: str, start: int, end: int) -> Iterator[Bounds]:
+        """Where the patterns of the value match in a part of the text."""
         part = text[start:end]
         for pattern in self.value:
             for match in _compiled(pattern).finditer(part):
@@ -113,6 +120,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _compiled(pattern: str) -> "re.Pattern[str]":
+    """A pattern of a rule, compiled once."""
     return re.compile(pattern, re.ASCII)
 
 
@@ -134,11 +142,13 @@ class _RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def rules() -> tuple[Rule, ...]:
     """All of them; imports detect-secrets. Raises `ValueError` for tests that do not exist."""
     found = []
+
     for kind, said in read(
         "text/secrets/data/detect_secrets.yaml", dict[str, tuple[str, str, int]]
     ).items():
         module, name, count = said
         plugin = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
+
         for pattern in list(plugin.denylist)[:count]:
             whole = _LARGE.sub(r"{\1,}", pattern.pattern.replace(r"(?!\w)", ""))
             flag = "(?i)" if kind == "slack_token" else ""
@@ -158,4 +168,5 @@ def rules() -> tuple[Rule, ...]:
             )
             _ = rule.test and judge(rule.test), rule.reader
             found.append(rule)
+
     return tuple(found)

@@ -34,17 +34,21 @@ def end_of_sentence(text: str, at: int, most: int) -> int:
     found = _SENTENCE_END.search(text, at, at + most)
     stop = at + most if found is None else found.start()
     blank = _BLANK.search(text, stop, stop + _LONGEST_WORD)
+
     return stop + _LONGEST_WORD if blank is None else blank.start()
 
 
 def end_of_output(text: str, at: int) -> int:
     """Where the lines end that a command printed: before a blank one, or the next prompt."""
     stop = at
+
     for first, last in lines(text, at, _OUTPUT_LINES):
         line = text[first:last]
         if first != at and (not line.strip() or _PROMPT.match(line)):
             break
+
         stop = last
+
     return stop
 
 
@@ -53,4 +57,5 @@ def trimmed(text: str, start: int, end: int, signs: str) -> Bounds:
     said = text[start:end]
     bare = said.strip(signs)
     start += len(said) - len(said.lstrip(signs))
+
     return start, start + len(bare)

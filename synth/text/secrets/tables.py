@@ -37,15 +37,19 @@ def table(text: str, start: int, end: int) -> Iterator[Bounds]:
 
     labels = [_label(text[name[0] : name[1]]) for name in names]
     columns = [name[0] - first for name in names]
+
     for row in lines(text, last + 1, _ROWS):
         line = text[row[0] : row[1]]
         if not line.strip() or len(line) > _LONGEST_ROW:
             return
+
         if _RULE.fullmatch(line):
             continue
+
         cells = [*(_cells(text, *row, sign) if sign else _aligned(text, *row, columns))]
         if len(cells) != len(names):
             return
+
         yield from _held(text, labels, cells)
 
 
@@ -54,9 +58,11 @@ def insert(text: str, start: int, end: int) -> Iterator[Bounds]:
     columns = text[text.index("(", start) + 1 : text.index(")", start)].split(",")
     labels = [_label(column) for column in columns]
     at = end - 1
+
     for row in _TUPLE.finditer(text, at, at + _LONGEST_INSERT):
         if text[at : row.start()].strip(" \r\n\t,"):
             return
+
         at = row.end()
         cells = _SQL_CELL.finditer(text, row.start(1), row.end(1))
         yield from _held(text, labels, (cell.span(cell.lastindex or 3) for cell in cells))
@@ -69,8 +75,10 @@ def _names(text: str, first: int, last: int, sign: str) -> list[Bounds]:
     else:
         names = [name.span() for name in _ALIGNED_NAME.finditer(text, first, last)]
         heading = _ALIGNED_HEADING
+
     fits = all(heading.fullmatch(text[begin:end].strip()) for begin, end in names)
     goes_on = sign == "," and text[first:last].rstrip().endswith(",")
+
     return names if fits and not goes_on else []
 
 
@@ -79,6 +87,7 @@ def _cells(text: str, first: int, last: int, sign: str) -> Iterator[Bounds]:
     sign = re.escape(sign)
     in_quotes = rf"\"(?:\"\"|[^\"])*\"|[^{sign}\"]*"
     cell = in_quotes if sign in ",;" else f"[^{sign}]*"
+
     for found in compiled(rf"({cell})(?:{sign}|\Z)").finditer(text, first, last):
         yield found.span(1)
         if found.end() == found.end(1):
@@ -93,6 +102,7 @@ def _aligned(text: str, first: int, last: int, columns: Iterable[int]) -> Iterat
 
 
 def _label(name: str) -> Label | None:
+    """What a heading announces; nothing where only more than a name would tell."""
     bare = name.strip(" \t\r\n\"'`*#[]").removesuffix("s")
     found = "password" if bare.casefold() == "pass" else label_of(bare)
     return None if found == "maybe" else found

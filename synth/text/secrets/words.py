@@ -59,6 +59,7 @@ def changes(text: str) -> float:
 
 @cache
 def _common_pairs() -> frozenset[str]:
+    """Pairs of letters that stand in words."""
     return frozenset(pairs[0] + second for pairs in listed("letter_pairs") for second in pairs[2:])
 
 
@@ -85,5 +86,7 @@ def is_wordlike(text: str) -> bool:
     cased = sum(words) >= 3.5 * len(words)
     if not digits:
         return common >= 0.8 or cased
+
     few = len(numbers) <= 3 and sum(numbers) <= max(2, len(text) // 5)
+
     return few and cased and max(words, default=0) >= 4

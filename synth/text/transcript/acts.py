@@ -21,8 +21,10 @@ def act_digest(turn: Doing) -> str:
     That is names and arguments of their calls, or else their words; not call ids or thoughts.
     """
     calls = []
+
     for call in turn.tool_calls:
         readable = call.parse_error is None
         written = canonical_json(call.parsed()).decode() if readable else call.arguments
         calls.append((call.name, written))
+
     return content_hash(calls or ["says", " ".join((turn.content or "").split())])

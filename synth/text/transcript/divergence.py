@@ -43,6 +43,7 @@ def first_divergence(a: Trajectory, b: Trajectory) -> Divergence | None:
             # where one has ended, that differs from whatever the other does there
             what = Parting.END if Parting.END in whats else left[1]
             return Divergence(left[0], what, left[2], right[2])
+
     return None
 
 
@@ -52,10 +53,12 @@ def _steps(trajectory: Trajectory) -> Iterator[tuple[int | None, Parting, Any]]:
     shown = (trajectory.system_prompt, list(trajectory.tools), opening)
     yield None, Parting.OPENING, shown
     yield None, Parting.STATE, trajectory.opening_state_key
+
     for turn in trajectory.turns:
         yield turn.index, Parting.ACTION, done(turn)
         yield turn.index, Parting.OBSERVATION, [seen(one) for one in turn.observations]
         yield turn.index, Parting.STATE, turn.state_key
+
     yield len(trajectory.turns), Parting.END, f"ended: {trajectory.termination}"
 
 

@@ -25,10 +25,12 @@ def log_of(trajectory: Trajectory) -> str:
         "said": _heard(trajectory.opening, LONGEST_TEXT),
     }
     limit = LONGEST_TEXT
+
     while True:
         lines = [_line(turn, limit) for turn in trajectory.turns]
         if sum(map(len, lines)) <= LONGEST_LOG or limit <= 200:
             return "\n".join([quoted(opening), *lines])
+
         limit //= 2
 
 
@@ -49,23 +51,30 @@ def first_own_turn(trajectory: Trajectory) -> int | None:
 
 
 def _line(turn: Turn, limit: int) -> str:
+    """One turn of the log, with texts of `limit` characters at most."""
     entry: dict[str, object] = {"step": turn.index}
     if turn.sampled_by is SampledBy.CANNED:
         entry["note"] = GREETING_MASK
+
     if turn.thought:
         entry["thought"] = _cut(turn.thought, limit)
+
     if turn.content:
         entry["says"] = _cut(turn.content, limit)
+
     if turn.tool_calls:
         entry["calls"] = [
             {"name": call.name, "arguments": _cut(call.arguments, limit)}
             for call in turn.tool_calls
         ]
+
     entry["answers"] = _heard(turn.observations, limit)
+
     return quoted(entry)
 
 
 def _heard(observations: Sequence[Observation], limit: int) -> list[dict[str, str]]:
+    """Who said what, with texts of `limit` characters at most."""
     return [
         {"from": observation.source.value, "text": _cut(observation.content, limit)}
         for observation in observations
@@ -73,8 +82,10 @@ def _heard(observations: Sequence[Observation], limit: int) -> list[dict[str, st
 
 
 def _cut(text: str, limit: int) -> str:
+    """A text without its middle, where it is too long."""
     if len(text) <= limit:
         return text
+
     return (
         f"{text[: limit // 2]} ...[{len(text) - limit} characters left out]... "
         f"{text[-limit // 2 :]}"

@@ -38,21 +38,26 @@ def with_message(message: Message, change: Change) -> Message:
         "name": "name",
         "tool_call_id": "call_id",
     }
+
     for key, place in places.items():
         if message.get(key):
             changed[key] = change(place, message[key])
+
     if message.get("tool_calls"):
         changed["tool_calls"] = [_call(call, change) for call in message["tool_calls"]]
+
     return changed
 
 
 def _call(call: Message, change: Change) -> Message:
+    """A call with its name, arguments and id changed."""
     function = call["function"]
     written = function | {
         "name": change("call_name", function["name"]),
         "arguments": change(ARGUMENTS, function["arguments"]),
     }
     named = {"id": change("call_id", call["id"])} if call.get("id") else {}
+
     return call | {"function": written} | named
 
 
@@ -69,6 +74,7 @@ def with_check(check: CheckResult | None, change: Change) -> CheckResult | None:
     """What the check found, with its texts changed: a stranger may have written its facts."""
     if check is None:
         return None
+
     return msgspec.convert(change("check", msgspec.to_builtins(check)), CheckResult)
 
 

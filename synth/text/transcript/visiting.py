@@ -39,10 +39,12 @@ def visited(struct: Struct, fields: Table, change: Change, at: str = "") -> Stru
     Places are those of the fields with a point between them, members of a tuple by their number.
     """
     changed = {}
+
     for field, name, visit in fields[type(struct)]:
         value = getattr(struct, field)
         if not value:
             continue
+
         name = getattr(struct, name[1:]) if name.startswith("@") else name
         place = ".".join(filter(None, (at, name)))
         new = (
@@ -50,17 +52,22 @@ def visited(struct: Struct, fields: Table, change: Change, at: str = "") -> Stru
         )
         if new is not value:
             changed[field] = new
+
     if isinstance(struct, ToolCall) and "arguments" in changed:
         changed["parse_error"] = argument_error(changed["arguments"])
+
     return replace(struct, **changed) if changed else struct
 
 
 def _changed(value: Any, fields: Table, change: Change, place: str) -> Any:
+    """A text, a struct or a tuple of these with every text changed."""
     if isinstance(value, str):
         return change(place, value) if value else value
+
     if isinstance(value, tuple):
         found = tuple(_changed(one, fields, change, f"{place}.{n}") for n, one in enumerate(value))
         return value if all(map(is_, found, value)) else found
+
     return visited(value, fields, change, place)
 
 

@@ -5,34 +5,43 @@ from pathlib import Path
 
 import pytest
 
-from synth.envs.sql.base.engines import Duck, Sqlite, quoted
-from synth.envs.sql.base.schema import Database, domains, generated, shuffled
-from synth.envs.sql.base.sources import FromFile, Made, SqlConfig, read_database
+from synth.envs.sql.database.engines import Duck, Sqlite
+from synth.envs.sql.database.from_file import FromFile, read_database, shuffled
+from synth.envs.sql.database.schema import Database, quoted
+from synth.envs.sql.database.sources import Made, SqlConfig, domains, generated
 from synth.schemas.errors import ConfigError
 
 
 def every() -> list[Database]:
-    return [generated(name, 12, seed, 1) for name in domains() for seed in range(4)]
+    return [
+        generated(name, 12, seed, other)
+        for name in domains()
+        for seed in range(4)
+        for other in (0, 1)
+    ]
 
 
 def test_every_reference_leads_to_a_row_and_every_value_that_must_be_there_is() -> None:
     for database in every():
-        for rows in (database.rows, database.other):
-            ids = {name: {row[0] for row in found} for name, found in rows.items()}
-            for table in database.tables:
-                assert len(ids[table.name]) == len(rows[table.name]) >= 3
-                for place, column in enumerate(table.columns, 1):
-                    values = [row[place] for row in rows[table.name]]
-                    assert column.nulls or None not in values
-                    if column.kind == "ref":
-                        assert {one for one in values if one is not None} <= ids[column.of[0]]
+        rows = database.rows
+        ids = {name: {row[0] for row in found} for name, found in rows.items()}
+        for table in database.tables:
+            assert len(ids[table.name]) == len(rows[table.name]) >= 3
+            for place, column in enumerate(table.columns, 1):
+                values = [row[place] for row in rows[table.name]]
+                assert column.nulls or None not in values
+                if column.kind == "ref":
+                    assert {one for one in values if one is not None} <= ids[column.of[0]]
 
 
 def test_a_seed_gives_one_database_and_its_second_one_has_the_same_tables_and_other_rows() -> None:
-    database = generated("clinic", 7, 5, 1)
-    assert generated("clinic", 7, 5, 1) == database
-    assert database.rows != database.other
-    assert generated("clinic", 7, 6, 1).rows != database.rows
+    database, other = generated("clinic", 7, 5), generated("clinic", 7, 5, 1)
+    generated.cache_clear()
+    assert generated("clinic", 7, 5) == database
+    assert generated("clinic", 7, 5, 1) == other
+    assert database.tables == other.tables
+    assert database.rows != other.rows
+    assert generated("clinic", 7, 6).rows != database.rows
     assert {len(generated("freight", 12, seed, 1).tables) for seed in range(40)} >= {3, 6, 12}
 
 
@@ -48,9 +57,8 @@ def test_names_differ_from_seed_to_seed_and_some_mislead() -> None:
 
 
 def test_both_engines_hold_the_same_rows() -> None:
-    database = generated("school", 6, 3, 1)
-    made = Made(SqlConfig(domain="school", tables=6))
-    lite, duck = Sqlite(made.image(3, 1, second=False)), Duck(database, database.rows)
+    database = Made(SqlConfig(domain="school", tables=6)).database(3)
+    lite, duck = Sqlite(database), Duck(database)
     for table in database.tables:
         sql = f"SELECT * FROM {quoted(table.name)} ORDER BY 1"
         assert lite.query(sql).rows == duck.query(sql).rows == tuple(database.rows[table.name])
@@ -92,12 +100,12 @@ def test_a_file_is_read_with_its_keys_references_and_kinds(shop: Path) -> None:
 
 def test_the_second_database_of_a_file_has_its_values_in_other_rows(shop: Path) -> None:
     database = read_database(shop)
-    other = shuffled(database.tables, database.rows, 1)
+    other = shuffled(database, 1).rows
     assert len(other["maker"]) == 5  # others refer to them
     assert 20 < len(other["item"]) < 39
     assert {row[2] for row in other["item"]} == {"aaaa", "bbbb", "cccc"}
     assert other != database.rows
-    assert shuffled(database.tables, database.rows, 1) == other
+    assert shuffled(database, 1).rows == other
 
 
 def test_what_is_no_database_is_refused_by_name(tmp_path: Path) -> None:

@@ -4,24 +4,22 @@ import random
 
 import pytest
 
-from synth.envs.sql.base.engines import TODAY, Duck, Sqlite
-from synth.envs.sql.base.results import Result, StatementError, fingerprint
-from synth.envs.sql.base.schema import generated
-from synth.envs.sql.base.sources import Made, SqlConfig
+from synth.envs.sql.database.engines import TODAY, Duck, Sqlite
+from synth.envs.sql.database.results import Result, StatementError, fingerprint
+from synth.envs.sql.database.sources import generated
 
-CONFIG = SqlConfig(domain="school", tables=6)
+DATABASE = generated("school", 6, 3)
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
 
 @pytest.fixture
 def lite() -> Sqlite:
-    return Sqlite(Made(CONFIG).image(3, 1, second=False))
+    return Sqlite(DATABASE)
 
 
 @pytest.fixture(scope="module")
 def duck() -> Duck:
-    database = generated("school", 6, 3, 1)
-    return Duck(database, database.rows)
+    return Duck(DATABASE)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +93,14 @@ def test_every_clock_stands_still(lite: Sqlite) -> None:
 
 def test_going_back_is_the_same_as_having_come_another_way(lite: Sqlite) -> None:
     draw = random.Random(1)
-    names = ("id", *(one.name for one in generated("school", 6, 3, 1).table("loans").columns))
+    names = ("id", *(one.name for one in DATABASE.table("loans").columns))
     ids = [row[0] for row in lite.rows("loans", ("id",))]
     acts = [f"DELETE FROM loans WHERE id = {draw.choice(ids)}" for _ in range(6)]
     acts += [f"UPDATE loans SET id = id + 1000 WHERE id = {draw.choice(ids)}" for _ in range(6)]
     for _ in range(200):
         path = draw.sample(acts, draw.randint(0, 5))
         lite.rewind(path)
-        fresh = Sqlite(Made(CONFIG).image(3, 1, second=False))
+        fresh = Sqlite(DATABASE)
         for sql in path:
             fresh.change(sql)
         assert lite.changes == path

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from synth.envs.sql.base.facts import Tried
-from synth.envs.sql.base.results import Result, StatementError
-from synth.envs.sql.base.sources import Made, SqlConfig
-from synth.envs.sql.language.mutants import mutants
-from synth.envs.sql.solving import GIVEN
+from synth.envs.sql.database.results import Result, StatementError
+from synth.envs.sql.database.sources import Made, SqlConfig
+from synth.envs.sql.database.task_databases import TaskDatabases
+from synth.envs.sql.expert import GIVEN
+from synth.envs.sql.mutants import mutants
 from synth.envs.sql.world import WORLD
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import CheckResult
@@ -115,7 +115,7 @@ def test_doing_nothing_passes_nothing_and_something_else_breaks_an_answer() -> N
     task = next(task for task in tasks() if task.script["kind"] == "question")
     sql = str(task.script["sql"])
     assert verdict(task, call("answer", sql)).passed
-    table = Made(SqlConfig()).database(task.seed, 1).tables[-1]
+    table = Made(SqlConfig()).database(task.seed).tables[-1]
     spoilt = verdict(
         task,
         call(
@@ -140,7 +140,7 @@ def test_every_slip_that_shows_anywhere_is_refused() -> None:
         if task.script["kind"] == "change":
             continue
         source = Made(SqlConfig())
-        bench = Tried(source, task.seed, int(task.script["other"]))
+        bench = TaskDatabases(source, task.seed, int(task.script["other"]))
         right = str(task.script["sql"])
         for _, slip in mutants(bench.database, right):
             tried += 1

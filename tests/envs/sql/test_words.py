@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.envs.sql.base.facts import Tried
-from synth.envs.sql.base.results import StatementError
-from synth.envs.sql.base.sources import Made, SqlConfig
+from synth.envs.sql.database.results import StatementError
+from synth.envs.sql.database.sources import Made, SqlConfig
+from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.drawing import Drawing
-from synth.envs.sql.language.question import Condition, Question, RowChange, query_of, statement_of
-from synth.envs.sql.language.words import vocabulary
+from synth.envs.sql.request import Condition, SqlRequest, sql_of
+from synth.envs.sql.words import vocabulary
 
 SOURCE = Made(SqlConfig(domain="clinic", tables=7))
-TRIED = Tried(SOURCE, 4, 1)
-WORDS = vocabulary(TRIED.database)
+DATABASES = TaskDatabases(SOURCE, 4, 1)
+WORDS = vocabulary(DATABASES.database)
 
 
 @given(st.integers(0, 10_000), st.booleans())
 def test_what_is_drawn_and_said_is_understood(seed: int, change: bool) -> None:
-    drawing = Drawing(TRIED, 1.0, random.Random(seed))
+    drawing = Drawing(DATABASES, 1.0, random.Random(seed))
     try:
         asked = drawing.change() if change else drawing.question()
     except (IndexError, StatementError):
@@ -38,7 +38,7 @@ def column(table: str, phrase: str) -> tuple[str, ...]:
 
 
 def test_a_question_reads_as_a_person_would_put_it() -> None:
-    asked = Question(
+    asked = SqlRequest(
         form="count",
         many="visits",
         which=(
@@ -50,16 +50,16 @@ def test_a_question_reads_as_a_person_would_put_it() -> None:
         "How many visits whose patient's city is Arlen and whose date is from 2024-01-05 up to and "
         "including 2024-02-01 are there?"
     )
-    rows, names = TRIED.database.rows, TRIED.database.table("visits").names
+    rows, names = DATABASES.database.rows, DATABASES.database.table("visits").names
     cities = dict(zip((row[0] for row in rows["patients"]), rows["patients"], strict=True))
-    city = TRIED.database.table("patients").names.index(column("patients", "city")[0])
+    city = DATABASES.database.table("patients").names.index(column("patients", "city")[0])
     by = {name: place for place, name in enumerate(names)}
     expected = sum(
         cities[row[by[column("visits", "patient's id")[0]]]][city] == "Arlen"
         and "2024-01-05" <= str(row[by[column("visits", "date")[0]]]) <= "2024-02-01"
         for row in rows["visits"]
     )
-    found = TRIED.main.query(query_of(TRIED.database, asked)).rows
+    found = DATABASES.main.query(sql_of(DATABASES.database, asked)).rows
     assert found == ((expected,),)
 
 
@@ -67,43 +67,41 @@ def test_a_question_reads_as_a_person_would_put_it() -> None:
     ("change", "said"),
     [
         (
-            RowChange(
+            SqlRequest(
                 form="set",
                 many="visits",
-                of=column("visits", "state"),
-                value="paid",
+                values=((column("visits", "state")[0], "paid"),),
                 which=(Condition("among", ("id",), (3, 7)),),
             ),
             "Set the state to paid in all visits whose id is one of 3, 7.",
         ),
         (
-            RowChange(
+            SqlRequest(
                 form="clear",
                 many="visits",
-                of=column("visits", "doctor"),
+                values=((column("visits", "doctor")[0], None),),
                 which=(Condition("there", column("visits", "doctor")),),
             ),
             "Empty the doctor of all visits that have some doctor.",
         ),
         (
-            RowChange(
+            SqlRequest(
                 form="add", many="wards", values=(("id", 9), (column("wards", "floor")[0], 2))
             ),
             "Add one to the wards: the id 9, the floor 2. Leave the rest of it empty.",
         ),
     ],
 )
-def test_a_change_reads_as_a_person_would_put_it(change: RowChange, said: str) -> None:
+def test_a_change_reads_as_a_person_would_put_it(change: SqlRequest, said: str) -> None:
     assert WORDS.write(change) == said
     assert WORDS.read(said) == change
 
 
 def test_a_value_with_a_quote_stays_a_value() -> None:
-    change = RowChange(
+    change = SqlRequest(
         form="set",
         many="wards",
-        of=column("wards", "title"),
-        value="x' OR '1'='1",
+        values=((column("wards", "title")[0], "x' OR '1'='1"),),
         which=(Condition("equal", ("id",), (1,)),),
     )
-    assert statement_of(TRIED.database, change).count("''") == 4
+    assert sql_of(DATABASES.database, change).count("''") == 4

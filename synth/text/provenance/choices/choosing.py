@@ -38,21 +38,26 @@ def judged(seen: Seen, identifier: str, beside: Set[str], also_taken: Set[str]) 
     }
     if not groups:
         return None
+
     siblings = max(map(len, groups))
     folded = identifier.casefold().removeprefix("#")
     if any(stands(text.casefold(), folded, number=folded.isdigit()) for text in heard):
         return siblings, 1, "named by a person"
+
     if not objects.related.get(identifier, set()).isdisjoint(beside):
         return siblings, 1, "referred to by another argument"
 
     fields = [_Field(objects, identifier, group, also_taken) for group in groups.values()]
     best = fields[0]
+
     for said in _sentences(objects, heard, beside):
         for field in fields:
             field.hear(said)
+
         best = min(fields, key=lambda field: field.fewest)
         if best.fewest == 1:
             break
+
     return siblings, best.fewest, best.why
 
 
@@ -97,7 +102,9 @@ class _Field:
         for words in described:
             if self.fewest == 1:
                 return
+
             matched = max((leaf & words for leaf in self._own), key=len, default=Words())
+
             if words & _SUPERLATIVES and _is_extreme(self._identifier, self._group):
                 self.fewest, self.why = 1, "the extreme that was asked for"
             elif words & _RELATIONS and self._is_next_to_described(words, len(matched)):
@@ -129,6 +136,7 @@ def _column(group: Group, field: str, kind: type) -> dict[str, Any]:
 
 
 def _fields(group: Group, identifier: str) -> Iterator[tuple[str, Any]]:
+    """The fields of an entity with their values."""
     own = group[identifier]
     return iter(own.items() if isinstance(own, dict) else ())
 
@@ -141,6 +149,7 @@ def _are_adjacent(identifier: str, other: str, group: Group) -> bool:
             days = sorted({*dates.values()})
             if other in dates and abs(days.index(value) - days.index(dates[other])) == 1:
                 return True
+
     return False
 
 
@@ -149,10 +158,12 @@ def _is_extreme(identifier: str, group: Group) -> bool:
     for field, value in _fields(group, identifier):
         kind = type(value)
         is_time = kind is str and (":" in value or "-" in value)
+
         if kind in (int, float) or is_time:
             others = [
                 one for name, one in _column(group, field, kind).items() if name != identifier
             ]
             if others and not min(others) <= value <= max(others):
                 return True
+
     return False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from types import NoneType
 from typing import Any
 
 from synth.text.provenance.objects import Objects, is_identifier
@@ -27,47 +28,51 @@ def known(objects: Objects, identifier: str, entry: Any) -> list[Words]:
     That is its entry, its own answers, and, one step on, the entities that its entry lists.
     """
     seen = [value for value in objects.described.get(identifier, ()) if value is not entry]
-    found = [leaf for value in (entry, *seen) for leaf in _kept(objects, value)]
-    if not seen:
-        for listed in _identifiers(entry):
-            if listed != identifier:
-                found += known_by_answers(objects, listed)
-    return found
+    found = [words for value in (entry, *seen) for words in _kept(objects, value)]
+    if seen:
+        return found
+
+    listed = [one for one in _identifiers(entry) if one != identifier]
+
+    return found + [words for one in listed for words in known_by_answers(objects, one)]
 
 
 def known_by_answers(objects: Objects, identifier: str) -> list[Words]:
     """The same from its own answers alone."""
-    return [
-        leaf for value in objects.described.get(identifier, ()) for leaf in _kept(objects, value)
-    ]
+    described = objects.described.get(identifier, ())
+    return [words for value in described for words in _kept(objects, value)]
 
 
 def _kept(objects: Objects, value: Any) -> list[Words]:
-    """The leaves of an object of the index, computed once."""
-    found = objects.words.get(id(value))
-    if found is None:
-        found = objects.words[id(value)] = list(leaves(value))
-    return found
+    """The words of an object of the index, computed once."""
+    if id(value) not in objects.words:
+        objects.words[id(value)] = list(leaves(value))
+
+    return objects.words[id(value)]
 
 
 def leaves(value: Any, around: Words = frozenset()) -> Iterator[Words]:
     """The words of each innermost object, with those that stand directly around it."""
-    parts = []
-    for entry in value.values() if isinstance(value, dict) else value:
-        parts += entry if type(entry) is list else [entry]
+    parts = _parts(value)
     inner = [part for part in parts if type(part) is dict]
-    texts = [
-        str(part) for part in parts if part is not None and type(part) not in (dict, list, bool)
-    ]
-    direct = around.union(_VALUE.findall(" ".join(texts).casefold()))
+    plain = [part for part in parts if type(part) not in (dict, list, bool, NoneType)]
+    direct = around.union(_VALUE.findall(" ".join(map(str, plain)).casefold()))
     if not inner:
         yield direct
+
     for part in inner:
         yield from leaves(part, direct)
 
 
-def _identifiers(entry: Any) -> Iterator[str]:
-    for value in entry.values() if isinstance(entry, dict) else entry:
-        for text in value if isinstance(value, list) else (value,):
-            if isinstance(text, str) and is_identifier(text):
-                yield text
+def _identifiers(entry: Any) -> list[str]:
+    """The identifiers that an entity's entry holds, one level deep."""
+    return [text for text in _parts(entry) if isinstance(text, str) and is_identifier(text)]
+
+
+def _parts(value: Any) -> list[Any]:
+    """What an object or a list holds, with the members of the lists in it."""
+    parts = []
+    for entry in value.values() if isinstance(value, dict) else value:
+        parts += entry if type(entry) is list else [entry]
+
+    return parts

@@ -41,10 +41,13 @@ def wished(
     telling = [word for word in words if word not in known_words]
     if len(permitted) < 3 or not telling:
         return None
+
     if any(argument in question and _INDIFFERENT.search(answer) for question, answer in answers):
         return len(permitted), 1, "nobody minds"
+
     said = {word for _, answer in answers for word in _SAID.findall(answer.casefold())}
     matched = sum(any(word.startswith(beginning) for word in said) for beginning in telling)
     if 2 * matched >= len(telling):
         return len(permitted), 1, "its words were said"
+
     return len(permitted), len(permitted), "nobody said which value"

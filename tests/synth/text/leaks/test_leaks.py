@@ -70,8 +70,10 @@ def told(*own: Turn, guidance: str | None = GUIDANCE) -> Trajectory:
         make_trajectory(turns=0),
         pivot_turn=2,
         guidance=guidance,
-        system_prompt="You help customers of a shop. Never cancel an order without a yes of the customer to "
-        "the details.",
+        system_prompt=(
+            "You help customers of a shop. Never cancel an order without a yes of the customer to "
+            "the details."
+        ),
         tools=TOOLS,
         opening=(Observation("Hello, my name is Jo. I want to cancel an order.", Source.USER),),
         turns=tuple(
@@ -179,7 +181,9 @@ CLEAN = [
     thinks("At this time I cannot do more; I try the next page."),
     does(
         "reply",
-        message="Never cancel an order without a yes of the customer to the details, says our policy.",
+        message=(
+            "Never cancel an order without a yes of the customer to the details, says our policy."
+        ),
     ),
 ]
 
@@ -230,9 +234,7 @@ def test_what_stands_before_the_pivot_is_not_the_guided_agents_own() -> None:
     }
 
 
-def test_after_a_failed_call_of_its_own_an_agent_may_speak_of_an_earlier_attempt_but_of_no_hint() -> (
-    None
-):
+def test_after_a_failed_call_an_agent_may_speak_of_an_earlier_attempt_but_of_no_hint() -> None:
     failing = Turn(
         0,
         tool_calls=(call("get_order", order_id="O-5512"),),

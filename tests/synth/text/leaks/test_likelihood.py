@@ -13,7 +13,7 @@ from synth.text.leaks.likelihood import (
     largest_gain,
     leaks_by_likelihood,
     threshold,
-    turn_gains,
+    turn_gains_of_each,
 )
 from tests.trajectories import make_trajectory, make_turn
 
@@ -93,10 +93,8 @@ class Heeding:
 def test_a_model_scores_the_transcript_with_and_without_the_guidance(
     pivot: int, expected: dict[int, float]
 ) -> None:
-    found = asyncio.run(
-        turn_gains(Heeding(), make_trajectory(turns=3, pivot_turn=pivot), "Please keep it short.")
-    )
+    trajectory = make_trajectory(turns=3, pivot_turn=pivot)
+    guidances = ["Please keep it short.", "Nothing."]
+    found, unmoved = asyncio.run(turn_gains_of_each(Heeding(), trajectory, guidances))
     assert found == pytest.approx(expected)
-    assert asyncio.run(
-        turn_gains(Heeding(), make_trajectory(turns=3, pivot_turn=pivot), "Nothing.")
-    ) == pytest.approx(dict.fromkeys(expected, 0.0))
+    assert unmoved == pytest.approx(dict.fromkeys(expected, 0.0))

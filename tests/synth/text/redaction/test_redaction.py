@@ -14,7 +14,15 @@ from benchmarks.planted_secrets import VALUES, WRAPPINGS, planted
 from synth.ledger.redactions import findings_of
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import ConfigError
-from synth.schemas.trajectory import Observation, Planted, Source, ToolCall, TurnedDown, Wording
+from synth.schemas.trajectory import (
+    Observation,
+    Planted,
+    Source,
+    ToolCall,
+    Trajectory,
+    TurnedDown,
+    Wording,
+)
 from synth.text.layers import blobs, layers
 from synth.text.redaction.findings import RedactionFinding, Scan, redacted
 from synth.text.redaction.places import texts
@@ -72,9 +80,8 @@ def test_whatever_stands_beside_it_json_stays_json_and_the_rest_stays_as_it_was(
     assert (clean["before"], clean["after"]) == (beside, [beside, 3])
 
 
-def test_every_place_is_looked_into_and_a_value_has_one_stand_in_everywhere() -> None:
-    token = VALUES["github_token"](Random(3))
-    other = VALUES["email"](Random(4))
+def told_everywhere(token: str, other: str) -> Trajectory:
+    """A trajectory that holds a token at every place, and another value beside it once."""
     seen = Observation(
         f"token {token}",
         call_id="call_0",
@@ -103,7 +110,13 @@ def test_every_place_is_looked_into_and_a_value_has_one_stand_in_everywhere() ->
         guidance=f"try {token}",
         check_result=CheckResult(True, facts={"keys/1/value": token}),
     )
-    turned = msgspec.structs.replace(turned, turns=(turn,))
+    return msgspec.structs.replace(turned, turns=(turn,))
+
+
+def test_every_place_is_looked_into_and_a_value_has_one_stand_in_everywhere() -> None:
+    token = VALUES["github_token"](Random(3))
+    other = VALUES["email"](Random(4))
+    turned = told_everywhere(token, other)
     clean = redacted(turned, SCAN.findings(turned))
     everything = msgspec.json.encode(clean).decode()
     assert token not in everything

@@ -1,1 +1,0 @@
-"""What can be asked and changed: in SQL, in words, and nearly right."""
