@@ -14,7 +14,7 @@ from synth.engine.context import Run
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.verify_written import fault
 from synth.report.build import pieces
-from synth.report.registry import SECTIONS
+from synth.report.section import SECTIONS
 from synth.report.written import PAGE, write_page
 from synth.schemas.canonical import content_hash
 from synth.schemas.stage import Plan, Shard

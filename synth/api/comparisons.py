@@ -57,7 +57,7 @@ def drawn_graph(
             f"--population: {more}"
         )
     if form == "svg":
-        from synth.report.graph_svg import STYLE, picture
+        from synth.report.graph.svg import STYLE, picture
         from synth.report.style import STYLE as PAGE
 
         head, body = picture(rows.nodes, rows.edges, rows.said).split(">", 1)

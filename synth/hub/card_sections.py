@@ -17,7 +17,7 @@ from synth.hub.source import Config
 from synth.ledger.ledger import Ledger
 from synth.ledger.log.state import IMPORT
 from synth.ledger.views import connect
-from synth.report.funnel_section import reports
+from synth.report.sections.funnel import reports
 from synth.schemas.printable import Marked, in_markdown
 from synth.schemas.yaml_text import read_yaml
 

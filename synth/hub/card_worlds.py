@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from synth.hub.card_sections import asked, bullets, table, world_names
 from synth.hub.row_facts import RowFacts
 from synth.ledger.ledger import Ledger
-from synth.report.funnel_section import reports
+from synth.report.sections.funnel import reports
 from synth.schemas.printable import Marked, in_cell, in_code
 
 _WORLDS = """SELECT env, stage = 'import', format('{:,}', count(*)),

@@ -13,10 +13,10 @@ from synth.cli.report import report
 from synth.ledger import Ledger
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.build import report as built
-from synth.report.folding import Arrow, folded
-from synth.report.graph_svg import picture, shade
-from synth.report.layering import layers
-from synth.report.placing import placed
+from synth.report.graph.folding import Arrow, folded
+from synth.report.graph.layering import layers
+from synth.report.graph.placing import placed
+from synth.report.graph.svg import picture, shade
 from synth.topology.graph import FAILURE, START, SUCCESS
 from tests.flow_files import echo_flow, run_flow
 
