@@ -5,26 +5,24 @@ loudest things first. Its words stand in `data/card.md`.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, StrictUndefined
 
-from synth.datasets.release import binding
-from synth.engine.funnel import counted, funnel_markdown
+from synth.engine.funnel import funnel_markdown
 from synth.engine.runs.unfinished import unfinished_line
 from synth.exporters.card import size_category
-from synth.exporters.registry import form_of, kind_of
+from synth.exporters.registry import form_of
 from synth.hub import card_tables as tables
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
+from synth.hub.words import written
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.section import asked
 from synth.report.sections.funnel import reports
-from synth.schemas.printable import front_matter, in_cell, in_code, in_markdown
+from synth.schemas.printable import front_matter
 
 
 class Described(msgspec.Struct, frozen=True):
@@ -64,15 +62,6 @@ def card(one: Described) -> str:
 
 def body(one: Described) -> str:
     """The card without its metadata."""
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"cell": in_cell, "code": in_code, "line": in_markdown}
-    environment.globals |= {
-        "binding": binding,
-        "counted": counted,
-        "kind_of": kind_of,
-        "table": tables.table,
-    }
-    text = files("synth.hub").joinpath("data/card.md").read_text(encoding="utf-8")
     said, envs = reports(one.ledger), environments(one.ledger)
     filters = [entry for each in said.values() for entry in each.get("filters", ())]
     played = {env: _played(one, env, said) for env in envs}
@@ -81,7 +70,8 @@ def body(one: Described) -> str:
     with connect(one.ledger) as connection:
         found = {name: asked(connection, sql) for name, sql in tables.QUERIES.items()}
 
-    written = environment.from_string(text).render(
+    text = written(
+        "card.md",
         one=one,
         found=found,
         configurations=tables.configurations(one.configs, one.facts),
@@ -99,7 +89,7 @@ def body(one: Described) -> str:
         warnings=list(warnings(one)),
         worlds=tables.worlds(found["worlds"][1], played),
     )
-    return written.strip() + "\n"
+    return text.strip() + "\n"
 
 
 def warnings(one: Described) -> Iterator[str]:

@@ -37,11 +37,10 @@ def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[
     t = trajectory
 
     def detail(text: str | None) -> int | None:
-        return (
-            None
-            if text is None
-            else texts.number(shown(canonical_json(rounded(msgspec.json.decode(text))).decode()))
-        )
+        if text is None:
+            return None
+        brief = canonical_json(rounded(msgspec.json.decode(text))).decode()
+        return texts.number(shown(brief))
 
     return _said(
         prompt=texts.number(t.system_prompt),
@@ -83,15 +82,22 @@ def rounded(value: Any) -> Any:
     """The same value with its fractions at four significant digits: they are looked at here, the
     ledger has them whole.
     """
+    return _with_floats(value, number)
+
+
+def _with_floats(value: Any, write: Callable[[float], float | None]) -> Any:
+    """The same value, each float in it written in another way."""
     if isinstance(value, float):
-        return number(value)
+        return write(value)
     if isinstance(value, list):
-        return [rounded(one) for one in value]
-    return {name: rounded(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [_with_floats(one, write) for one in value]
+    if isinstance(value, dict):
+        return {name: _with_floats(one, write) for name, one in value.items()}
+    return value
 
 
 def _turn(turn: Turn, texts: Texts) -> Row:
-    keys = (_alike(done(turn)), [seen(o) for o in turn.observations], turn.state_key)
+    keys = (_with_floats(done(turn), _alike), [seen(o) for o in turn.observations], turn.state_key)
     return _said(
         at=turn.index,
         keys=[texts.number(_key(key)) for key in keys],
@@ -157,13 +163,9 @@ def _key(value: Any) -> str:
     return base64.b64encode(blake2b(canonical_json(value), digest_size=KEY_BYTES).digest()).decode()
 
 
-def _alike(value: Any) -> Any:
+def _alike(value: float) -> float:
     """Equal numbers are written alike: 1.0 as 1."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_alike(one) for one in value]
-    return {name: _alike(one) for name, one in value.items()} if isinstance(value, dict) else value
+    return int(value) if value.is_integer() else value
 
 
 def _said(**fields: Any) -> Row:
