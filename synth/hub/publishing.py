@@ -11,14 +11,14 @@ import msgspec
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import form_of
-from synth.hub.card import Described, card
+from synth.hub.card.card import Described, card
+from synth.hub.card.words import written
 from synth.hub.outgoing import PublishScan, searched
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.readback import Sent
 from synth.hub.released import PublishRequest, metadata, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
-from synth.hub.words import written
 from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger

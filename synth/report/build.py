@@ -6,10 +6,10 @@ from functools import partial
 
 from synth.boundary import imported
 from synth.ledger.ledger import Ledger
+from synth.report.authorship import notices
 from synth.report.browser.packing import pack
 from synth.report.browser.page_files import script, style
 from synth.report.section import SECTIONS, Section
-from synth.report.sections.authorship import notices
 from synth.report.style import STYLE
 from synth.report.templates import streamed
 

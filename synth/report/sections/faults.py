@@ -10,8 +10,8 @@ from synth.ledger.derived_views import LOST_SHARE
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.stand_ins import StandIns
+from synth.report.rates import rate_cells
 from synth.report.section import Section, asked, paragraph, quiet, shortened
-from synth.report.sections.rates import rate_cells
 from synth.stats.intervals import wilson
 
 SHOWN = 15

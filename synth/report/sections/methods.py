@@ -6,8 +6,8 @@ from synth.engine.table import Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
+from synth.report.rates import NO_RATE, rate_cells
 from synth.report.section import Section, asked, quiet
-from synth.report.sections.rates import NO_RATE, rate_cells
 from synth.stats.intervals import clustered
 
 _SQL = """

@@ -4,8 +4,8 @@ from synth.engine.table import DrawnCell, Table, meant
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
+from synth.report.meanings import legend, meanings
 from synth.report.section import Section, asked, quiet
-from synth.report.sections.meanings import legend, meanings
 from synth.report.templates import drawings
 
 BINS = 16

@@ -8,9 +8,9 @@ from synth.engine.table import DrawnCell, Table
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
+from synth.report.meanings import legend, meanings
+from synth.report.rates import NO_RATE, rate_cells
 from synth.report.section import Section, asked, paragraph, shortened
-from synth.report.sections.meanings import legend, meanings
-from synth.report.sections.rates import NO_RATE, rate_cells
 from synth.schemas.printable import in_html
 from synth.stats.intervals import wilson
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from synth.hub.card import Described, body
+from synth.hub.card.card import Described, body
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.ledger import Ledger

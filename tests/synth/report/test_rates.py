@@ -2,7 +2,7 @@
 
 import pytest
 
-from synth.report.sections.rates import percents
+from synth.report.rates import percents
 from synth.stats.intervals import clustered
 
 

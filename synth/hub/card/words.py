@@ -11,7 +11,7 @@ from synth.datasets.release import binding
 from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.exporters.registry import kind_of
-from synth.hub.card_tables import table
+from synth.hub.card.tables import table
 from synth.schemas.printable import in_cell, in_code, in_markdown
 
 

@@ -13,11 +13,11 @@ from synth.engine.funnel import funnel_markdown
 from synth.engine.runs.unfinished import unfinished_line
 from synth.exporters.card import size_category
 from synth.exporters.registry import form_of
-from synth.hub import card_tables as tables
+from synth.hub.card import tables
+from synth.hub.card.words import written
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
-from synth.hub.words import written
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.section import asked

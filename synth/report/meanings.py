@@ -1,4 +1,4 @@
-"""What the terms on the page mean, from `meanings.yaml`."""
+"""What the terms on the page mean, from `pages/meanings.yaml`."""
 
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -14,7 +14,7 @@ _WHERE = "docs/topology.md"
 @cache
 def meanings(section: str) -> Mapping[str, str]:
     """Of the terms of a section."""
-    text = files("synth.report.sections").joinpath("meanings.yaml").read_text(encoding="utf-8")
+    text = files("synth.report").joinpath("pages/meanings.yaml").read_text(encoding="utf-8")
     found: Mapping[str, str] = read_yaml(text, "meanings")[section]
     return found
 
