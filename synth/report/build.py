@@ -10,7 +10,7 @@ from synth.report.authorship import notices
 from synth.report.browser.packing import pack
 from synth.report.browser.page_files import script, style
 from synth.report.section import SECTIONS, Section
-from synth.report.style import STYLE
+from synth.report.style import page_style
 from synth.report.templates import streamed
 
 Rendered = Callable[[str], None]
@@ -69,7 +69,7 @@ def pieces(
             sections=sections,
             command=command,
             skip=sections[0]["key"] if sections else "top",
-            style=STYLE + style(),
+            style=page_style() + style(),
             script=script() if packed.trajectories else "",
             # the list of no trajectories is written too, and not shown
             packed=iter(partial(packed_file.read, _AT_ONCE), "") if packed.trajectories else (),

@@ -63,8 +63,10 @@ def card(one: Described) -> str:
 def body(one: Described) -> str:
     """The card without its metadata."""
     said, envs = reports(one.ledger), environments(one.ledger)
+
     filters = [entry for each in said.values() for entry in each.get("filters", ())]
     played = {env: _played(one, env, said) for env in envs}
+    # either name says that a stage has measured its false discoveries
     rates = {"expected_false_share", "false_share"}
 
     with connect(one.ledger) as connection:
@@ -89,6 +91,7 @@ def body(one: Described) -> str:
         warnings=list(warnings(one)),
         worlds=tables.worlds(found["worlds"][1], played),
     )
+
     return text.strip() + "\n"
 
 
@@ -118,8 +121,10 @@ def environments(ledger: Ledger) -> list[str]:
     """Those of the valid trajectories, else of the tasks."""
     with connect(ledger) as connection:
         _, found = asked(connection, tables.ENVS)
+
         if not found:
             _, found = asked(connection, "SELECT DISTINCT env FROM tasks ORDER BY env")
+
     return [env for (env,) in found if env]
 
 
@@ -132,6 +137,7 @@ def _metadata(one: Described) -> str:
     infos, listed = DatasetInfosDict(), list[dict[str, Any]]()
     for config in one.configs:
         facts, splits = one.facts[config.name], SplitDict()
+
         splits.add(SplitInfo("train", num_bytes=facts.bytes, num_examples=facts.rows))
         infos[config.name] = DatasetInfo(
             features=Features.from_arrow_schema(facts.schema),
@@ -140,12 +146,15 @@ def _metadata(one: Described) -> str:
             dataset_size=facts.bytes,
             config_name=config.name,
         )
+
+        # the first one is loaded where none is named
         paths = [{"split": "train", "path": list(one.paths[config.name])}]
         default = {} if listed else {"default": True}
         listed.append({"config_name": config.name, "data_files": paths, **default})
 
     info = DatasetCardData()
     infos.to_dataset_card_data(info)
+
     kinds = sorted({config.kind for config in one.configs})
     found: dict[str, Any] = {
         "pretty_name": f"{one.name}: agent trajectories",
@@ -156,6 +165,7 @@ def _metadata(one: Described) -> str:
         "configs": listed,
         "dataset_info": dict(info.__dict__)["dataset_info"],
     }
+
     return front_matter(found)
 
 
@@ -164,11 +174,14 @@ def _played(one: Described, env: str, said: tables.Reports) -> tuple[str, str]:
     found = [
         each for report in said.values() for each in report.get("worlds", ()) if each["env"] == env
     ]
+
     versions, licences = ({each[key]: None for each in found} for key in ("version", "licence"))
     own = one.flow.get("env") or {}
+
     if not found and env == own.get("name"):  # runs that are older than these records
         settings = (line.settings.get("world") for line in one.ledger.state.stages.values())
         versions = dict.fromkeys(sorted({world for world in settings if isinstance(world, str)}))
+
     return ", ".join(versions) or "not recorded", "; ".join(licences) or "not recorded"
 
 
@@ -176,14 +189,17 @@ def _loads(one: Described) -> Iterator[str]:
     """A line of code for each configuration, and for the skill texts beside it."""
     for config in one.configs:
         yield _load(config.name, one.repo, config.name)
+
     for name, (path, _) in one.skills.items():
         at = json.dumps(f"hf://datasets/{one.repo}/{path}")
         yield _load(f"{name}_skills", "json", data_files=at)
 
 
 def _load(name: str, *given: str, **named: str) -> str:
+    # the name of a folder may be none of a variable
     variable = re.sub(r"\W", "_", name, flags=re.ASCII)
     arguments = [*map(json.dumps, given), *(f"{key}={value}" for key, value in named.items())]
+
     return f'{variable} = load_dataset({", ".join(arguments)}, split="train")'
 
 
@@ -192,6 +208,8 @@ def _training(one: Described, config: Config) -> str:
     form = form_of(config.kind, config.form)
     if form.per_turn is not None and "completion" in one.facts[config.name].schema.names:
         form = form.per_turn
+
     # load_dataset takes repository and name, where the exporter names one folder
     read_from = ", ".join(map(json.dumps, (one.repo, config.name)))[1:-1]
+
     return form.training(read_from).strip()

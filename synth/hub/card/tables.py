@@ -97,12 +97,16 @@ def known_methods() -> Mapping[str, tuple[str, str]]:
 def configurations(configs: Sequence[Config], facts: Mapping[str, RowFacts]) -> str:
     """What may be loaded, with what carries loss in it."""
     rows = []
+
     for config in configs:
         report, turns = config.report, config.report["trained_turns"]
         loss = loss_size(report.get("loss", 0), report.get("loss_unit", "characters"))
+
+        # rows of tasks and causes carry no loss
         told = (f"{turns:,}", loss) if turns else ("-", "-")
         size = f"{facts[config.name].rows:,}"
         rows.append((in_code(config.name), config.kind, size, *told, config.form))
+
     columns = ("configuration", "kind", "rows", "turns with loss", "size of what carries loss")
     return table((*columns, "form"), rows)
 
@@ -111,9 +115,11 @@ def judged(filters: Iterable[Mapping[str, Any]]) -> str:
     """What each filter decided."""
     keys = ("kept", "dropped", "undefined")
     rows = []
+
     for one in filters:
         what, _ = known_methods().get(one["name"], _OWN)
         rows.append((one["name"], what, *(f"{sum(one[key].values()):,}" for key in keys)))
+
     return table(("filter", "what it does", *keys), rows)
 
 
@@ -121,11 +127,13 @@ def worlds(found: Sequence[tuple[Any, ...]], played: Mapping[str, tuple[str, str
     """Each world with version and licence, as the stages that played in it recorded them; of
     imports, what their format tells.
     """
+    # their format tells neither
     imports = ("not known: imported",) * 2
     rows = [
         (env, *(imports if imported else played[env]), checks or "not recorded", *counts)
         for env, imported, checks, *counts in found
     ]
+
     columns = ("world", "version", "licence", "version of its check", "tasks", "trajectories")
     return table(columns, rows)
 
@@ -135,10 +143,14 @@ def cost_by_method(
 ) -> str:
     """What a method cost over the rows that it gave each configuration."""
     rows = []
+
+    # a method that gave no row is told with what it cost
     for method, attempts, tokens, usd, unpriced in spent:
         without = f", without {unpriced:,} calls whose price is not known" if unpriced else ""
         told = f"{tokens:,} tokens, ${usd:,.4g}{without}" if tokens else "no model was asked"
         counts = {name: found.composition["synthesizer"][method] for name, found in facts.items()}
+
+        # failed attempts are in the price of what was kept
         kept = {name: count for name, count in counts.items() if count}
         each = {
             name: (
@@ -148,9 +160,11 @@ def cost_by_method(
             )
             for name, count in kept.items()
         }
+
         for name, per_row in (each or {"-": ("-", "-", "-")}).items():
             count = f"{kept.get(name, 0):,}"
             rows.append((method, name, count, f"{attempts:,}", *per_row, told))
+
     columns = ("method", "configuration", "rows", "attempts", "attempts per row")
     return table((*columns, "tokens per row", "price per row", "the method in all"), rows)
 
@@ -158,9 +172,11 @@ def cost_by_method(
 def methods(reports: Reports) -> str:
     """The stages and filters of the flow, with their sources."""
     rows = []
+
     for name in _parts(reports):
         what, source = known_methods().get(name, ("a part of the user's own", "not told"))
         rows.append((name, what, source or "-"))
+
     columns = ("part", "what it does", "source")
     return table(columns, rows) if rows else "Nothing but import and export."
 

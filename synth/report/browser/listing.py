@@ -39,9 +39,12 @@ class Listing:
     def add(self, trajectory: Trajectory, about: About, place: tuple[int, int] | None) -> None:
         """`place`: chunk and number within it; None where the page has no room for the texts."""
         t, (chunk, at) = trajectory, place or (None, None)
+
+        # filters of the list: why, dropped by whom, which mistakes were put there
         reasons = [f"{name}: {why}" for name, _, why, *_ in about.decisions]
         dropping = [name for name, keep, *_ in about.decisions if keep is False]
         injected = [turn.injected for turn in t.turns if turn.injected is not None]
+
         row = {
             **{column: self._named(column, getattr(t, field)) for column, field in NAMED.items()},
             "id": t.trajectory_id,
@@ -58,15 +61,18 @@ class Listing:
             "dropped": self._numbers("filter", dropping),
             "injected": self._numbers("injected", injected),
         }
+
         for column, value in row.items():
             self.columns[column].append(value)
 
     def _named(self, column: str, value: str | None) -> int | None:
         known = self._names[column]
+
         return None if value is None else known.setdefault(str(value), len(known))
 
     def _numbers(self, column: str, values: Iterable[str]) -> list[int]:
         known = self._names[column]
+
         return sorted({known.setdefault(value, len(known)) for value in values})
 
     def packed(self, goals: Mapping[str, str]) -> Mapping[str, Any]:
@@ -76,6 +82,7 @@ class Listing:
         rows = {identity: row for row, identity in enumerate(self.columns["id"])}
         parents = [rows.get(parent, parent) for parent in self.columns["parent"]]
         names = {column: list(found) for column, found in self._names.items()}
+
         return {
             "columns": {**self.columns, "parent": parents},
             "names": names,

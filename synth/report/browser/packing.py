@@ -35,7 +35,8 @@ _SCORES = (
     "unnest(?)) ORDER BY ALL"
 )
 _DECISIONS = """
-SELECT trajectory_id, filter, keep, reason, score, detail FROM decisions WHERE trajectory_id IN (SELECT unnest(?)) ORDER BY ALL
+SELECT trajectory_id, filter, keep, reason, score, detail FROM decisions
+WHERE trajectory_id IN (SELECT unnest(?)) ORDER BY ALL
 """
 _MEDIA = "application/octet-stream"
 T = TypeVar("T")
@@ -75,12 +76,15 @@ class Packed:
         """
         longest = min(LONGEST, 2 * self.longest)
         blob, cut = self.blob(chunk, longest)
+
+        # each try cuts by what was too much, at most to a quarter
         while len(blob) > room and longest > SHORTEST:
             longest = max(SHORTEST, int(longest * min(0.7, max(0.25, room / len(blob)))))
             blob, cut = self.blob(chunk, longest)
 
         self.longest = longest
         fits = len(blob) <= room
+
         for at, (trajectory, about) in enumerate(chunk):
             self.listing.add(trajectory, about, (self.chunks, at) if fits else None)
 
@@ -106,13 +110,16 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
     characters.
     """
     packed = Packed(out, StandIns(FlowScan(ledger)))
+
     total = sum(1 for _ in ledger.records())
 
     with connect(ledger) as connection:
         shown = _shown(ledger, connection, packed)
         for chunk in _grouped(shown, TOGETHER, CHUNK_CHARACTERS, lambda one: _size(one[0])):
+            # chunks share what room is left by their numbers of trajectories
             left = room * (1 - LISTED) - packed.characters
             share = left * len(chunk) / max(len(chunk), total - packed.trajectories)
+
             try:
                 packed.add(chunk, share)
             except UNHANDLED:  # of one of them; nothing of the chunk was written
@@ -121,6 +128,7 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
                     packed.add(kept, share)
 
         looked = scanned(connection)
+
         goals = connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL")
         told = {task: packed.stand_ins.in_text(task, goal) for task, goal in goals.fetchall()}
 
@@ -131,6 +139,8 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
         "findings": packed.stand_ins.findings,
         "aside": list(packed.aside.lines()),
     }
+
+    # it stands behind the chunks that it names
     packed.write("list", compressed({**packed.listing.packed(told), "notes": notes}))
     return packed
 
@@ -144,10 +154,13 @@ def _shown(ledger: Ledger, connection: LedgerConnection, packed: Packed) -> Iter
     """Trajectories beside what the tables say of them, in the order of the ledger."""
     for batch in _grouped(ledger.trajectories(), BATCH, 8 * CHUNK_CHARACTERS, _size):
         identities = [[t.trajectory_id for t in batch]]
+
         abouts: dict[str, tuple[list[Any], list[Any]]] = {}
+
         for at, sql in enumerate((_SCORES, _DECISIONS)):
             for identity, *said in connection.execute(sql, identities).fetchall():
                 abouts.setdefault(identity, ([], []))[at].append(tuple(said))
+
         for one in packed.stand_ins.taken_out(connection, batch, packed.aside):
             yield one, About(*abouts.get(one.trajectory_id, ()))
 
@@ -157,12 +170,15 @@ def _grouped(
 ) -> Iterator[list[T]]:
     """Items in their order, a group full at `most` of them or at a size."""
     group, size = list[T](), 0
+
     for item in items:
         group.append(item)
         size += size_of(item)
         if len(group) == most or size >= most_size:
             yield group
             group, size = [], 0
+
+    # what is left over
     if group:
         yield group
 

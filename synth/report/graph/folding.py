@@ -42,6 +42,8 @@ def folded(
     boxes.
     """
     by_name = {node.node: node for node in nodes}
+
+    # how many ways lead to a turn and away from it
     graph: Any = nx.DiGraph([(edge.source_node, edge.target_node) for edge in edges])
     follows = {
         one: other for one, other in graph.edges if _chains(by_name[one], by_name[other], graph)
@@ -52,9 +54,11 @@ def folded(
         # a turn that always follows another stands in its box
         if node.node in follows.values():
             continue
+
         box = Box(node.node, [node], node.n, node.n_success)
         while (last := box.members[-1].node) in follows:
             box.members.append(by_name[follows[last]])
+
         boxes.append(box)
         home |= {member.node: box.name for member in box.members}
 
@@ -65,13 +69,17 @@ def folded(
         if {edge.source_node, edge.target_node} <= set(home)
         and follows.get(edge.source_node) != edge.target_node
     ]
+
+    # a picture of fewer boxes can be looked at as it is
     return _bundled(boxes, arrows) if len(boxes) > most else (boxes, arrows)
 
 
 def _chains(one: Node, other: Node, graph: Any) -> bool:
     """Whether the second always and only follows the first."""
+    # nothing else leads in or out, and no trial is lost on the way
     alone = graph.out_degree(one.node) == graph.in_degree(other.node) == 1
     inner = one.node != other.node and not {one.node, other.node} & set(ENDS)
+
     return alone and inner and (one.n, one.n_success) == (other.n, other.n_success)
 
 
@@ -84,19 +92,25 @@ def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], 
 
     for box in boxes:
         inner = box.n == 1 and box.name not in ENDS and box.name in graph
+
         if inner and graph.in_degree(box.name) == graph.out_degree(box.name) == 1:
             (source,), (target,) = graph.predecessors(box.name), graph.successors(box.name)
             groups.setdefault((source, target), []).append(box)
 
+    # one detour alone stays a box of its own
     bundles = {ends: found for ends, found in groups.items() if len(found) > 1}
+
     gone = {box.name for found in bundles.values() for box in found}
     kept = [box for box in boxes if box.name not in gone]
     lines = [arrow for arrow in arrows if not {arrow.source, arrow.target} & gone]
 
     for (source, target), found in bundles.items():
+        # the bundle goes by the name of its first box
         name, n, n_success = found[0].name, len(found), sum(box.n_success for box in found)
         members = [member for box in found for member in box.members]
         kept.append(Box(name, members, n, n_success, bundled=n))
+
+        # as many trials lead in as out
         lines += [Arrow(source, name, n, n_success), Arrow(name, target, n, n_success)]
 
     return kept, lines

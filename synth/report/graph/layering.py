@@ -41,15 +41,19 @@ def layers(names: Sequence[str], arrows: Sequence[Arrow]) -> Layers:
     back = _back(names, arrows)
     forward = [ends for arrow in arrows if (ends := (arrow.source, arrow.target)) not in back]
     at = _depths(names, forward)
+
     rows: list[list[str]] = [[] for _ in range(max(at.values()) + 1)]
     for name in names:
         rows[at[name]].append(name)
 
+    # an arrow runs through every layer between its ends
     routes = {}
+
     for source, target in forward:
         passed = range(at[source] + 1, at[target])
         bends = [f"{target} by {row}" for row in passed]
         routes[source, target] = (source, *bends, target)
+
         for row, bend in zip(passed, bends, strict=True):
             if bend not in rows[row]:
                 rows[row].append(bend)
@@ -62,6 +66,8 @@ def layers(names: Sequence[str], arrows: Sequence[Arrow]) -> Layers:
 
 def _graph(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> Any:
     found: Any = nx.DiGraph()
+
+    # names first, so that the graph keeps their order
     found.add_nodes_from(names)
     found.add_edges_from(ends)
     return found
@@ -70,6 +76,7 @@ def _graph(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> Any:
 def _back(names: Sequence[str], arrows: Sequence[Arrow]) -> set[tuple[str, str]]:
     """Arrows into a box that the way there came through, busy ways first."""
     busy = sorted(arrows, key=lambda arrow: (-arrow.n, arrow.target))
+
     graph = _graph((START, *names), [(arrow.source, arrow.target) for arrow in busy])
     found, way = set(), set[str]()
 
@@ -88,18 +95,24 @@ def _back(names: Sequence[str], arrows: Sequence[Arrow]) -> set[tuple[str, str]]
 def _depths(names: Sequence[str], forward: Sequence[tuple[str, str]]) -> dict[str, int]:
     """The longest way to each box, in boxes; the ends are the deepest of all."""
     generations = nx.topological_generations(_graph(names, forward))
+
+    # a box stands in the generation after the last that leads to it
     depth = {name: at for at, generation in enumerate(generations) for name in generation}
+
     ends = {SUCCESS, FAILURE} & set(depth)
     last = max((depth[name] for name in names if name not in ends), default=0) + 1
     depth |= dict.fromkeys(ends, last)
+
     # no layer stays empty where an end stood before it was moved to the last one
     used = sorted(set(depth.values()))
+
     return {name: used.index(at) for name, at in depth.items()}
 
 
 def _order(rows: Sequence[list[str]], links: Sequence[tuple[str, str]]) -> None:
     """Orders each row by the mean place of its neighbours, swept to and fro."""
     near: dict[str, list[str]] = {}
+
     for one, other in links:
         near.setdefault(one, []).append(other)
         near.setdefault(other, []).append(one)
@@ -109,7 +122,10 @@ def _order(rows: Sequence[list[str]], links: Sequence[tuple[str, str]]) -> None:
             # 0 to 1 from one side of a row to the other
             place = {name: (at + 0.5) / len(each) for each in rows for at, name in enumerate(each)}
             mean = {}
+
             for name in row:
                 others = [place[other] for other in near.get(name, (name,))]
                 mean[name] = sum(others) / len(others), name
+
+            # names settle ties, so that a graph is drawn alike each time
             row.sort(key=mean.__getitem__)

@@ -10,7 +10,6 @@ from synth.report.graph.folding import Box, folded
 from synth.report.graph.layering import layers
 from synth.report.graph.placing import placed
 from synth.report.section import cut
-from synth.report.style import themed
 from synth.report.templates import rendered
 from synth.topology.graph import FAILURE, START, SUCCESS
 
@@ -20,33 +19,14 @@ STEPS = 4
 """Shades of either side of the scale."""
 LABEL, LONGEST_TITLE, MOST_LINES = 22, 260, 12
 
-STYLE = """
-.graph { display: block; margin: 0 auto; }
-.graph text { font: 12px system-ui, "Segoe UI", Roboto, sans-serif; fill: var(--ink); }
-.graph .count { font-size: 11px; fill: var(--quiet); }
-.graph rect { stroke: var(--line); stroke-width: 1; }
-.graph g.box:hover rect, .graph g.box:focus rect { stroke: var(--link); stroke-width: 2.5; }
-.graph path, .key path { fill: none; stroke: var(--edge); stroke-opacity: .75; }
-.graph path:hover { stroke: var(--link); stroke-opacity: 1; }
-path.good { stroke: var(--good) !important; } path.bad { stroke: var(--bad) !important; } path.loop { stroke-dasharray: 7 4; }
-path.lucky { stroke-dasharray: 2 3; stroke: var(--lucky) !important; stroke-opacity: 1 !important; }
-.scale { display: flex; flex-wrap: wrap; gap: .35rem 1.2rem; align-items: center; font-size: .88rem; color: var(--quiet); margin: .6rem 0; }
-.scale svg { vertical-align: middle; }
-""" + themed(
-    """
-  --edge: #9aa3aa; --good: #3f9763; --bad: #c9564f; --mid: #eceeef; --lucky: #b26a00;
-  --d4: #f0a9a1; --d3: #f4bdb6; --d2: #f7d1cc; --d1: #f9e4e1; --u1: #e0f0e6; --u2: #c6e4d1; --u3: #a9d7ba; --u4: #88c8a1;""",
-    """
-  --edge: #6d767e; --good: #5fbf87; --bad: #e57b73; --mid: #2a2f34; --lucky: #f0b04a;
-  --d4: #8c352f; --d3: #6f2d29; --d2: #552624; --d1: #3d2221; --u1: #1e3127; --u2: #214030; --u3: #255139; --u4: #2a6644;""",
-)
-
 
 def shade(n: int, n_success: int, rate: float) -> str:
     """The colour of a box: how much better its trials did than all of the task, shrunk; a picture
     of what happened, no estimate.
     """
+    # as if KAPPA more trials had done as well as the task does
     value = (n_success + KAPPA * rate) / (n + KAPPA) - rate
+
     step = max(-STEPS, min(STEPS, round(value * 2 * STEPS)))
     return "--mid" if not step else f"--{'u' if step > 0 else 'd'}{abs(step)}"
 
@@ -62,8 +42,11 @@ def picture(
     """
     boxes, arrows = folded(nodes, edges)
     by_name = {box.name: box for box in boxes}
+
+    # from top to bottom first, then from left to right
     found = layers(list(by_name), arrows)
     widths = {name: WIDTH if name in by_name else BEND for names in found.rows for name in names}
+
     middle = placed(found.rows, found.links, widths, GAP_X)
     at = {
         name: (MARGIN + middle[name], MARGIN + row * (HEIGHT + GAP_Y))
@@ -71,6 +54,7 @@ def picture(
         for name in names
     }
 
+    # passes are told by nodes, which may be folded into one box
     start = by_name[START]
     home = {member.node: box.name for box in boxes for member in box.members}
     marked = {(home.get(one, ""), home.get(other, "")) for one, other in lucky}
@@ -80,8 +64,10 @@ def picture(
     for arrow in sorted(arrows, key=lambda arrow: arrow.n):
         ends = (arrow.source, arrow.target)
         is_loop = ends in found.back
+
         points = [at[name] for name in (ends if is_loop else found.routes[ends])]
         path = (_back if is_loop else _down)(points)
+
         lines.append((arrow, path, is_loop, ends in marked))
 
     right = max(x for x, _ in at.values()) + WIDTH / 2 + MARGIN
@@ -101,13 +87,18 @@ def picture(
 def _down(points: Sequence[tuple[float, float]]) -> str:
     """From the lower edge of a box through its bends to the upper edge of another."""
     (x, y), *bends = points
+
+    # from the lower edge
     y += HEIGHT
     line = f"M{x:.0f} {y:.0f}"
 
     for at, (to_x, to_y) in enumerate(bends, 1):
         half = (to_y - y) / 2
         line += f"C{x:.0f} {y + half:.0f} {to_x:.0f} {to_y - half:.0f} {to_x:.0f} {to_y:.0f}"
+
         x, y = to_x, to_y
+
+        # a bend is as high as a box, and the line runs straight through it
         if at < len(bends):
             y += HEIGHT
             line += f"V{y:.0f}"
@@ -121,6 +112,7 @@ def _back(points: Sequence[tuple[float, float]]) -> str:
     (x1, y1), (x2, y2) = ((x + WIDTH / 2, y + HEIGHT / 2) for x, y in points)
     if source == target:
         y1, y2 = y1 + HEIGHT / 4, y2 - HEIGHT / 4
+
     out = max(x1, x2) + LOOP_ROOM
     return f"M{x1:.0f} {y1:.0f}C{out:.0f} {y1:.0f} {out:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
 
@@ -131,11 +123,14 @@ def _told(box: Box, start: Box, said: Mapping[str, str]) -> tuple[str, str, list
     if box.name in ends:
         return *ends[box.name], []
 
+    # a line for each turn of the box, the first ones of a long one
     acts = [said.get(one.node, "+".join(one.tools)) for one in box.members if one.tools]
+
     lines = [cut(act, LONGEST_TITLE) for act in acts[:MOST_LINES]]
     if len(acts) > MOST_LINES:
         lines.append(f"… and {len(acts) - MOST_LINES} more turns")
 
+    # a picture of what happened there, shrunk to the rate of the task
     colour = shade(box.n, box.n_success, start.n_success / start.n)
     return colour, f"{box.bundled} detours" if box.bundled else _label(box.members), lines
 
@@ -147,5 +142,8 @@ def _label(members: Sequence[Node]) -> str:
         name if count == 1 else f"{count} {name}"
         for name, count in Counter(members[0].tools).items()
     )
+
+    # cut where a box has no more room
     room = LABEL - len(more)
+
     return (first if len(first) <= room else first[: room - 1] + "…") + more

@@ -27,7 +27,8 @@ WITH each AS (
   SELECT trajectory_id, filter, bool_and(keep) AS keep FROM decisions
   GROUP BY ALL HAVING bool_and(keep IS NOT NULL)
 ), pairs AS (
-  SELECT a.filter AS one, b.filter AS other, count(*) AS n, count(*) FILTER (a.keep AND b.keep) AS keeping,
+  SELECT a.filter AS one, b.filter AS other, count(*) AS n,
+    count(*) FILTER (a.keep AND b.keep) AS keeping,
     count(*) FILTER (NOT a.keep AND b.keep) AS by_first,
     count(*) FILTER (a.keep AND NOT b.keep) AS by_second,
     count(*) FILTER (NOT a.keep AND NOT b.keep) AS dropping
@@ -35,8 +36,10 @@ WITH each AS (
   GROUP BY ALL
 ), measured AS (
   SELECT *, (keeping + dropping) / n AS same,
-    ((keeping + by_second) * (keeping + by_first) + (by_first + dropping) * (by_second + dropping)) / (n * n) AS chance,
-    0 IN (keeping + by_second, by_first + dropping, keeping + by_first, by_second + dropping) AS constant
+    ((keeping + by_second) * (keeping + by_first)
+      + (by_first + dropping) * (by_second + dropping)) / (n * n) AS chance,
+    0 IN (keeping + by_second, by_first + dropping, keeping + by_first, by_second + dropping)
+      AS constant
   FROM pairs
 )
 SELECT concat(one, ', ', other) AS filters, format('{:,}', n) AS "both decided",

@@ -8,8 +8,9 @@ from synth.ledger.tables.graph_rows import Edge
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
-from synth.report.graph.svg import STYLE, picture
+from synth.report.graph.svg import picture
 from synth.report.section import Section, shortened
+from synth.report.style import graph_style
 from synth.report.templates import rendered
 from synth.schemas.measures import Potentials
 from synth.topology.graph import START, SUCCESS
@@ -48,7 +49,7 @@ def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
                 }
             )
 
-    return rendered("graphs.html", graphs=graphs, style=STYLE) if graphs else None
+    return rendered("graphs.html", graphs=graphs, style=graph_style()) if graphs else None
 
 
 def _along(passes: Sequence[Sequence[str]], edges: Sequence[Edge]) -> set[tuple[str, str]]:

@@ -25,7 +25,8 @@ SELECT synthesizer AS method, policy || if(model = '', '', ' (' || model || ')')
   format('{:,}', count(*)) AS tasks, format('{:,}', sum(n)::BIGINT) AS attempts,
   format('{:,}', sum(success)::BIGINT) AS solved, format('{:,}', sum(failure)::BIGINT) AS failed,
   format('{:,}', sum(truncated)::BIGINT) AS truncated,
-  format('{:,}', sum(unknown)::BIGINT) AS "no verdict", format('{:,}', sum(invalid)::BIGINT) AS faults,
+  format('{:,}', sum(unknown)::BIGINT) AS "no verdict",
+  format('{:,}', sum(invalid)::BIGINT) AS faults,
   list(success ORDER BY task_id) FILTER (judged > 0) AS of_tasks,
   list(judged ORDER BY task_id) FILTER (judged > 0) AS judged_of_tasks
 FROM each GROUP BY synthesizer, policy, model

@@ -21,7 +21,8 @@ WITH counted AS (
   SELECT task_id, count(*) AS attempts, count(*) FILTER (outcome = 'success') AS solved,
     count(*) FILTER (outcome = 'failure') AS failed,
     count(*) FILTER (outcome = 'truncated') AS truncated,
-    count(*) FILTER (outcome = 'unknown') AS unknown, count(*) FILTER (outcome = 'invalid') AS faults,
+    count(*) FILTER (outcome = 'unknown') AS unknown,
+    count(*) FILTER (outcome = 'invalid') AS faults,
     solved + failed + truncated AS judged
   FROM trajectories WHERE parent_id IS NULL GROUP BY 1
 ), measured AS (
