@@ -14,7 +14,7 @@ from synth.flows.stages.earlier import stages_before
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.verify_written import fault
 from synth.report.build import pieces
-from synth.report.registry import SECTIONS
+from synth.report.section import SECTIONS
 from synth.report.written import PAGE, write_page
 
 

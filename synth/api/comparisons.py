@@ -57,12 +57,12 @@ def drawn_graph(
             f"--population: {more}"
         )
     if form == "svg":
-        from synth.report.graph_svg import STYLE, picture
-        from synth.report.style import STYLE as PAGE
+        from synth.report.graph.svg import picture
+        from synth.report.style import graph_style, page_style
 
         head, body = picture(rows.nodes, rows.edges, rows.said).split(">", 1)
         opened = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        style = f"<style>{PAGE}{STYLE}.graph {{ background: var(--page); }}</style>"
+        style = f"<style>{page_style()}{graph_style()}.graph {{ background: var(--page); }}</style>"
         return f"{opened}>{style}{body}\n".encode()
     return (as_json if form == "json" else graphml)(rows)
 

@@ -7,7 +7,7 @@ from synth.api.bound import Files, bindings_for
 from synth.api.opened import stored
 from synth.engine.progress import progress_for
 from synth.report.build import MEGABYTES, pieces
-from synth.report.registry import SECTIONS
+from synth.report.section import SECTIONS
 from synth.report.written import PAGE, write_local, write_page
 from synth.schemas.errors import ConfigError
 

@@ -5,15 +5,14 @@ of it has passed.
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from textwrap import shorten
 
 import msgspec
 
-from synth.engine.numbers import counted_noun
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import form_of
-from synth.hub.card import Described, card
+from synth.hub.card.card import Described, card
+from synth.hub.card.words import written
 from synth.hub.outgoing import PublishScan, searched
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.readback import Sent
@@ -58,25 +57,24 @@ def prepare(
     facts = {config.name: row_facts(config, outgoing) for config in datasets.configs}
     for config in datasets.configs:
         require_released(ledger, config, facts[config.name], wanted)
+
+    # texts that stand in no row are searched too, the card last of all
     unshown = SetAside()
     shown = traces(ledger, _shown(facts), wanted.traces, unshown)
-    for path, blob in shown.items():
-        outgoing.search(path, blob.decode())
-    shards = {
-        c.name: [File(f"{c.name}/{file}", path) for file, path in c.files.items()]
-        for c in datasets.configs
-    }
-    skills = {
-        c.name: File(f"{c.name}/{SKILLS}", c.skills.read_bytes())
-        for c in datasets.configs
-        if c.skills is not None
-    }
-    for file in skills.values():
+    shards, skills = dict[str, tuple[File, ...]](), dict[str, File]()
+    for config in datasets.configs:
+        name = config.name
+        shards[name] = tuple(File(f"{name}/{file}", path) for file, path in config.files.items())
+        if config.skills is not None:
+            skills[name] = File(f"{name}/{SKILLS}", config.skills.read_bytes())
+    for file in (*shown, *skills.values()):
         outgoing.search(file.path, _text(file))
+
+    terms = metadata(wanted.licence, wanted.licence_name, wanted.licence_link)
     described = Described(
         ledger=ledger,
         repo=wanted.repo,
-        licence=_terms(wanted),
+        licence=terms,
         configs=datasets.configs,
         facts=facts,
         paths={name: [file.path for file in files] for name, files in shards.items()},
@@ -88,22 +86,26 @@ def prepare(
     text = _without_names(card(described), ledger)
     outgoing.search(CARD, text)
     outgoing.require_clean()
+
     publication = Publication(
         shards=tuple(file for files in shards.values() for file in files),
-        traces=tuple(File(path, blob) for path, blob in shown.items()),
+        traces=shown,
         card=File(CARD, text.encode()),
         rows={name: one.rows for name, one in facts.items()},
-        licence=_terms(wanted),
+        licence=terms,
         skills=tuple(skills.values()),
     )
-    sums = {name: {file.path: file.sha256 for file in files} for name, files in shards.items()}
     sent = {
-        name: Sent(one.rows, sum(file.size for file in shards[name]), one.schema, sums[name])
+        name: Sent(
+            one.rows,
+            sum(file.size for file in shards[name]),
+            one.schema,
+            {file.path: file.sha256 for file in shards[name]},
+        )
         for name, one in facts.items()
     }
-    return PreparedUpload(
-        publication, sent, (*datasets.left_out, *(f"traces: {line}" for line in unshown.lines()))
-    )
+    unwritten = (f"traces: {line}" for line in unshown.lines())
+    return PreparedUpload(publication, sent, (*datasets.left_out, *unwritten))
 
 
 def _without_names(text: str, ledger: Ledger) -> str:
@@ -122,10 +124,6 @@ def _without_names(text: str, ledger: Ledger) -> str:
     return head + ending + QuotedValues({}, finder).out_of(body)
 
 
-def _terms(wanted: PublishRequest) -> dict[str, str]:
-    return metadata(wanted.licence, wanted.licence_name, wanted.licence_link)
-
-
 def _text(file: File) -> str:
     assert isinstance(file.content, bytes)
     return file.content.decode()
@@ -138,9 +136,9 @@ def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
 
 def traces(
     ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside
-) -> dict[str, bytes]:
-    """Path -> JSON lines, of at most `most` of the trajectories: the first in the order of their
-    hashes, redacted as rows are.
+) -> tuple[File, ...]:
+    """JSON lines of at most `most` of the trajectories, a file each: the first in the order of
+    their hashes, redacted as rows are.
 
     Those that cannot be written are noted in `aside`.
     """
@@ -148,53 +146,31 @@ def traces(
     known = set(identities) & set(ledger.state.current_valid())
     drawn = set(sorted(known, key=lambda identity: content_hash(["trace", identity]))[:most])
     if not drawn:
-        return {}
+        return ()
     clean = (trajectory for trajectory, _ in with_decisions(ledger, aside, drawn))
-    written = list(
-        aside.each(
-            clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))
-        )
+    records = aside.each(
+        clean, lambda one: one.trajectory_id, lambda one: form.record(sft_row(one, form))
     )
-    return {
-        f"{FOLDER}/{record['name']}": record["text"].encode()
-        for record in sorted(written, key=lambda record: record["name"])
-    }
+    texts = {record["name"]: record["text"] for record in records}
+    return tuple(File(f"{FOLDER}/{name}", texts[name].encode()) for name in sorted(texts))
 
 
 def preview(prepared: PreparedUpload, wanted: PublishRequest, say: Callable[[str], None]) -> None:
     """What would go out: files, sizes, rows, and how the card begins."""
     publication = prepared.publication
-    account = "" if "/" in wanted.repo else ", in the account whose token sends it"
-    licence = (
-        wanted.licence
-        if wanted.licence_name is None
-        else f"{wanted.licence}: {wanted.licence_name}, {wanted.licence_link}"
+    _, body = _text(publication.card).split(_BODY, 1)
+    lines = [line for line in body.splitlines() if line and not line.startswith("|")]
+    told = written(
+        "preview.txt",
+        wanted=wanted,
+        publication=publication,
+        shards={
+            name: [file for file in publication.shards if file.path.startswith(f"{name}/")]
+            for name in publication.rows
+        },
+        body=lines[:SHOWN_LINES],
+        wide=SHOWN_WIDE,
+        left_out=prepared.left_out,
     )
-    say(
-        f"repository  {wanted.repo}{account} "
-        f"({'PUBLIC: everybody may read it' if wanted.public else 'private'}), licence {licence}"
-    )
-    for name, rows in publication.rows.items():
-        files = [file for file in publication.shards if file.path.startswith(f"{name}/")]
-        say(
-            f"{name:<11} {counted_noun(rows, 'row')} in {counted_noun(len(files), 'file')}, "
-            f"{sum(file.size for file in files):,} bytes"
-        )
-        for file in files:
-            say(f"  {file.path}  {file.size:,} bytes")
-    for file in publication.skills:
-        say(f"skills      {file.path}  {file.size:,} bytes")
-    say(
-        f"traces      {counted_noun(len(publication.traces), 'file')}, "
-        f"{sum(file.size for file in publication.traces):,} bytes"
-    )
-    say(
-        f"card        {publication.card.path}, {publication.card.size:,} bytes; its metadata, then:"
-    )
-    body = _text(publication.card).split(_BODY, 1)[1]
-    for line in [line for line in body.splitlines() if line and not line.startswith("|")][
-        :SHOWN_LINES
-    ]:
-        say(f"  | {shorten(line, SHOWN_WIDE, placeholder=' ...')}")
-    for line in prepared.left_out:
-        say(f"left out    {line}")
+    for line in told.splitlines():
+        say(line)

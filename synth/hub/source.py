@@ -16,7 +16,7 @@ from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
-from synth.report.funnel_section import reports
+from synth.report.sections.funnel import reports
 from synth.schemas.canonical import digest
 from synth.schemas.errors import ConfigError
 from synth.schemas.release import Release

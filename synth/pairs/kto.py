@@ -8,7 +8,6 @@ without a positive of its prompt or stratum is left out.
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import msgspec
 import polars as pl
@@ -34,13 +33,10 @@ from synth.schemas.trajectory import Trajectory
 FLIP = "flip_deterministic"
 _TENTHS = 10
 _METRICS = (CRITICAL_STEP, STEP_VALUE, REPAIR, INJECTION)
-Digests = tuple[str, str]
-"""Of a prompt and of an act after it."""
 KtoRow = TurnRow[KtoLabel]
+Act = tuple[str, str, KtoRow]
+"""The digests of a prompt and of the act after it, and the label."""
 _ACT = ("prompt", "act")
-_PLACE = ("trajectory_id", "turn")
-_OF_LABEL = (*_PLACE, "desirable", "stratum")
-"""What the first reading remembers of a label, beside the digests of its act."""
 _TRIALS = """
 SELECT task_id, coalesce(model, policy),
   count(DISTINCT slot_id) FILTER (outcome = 'success') / count(DISTINCT slot_id)
@@ -88,25 +84,22 @@ def kto_labels(
     matched = _matched(_labels(ledger, settings, known, report), report)
 
     # counted already: the second reading has a report of its own
-    for act, row in _labels(ledger, settings, known, KtoReport()):
-        place = (row.label.trajectory_id, row.label.turn)
-        if (by := matched.get((*act, *place))) is not None:
+    for place, (*_, row) in enumerate(_labels(ledger, settings, known, KtoReport())):
+        if (by := matched.get(place)) is not None:
             yield KtoRow(replace(row.label, matched_by=by or None), row.trajectory)
 
 
-def _matched(
-    labels: Iterator[tuple[Digests, KtoRow]], report: KtoReport
-) -> dict[tuple[Any, ...], str]:
-    """Acts that are taken, each where it is recorded first, and by what a negative is matched ("":
-    a positive); fills the report.
+def _matched(labels: Iterator[Act], report: KtoReport) -> dict[int, str]:
+    """The labels that are taken, by their places, and by what a negative is matched ("": a
+    positive); fills the report.
     """
-    told = [(*act, *(getattr(row.label, name) for name in _OF_LABEL)) for act, row in labels]
+    # a few hundred bytes of each label
+    told = [(*act, row.label.desirable, row.label.stratum) for *act, row in labels]
     if not told:
         return {}
 
-    # a few hundred bytes of each label
-    acts = pl.DataFrame(told, schema=(*_ACT, *_OF_LABEL), orient="row")
-    acts = acts.with_columns(left_out=_repeated())
+    acts = pl.DataFrame(told, schema=(*_ACT, "desirable", "stratum"), orient="row")
+    acts = acts.with_row_index("place").with_columns(left_out=_repeated())
     kept = acts.filter(pl.col("left_out").is_null()).with_columns(by=_beside())
     taken = kept.drop_nulls("by")
 
@@ -118,9 +111,7 @@ def _matched(
     report.strata.update(taken["stratum"])
     report.matched.update(filter(None, taken["by"]))
 
-    places = taken.select(*_ACT, *_PLACE, "by").iter_rows()
-
-    return {tuple(place): by for *place, by in places}
+    return dict(taken.select("place", "by").iter_rows())
 
 
 def _repeated() -> pl.Expr:
@@ -155,7 +146,7 @@ def _beside() -> pl.Expr:
 
 def _labels(
     ledger: Ledger, settings: LabelSettings, known: PassRates, report: KtoReport
-) -> Iterator[tuple[Digests, KtoRow]]:
+) -> Iterator[Act]:
     """Every label that the tests allow, each with the digests of its prompt and act."""
     find = partial(_acts, settings=settings, known=known)
     make = partial(_made, settings=settings, known=known)
@@ -199,9 +190,7 @@ def _acts(scene: Scene, settings: LabelSettings, known: PassRates) -> Iterator[P
             yield replace(better, good=True)
 
 
-def _made(
-    act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates
-) -> tuple[Digests, KtoRow] | Why:
+def _made(act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates) -> Act | Why:
     """The label, or why there is none."""
     one, own, turn = act.trajectory, scene.own, scene.turn
     # the weightiest reason first: whether it may leave, whether it can be learnt
@@ -225,7 +214,7 @@ def _made(
         "template": kind,
     }
 
-    return (prompt_digest(one, turn), act.digest), KtoRow(KtoLabel(**told), one)
+    return prompt_digest(one, turn), act.digest, KtoRow(KtoLabel(**told), one)
 
 
 def _unproven(act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates) -> str | None:

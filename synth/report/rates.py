@@ -1,18 +1,17 @@
 """Success rates with their intervals, as a page shows them."""
 
+from synth.engine.table import DrawnCell
+from synth.report.templates import drawings
 
-def bar(rate: float, low: float, high: float) -> str:
-    """The rate and its interval as a small picture, 0 to 1 from left to right; the numbers stand
-    beside it.
+NO_RATE = ("-", "-", "")
+
+
+def rate_cells(rate: float, low: float, high: float, digits: int = 0) -> tuple[str, str, str]:
+    """A rate and its interval in percent, and both as a small picture from 0 to 1; the numbers
+    stand beside it.
     """
-    return (
-        '<svg class="bar" width="120" height="14" viewBox="0 0 120 14" aria-hidden="true">'
-        '<rect class="ground" y="5" width="120" height="4"/>'
-        f'<rect class="range" x="{120 * low:.1f}" y="3" '
-        f'width="{max(1.0, 120 * (high - low)):.1f}" height="8"/>'
-        f'<rect class="rate" x="{min(118.0, 120 * rate - 1):.1f}" y="0" width="2.5" '
-        'height="14"/></svg>'
-    )
+    picture = drawings().interval(rate, low, high)
+    return f"{rate:.{digits}%}", percents(low, high), DrawnCell(picture)
 
 
 def percents(low: float, high: float) -> str:

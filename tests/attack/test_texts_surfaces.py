@@ -25,7 +25,7 @@ from synth.cli.sql import sql
 from synth.engine.funnel import funnel_markdown, funnel_table
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.hub.card import Described, card
+from synth.hub.card.card import Described, card
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config

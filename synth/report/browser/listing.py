@@ -3,14 +3,25 @@ need without opening a chunk.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from synth.report.browser.record import About, number
+from synth.report.section import shortened
 from synth.schemas.trajectory import Trajectory
 
 GOAL = 240
-NAMED = ("task", "method", "policy", "model", "outcome", "end", "fault", "authorship")
+NAMED = {
+    "task": "task_id",
+    "method": "synthesizer",
+    "policy": "policy",
+    "model": "model",
+    "outcome": "outcome",
+    "end": "termination",
+    "fault": "fault",
+    "authorship": "authorship",
+}
+"""Columns of names, by what they are called in a trajectory."""
 
 
 class Listing:
@@ -23,81 +34,57 @@ class Listing:
         }
 
     def __len__(self) -> int:
-        return len(self.columns["id"])
+        return len(self.columns.get("id", ()))
 
     def add(self, trajectory: Trajectory, about: About, place: tuple[int, int] | None) -> None:
         """`place`: chunk and number within it; None where the page has no room for the texts."""
-        t, columns = trajectory, self.columns
-        named = (
-            t.task_id,
-            t.synthesizer,
-            t.policy,
-            t.model,
-            t.outcome,
-            t.termination,
-            t.fault,
-            t.authorship,
-        )
-        for column, value in zip(NAMED, named, strict=True):
-            columns[column].append(self._named(column, value))
-        chunk, at = place if place is not None else (None, None)
-        for column, plain in (
-            ("id", t.trajectory_id),
-            ("trial", t.trial),
-            ("attempt", t.attempt),
-            ("reward", number(t.reward)),
-            ("turns", len(t.turns)),
-            ("parent", t.parent_id),
-            ("pivot", t.pivot_turn),
-            ("informed", int(t.gold_informed)),
-            ("chunk", chunk),
-            ("at", at),
-        ):
-            columns[column].append(plain)
-        reasons = [
-            self._named("reason", f"{name}: {why}") for name, _, why, _, _ in about.decisions
-        ]
-        columns["reasons"].append(sorted({one for one in reasons if one is not None}))
-        columns["dropped"].append(
-            sorted(
-                {
-                    self._names["filter"].setdefault(d[0], len(self._names["filter"]))
-                    for d in about.decisions
-                    if d[1] is False
-                }
-            )
-        )
-        injected = {turn.injected for turn in t.turns if turn.injected is not None}
-        columns["injected"].append(
-            sorted(
-                self._names["injected"].setdefault(one, len(self._names["injected"]))
-                for one in injected
-            )
-        )
+        t, (chunk, at) = trajectory, place or (None, None)
+
+        # filters of the list: why, dropped by whom, which mistakes were put there
+        reasons = [f"{name}: {why}" for name, _, why, *_ in about.decisions]
+        dropping = [name for name, keep, *_ in about.decisions if keep is False]
+        injected = [turn.injected for turn in t.turns if turn.injected is not None]
+
+        row = {
+            **{column: self._named(column, getattr(t, field)) for column, field in NAMED.items()},
+            "id": t.trajectory_id,
+            "trial": t.trial,
+            "attempt": t.attempt,
+            "reward": number(t.reward),
+            "turns": len(t.turns),
+            "parent": t.parent_id,
+            "pivot": t.pivot_turn,
+            "informed": int(t.gold_informed),
+            "chunk": chunk,
+            "at": at,
+            "reasons": self._numbers("reason", reasons),
+            "dropped": self._numbers("filter", dropping),
+            "injected": self._numbers("injected", injected),
+        }
+
+        for column, value in row.items():
+            self.columns[column].append(value)
 
     def _named(self, column: str, value: str | None) -> int | None:
-        return (
-            None
-            if value is None
-            else self._names[column].setdefault(str(value), len(self._names[column]))
-        )
+        known = self._names[column]
+
+        return None if value is None else known.setdefault(str(value), len(known))
+
+    def _numbers(self, column: str, values: Iterable[str]) -> list[int]:
+        known = self._names[column]
+
+        return sorted({known.setdefault(value, len(known)) for value in values})
 
     def packed(self, goals: Mapping[str, str]) -> Mapping[str, Any]:
         """As the page reads it; `goals` by task, redacted. Parents by their row where they are on
         the page.
         """
         rows = {identity: row for row, identity in enumerate(self.columns["id"])}
-        columns = {
-            **self.columns,
-            "parent": [rows.get(parent, parent) for parent in self.columns["parent"]],
-        }
+        parents = [rows.get(parent, parent) for parent in self.columns["parent"]]
         names = {column: list(found) for column, found in self._names.items()}
-        shown = {task: " ".join(goals[task].split()) for task in names["task"] if task in goals}
-        cut = {
-            task: goal if len(goal) <= GOAL else goal[:GOAL] + "…" for task, goal in shown.items()
-        }
+
         return {
-            "columns": columns,
+            "columns": {**self.columns, "parent": parents},
             "names": names,
-            "goals": [cut.get(task, "") for task in names["task"]],
+            "goals": [shortened(goals.get(task, ""), GOAL) for task in names["task"]],
         }

@@ -5,11 +5,10 @@ first.
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TextIO
-
-import msgspec
+from typing import Any, TextIO, TypeVar
 
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
@@ -36,54 +35,103 @@ _SCORES = (
     "unnest(?)) ORDER BY ALL"
 )
 _DECISIONS = """
-SELECT trajectory_id, filter, keep, reason, score, detail FROM decisions WHERE trajectory_id IN (SELECT unnest(?)) ORDER BY ALL
+SELECT trajectory_id, filter, keep, reason, score, detail FROM decisions
+WHERE trajectory_id IN (SELECT unnest(?)) ORDER BY ALL
 """
 _MEDIA = "application/octet-stream"
+T = TypeVar("T")
+Shown = tuple[Trajectory, About]
+"""A trajectory beside what the tables say of it."""
 
 
-class Packed(msgspec.Struct):
-    """What was written, and what it says: how many trajectories, how many texts are shortened, how
-    many have no texts here.
+@dataclass
+class Packed:
+    """What was written to `out`, and what it says: the trajectories in their list, how many texts
+    are shortened, how many trajectories have no texts here.
     """
 
-    trajectories: int = 0
+    out: TextIO
+    stand_ins: StandIns
+    listing: Listing = field(default_factory=Listing)
+    aside: SetAside = field(default_factory=SetAside)
     chunks: int = 0
     characters: int = 0
     shortened: int = 0
     unopened: int = 0
     longest: int = LONGEST
-    stand_ins: StandIns = msgspec.field(default_factory=StandIns)
-    aside: SetAside = msgspec.field(default_factory=SetAside)
+
+    @property
+    def trajectories(self) -> int:
+        """How many are in the list."""
+        return len(self.listing)
+
+    def write(self, identity: str, blob: str) -> None:
+        """As a script element that holds data."""
+        element = f'<script type="{_MEDIA}" id="packed-{identity}">{blob}</script>\n'
+        self.characters += self.out.write(element)
+
+    def add(self, chunk: Sequence[Shown], room: float) -> None:
+        """Whole where there is room, else with its texts cut shorter and shorter; in the list in
+        any case.
+        """
+        longest = min(LONGEST, 2 * self.longest)
+        blob, cut = self.blob(chunk, longest)
+
+        # each try cuts by what was too much, at most to a quarter
+        while len(blob) > room and longest > SHORTEST:
+            longest = max(SHORTEST, int(longest * min(0.7, max(0.25, room / len(blob)))))
+            blob, cut = self.blob(chunk, longest)
+
+        self.longest = longest
+        fits = len(blob) <= room
+
+        for at, (trajectory, about) in enumerate(chunk):
+            self.listing.add(trajectory, about, (self.chunks, at) if fits else None)
+
+        if fits:
+            self.write(f"chunk-{self.chunks}", blob)
+            self.chunks += 1
+            self.shortened += cut
+        else:
+            self.unopened += len(chunk)
+
+    def blob(self, chunk: Sequence[Shown], longest: int) -> tuple[str, int]:
+        """A chunk as it is written, and how many of its texts are cut."""
+        texts = Texts(longest)
+        records = [
+            record(one, about, texts, partial(self.stand_ins.in_text, one.task_id))
+            for one, about in chunk
+        ]
+        return compressed({"texts": texts.packed, "records": records}), texts.cut
 
 
 def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
     """Writes the chunks, then the list, as script elements that hold data; at most about `room`
     characters.
     """
-    packed, listing = Packed(stand_ins=StandIns(FlowScan(ledger))), Listing()
+    packed = Packed(out, StandIns(FlowScan(ledger)))
+
     total = sum(1 for _ in ledger.records())
+
     with connect(ledger) as connection:
-        for chunk in _chunks(ledger, connection, packed):
+        shown = _shown(ledger, connection, packed)
+        for chunk in _grouped(shown, TOGETHER, CHUNK_CHARACTERS, lambda one: _size(one[0])):
+            # chunks share what room is left by their numbers of trajectories
             left = room * (1 - LISTED) - packed.characters
             share = left * len(chunk) / max(len(chunk), total - packed.trajectories)
+
             try:
-                _write_chunk(chunk, out, share, packed, listing)
+                packed.add(chunk, share)
             except UNHANDLED:  # of one of them; nothing of the chunk was written
-                kept = [
-                    one
-                    for one in chunk
-                    if packed.aside.tried(
-                        one[0].trajectory_id, partial(_chunk_blob, [one], SHORTEST)
-                    )
-                    is not None
-                ]
+                kept = [one for one in chunk if _is_handled(packed, one)]
                 if kept:
-                    _write_chunk(kept, out, share, packed, listing)
+                    packed.add(kept, share)
+
         looked = scanned(connection)
-        goals = dict(
-            connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL").fetchall()
-        )
-    shown = {task: packed.stand_ins.in_text(task, goal) for task, goal in goals.items()}
+
+        goals = connection.execute("SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL")
+        told = {task: packed.stand_ins.in_text(task, goal) for task, goal in goals.fetchall()}
+
     notes = {
         "shortened": packed.shortened,
         "unopened": packed.unopened,
@@ -91,45 +139,48 @@ def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
         "findings": packed.stand_ins.findings,
         "aside": list(packed.aside.lines()),
     }
-    _write("list", compressed({**listing.packed(shown), "notes": notes}), out, packed)
+
+    # it stands behind the chunks that it names
+    packed.write("list", compressed({**packed.listing.packed(told), "notes": notes}))
     return packed
 
 
-def _chunks(
-    ledger: Ledger, connection: LedgerConnection, packed: Packed
-) -> Iterator[list[tuple[Trajectory, About, StandIns]]]:
+def _is_handled(packed: Packed, one: Shown) -> bool:
+    make = partial(packed.blob, [one], SHORTEST)
+    return packed.aside.tried(one[0].trajectory_id, make) is not None
+
+
+def _shown(ledger: Ledger, connection: LedgerConnection, packed: Packed) -> Iterator[Shown]:
     """Trajectories beside what the tables say of them, in the order of the ledger."""
-    chunk: list[tuple[Trajectory, About, StandIns]] = []
-    size, stand_ins = 0, packed.stand_ins
-    for batch in _batches(ledger.trajectories()):
+    for batch in _grouped(ledger.trajectories(), BATCH, 8 * CHUNK_CHARACTERS, _size):
         identities = [[t.trajectory_id for t in batch]]
+
         abouts: dict[str, tuple[list[Any], list[Any]]] = {}
+
         for at, sql in enumerate((_SCORES, _DECISIONS)):
             for identity, *said in connection.execute(sql, identities).fetchall():
                 abouts.setdefault(identity, ([], []))[at].append(tuple(said))
-        for trajectory in stand_ins.taken_out(connection, batch, packed.aside):
-            chunk.append(
-                (trajectory, About(*abouts.get(trajectory.trajectory_id, ((), ()))), stand_ins)
-            )
-            size += _size(trajectory)
-            if len(chunk) == TOGETHER or size >= CHUNK_CHARACTERS:
-                yield chunk
-                chunk, size = [], 0
-    if chunk:
-        yield chunk
+
+        for one in packed.stand_ins.taken_out(connection, batch, packed.aside):
+            yield one, About(*abouts.get(one.trajectory_id, ()))
 
 
-def _batches(trajectories: Iterator[Trajectory]) -> Iterator[list[Trajectory]]:
-    batch: list[Trajectory] = []
-    size = 0
-    for trajectory in trajectories:
-        batch.append(trajectory)
-        size += _size(trajectory)
-        if len(batch) == BATCH or size >= 8 * CHUNK_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _grouped(
+    items: Iterable[T], most: int, most_size: int, size_of: Callable[[T], int]
+) -> Iterator[list[T]]:
+    """Items in their order, a group full at `most` of them or at a size."""
+    group, size = list[T](), 0
+
+    for item in items:
+        group.append(item)
+        size += size_of(item)
+        if len(group) == most or size >= most_size:
+            yield group
+            group, size = [], 0
+
+    # what is left over
+    if group:
+        yield group
 
 
 def _size(trajectory: Trajectory) -> int:
@@ -143,57 +194,9 @@ def _size(trajectory: Trajectory) -> int:
     )
 
 
-def _write_chunk(
-    chunk: Sequence[tuple[Trajectory, About, StandIns]],
-    out: TextIO,
-    share: float,
-    packed: Packed,
-    listing: Listing,
-) -> None:
-    """Whole where there is room, else with its texts cut shorter and shorter; in the list in any
-    case.
-    """
-    longest = min(LONGEST, 2 * packed.longest)
-    blob, cut = _chunk_blob(chunk, longest)
-    while len(blob) > share and longest > SHORTEST:
-        longest = max(SHORTEST, int(longest * min(0.7, max(0.25, share / len(blob)))))
-        blob, cut = _chunk_blob(chunk, longest)
-    packed.longest = longest
-    fits = len(blob) <= share
-    for at, (trajectory, about, _) in enumerate(chunk):
-        listing.add(trajectory, about, (packed.chunks, at) if fits else None)
-    packed.trajectories += len(chunk)
-    if fits:
-        _write(f"chunk-{packed.chunks}", blob, out, packed)
-        packed.chunks += 1
-        packed.shortened += cut
-    else:
-        packed.unopened += len(chunk)
-
-
-def _chunk_blob(
-    chunk: Sequence[tuple[Trajectory, About, StandIns]], longest: int
-) -> tuple[str, int]:
-    texts = Texts(longest)
-    records = [
-        record(trajectory, about, texts, partial(stand_ins.in_text, trajectory.task_id))
-        for trajectory, about, stand_ins in chunk
-    ]
-    return compressed({"texts": texts.packed, "records": records}), texts.cut
-
-
 def compressed(value: Any) -> str:
     """ASCII: JSON (lone surrogates as escapes), gzip without a date, base64; the same for the same
     value.
     """
-    return base64.b64encode(
-        gzip.compress(
-            json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 6, mtime=0
-        )
-    ).decode()
-
-
-def _write(identity: str, blob: str, out: TextIO, packed: Packed) -> None:
-    packed.characters += out.write(
-        f'<script type="{_MEDIA}" id="packed-{identity}">{blob}</script>\n'
-    )
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()

@@ -37,28 +37,33 @@ def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[
     t = trajectory
 
     def detail(text: str | None) -> int | None:
-        return (
-            None
-            if text is None
-            else texts.number(shown(canonical_json(rounded(msgspec.json.decode(text))).decode()))
-        )
+        if text is None:
+            return None
+
+        brief = canonical_json(rounded(msgspec.json.decode(text))).decode()
+
+        return texts.number(shown(brief))
 
     return _said(
+        # what the agent was shown first, and keys of it to compare two trajectories by
         prompt=texts.number(t.system_prompt),
         tools=texts.number(msgspec.json.encode(t.tools).decode()) if t.tools else None,
         opening=[_observation(one, texts) for one in t.opening],
         opened=texts.number(_key([t.system_prompt, list(t.tools), [seen(o) for o in t.opening]])),
         began=texts.number(_key(t.opening_state_key)),
+        # what was done, and how it ended
         turns=[_turn(turn, texts) for turn in t.turns],
         guidance=texts.number(t.guidance),
         fault=texts.number(t.fault_detail),
         check=_check(t.check_result, texts),
+        # how it was sampled, and what it took
         sampling=rounded(dict(t.sampling)) or None,
         seed=t.seed,
         tokens=[t.totals.prompt_tokens, t.totals.completion_tokens, t.totals.calls],
         cost=_finite(t.totals.cost_usd),
         unpriced=t.totals.unpriced,
         created=t.created_at,
+        # what stages and filters have said of it since
         scores=[
             [metric, turn, number(value), detail(more)]
             for metric, turn, value, more in about.scores
@@ -83,23 +88,34 @@ def rounded(value: Any) -> Any:
     """The same value with its fractions at four significant digits: they are looked at here, the
     ledger has them whole.
     """
+    return _with_floats(value, number)
+
+
+def _with_floats(value: Any, write: Callable[[float], float | None]) -> Any:
+    """The same value, each float in it written in another way."""
     if isinstance(value, float):
-        return number(value)
+        return write(value)
     if isinstance(value, list):
-        return [rounded(one) for one in value]
-    return {name: rounded(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [_with_floats(one, write) for one in value]
+    if isinstance(value, dict):
+        return {name: _with_floats(one, write) for name, one in value.items()}
+    return value
 
 
 def _turn(turn: Turn, texts: Texts) -> Row:
-    keys = (_alike(done(turn)), [seen(o) for o in turn.observations], turn.state_key)
+    # what was done, what was seen, and the state after it
+    keys = (_with_floats(done(turn), _alike), [seen(o) for o in turn.observations], turn.state_key)
+
     return _said(
         at=turn.index,
         keys=[texts.number(_key(key)) for key in keys],
+        # who took the turn, and what carries no loss
         agent=turn.agent,
         by=None if turn.sampled_by == "policy" else turn.sampled_by,
         mask=turn.mask,
         injected=turn.injected,
         reward=_finite(turn.reward),
+        # what was thought, said and called, and what came back
         thought=texts.number(turn.thought),
         said=texts.number(turn.content),
         calls=[
@@ -107,6 +123,7 @@ def _turn(turn: Turn, texts: Texts) -> Row:
             for call in turn.tool_calls
         ],
         seen=[_observation(one, texts) for one in turn.observations],
+        # what it took
         tokens=None
         if turn.usage is None
         else [turn.usage.prompt_tokens, turn.usage.completion_tokens],
@@ -143,10 +160,12 @@ def _wording(wording: Wording, texts: Texts) -> Row:
 def _check(result: CheckResult | None, texts: Texts) -> Row | None:
     if result is None:
         return None
+
     parts = [
         [part.name, part.passed, [texts.number(line) for line in part.evidence]]
         for part in result.parts
     ]
+
     return {"passed": result.passed, "parts": parts}
 
 
@@ -157,13 +176,9 @@ def _key(value: Any) -> str:
     return base64.b64encode(blake2b(canonical_json(value), digest_size=KEY_BYTES).digest()).decode()
 
 
-def _alike(value: Any) -> Any:
+def _alike(value: float) -> float:
     """Equal numbers are written alike: 1.0 as 1."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_alike(one) for one in value]
-    return {name: _alike(one) for name, one in value.items()} if isinstance(value, dict) else value
+    return int(value) if value.is_integer() else value
 
 
 def _said(**fields: Any) -> Row:

@@ -47,6 +47,7 @@ class StandIns:
         and left out.
         """
         identities = [t.trajectory_id for t in chunk]
+        # what is known of these already: findings, goals, and what the filter has looked at
         found = found_in_decisions(connection, identities)
         goals = dict(connection.execute(_GOALS, [list({t.task_id for t in chunk})]).fetchall())
         seen = (
@@ -54,11 +55,14 @@ class StandIns:
             if self._scan is not None
             else set(identities)
         )
+
         for trajectory in chunk:
             goal = goals.get(trajectory.task_id) or ""
             clean = aside.tried(
                 trajectory.trajectory_id, partial(self._clean, trajectory, goal, found, seen)
             )
+
+            # a goal that could not be looked through is shown nowhere
             if clean is None:
                 self._values[trajectory.task_id] |= {goal.casefold(): "[REDACTED]"} if goal else {}
                 self._quoted.cache_clear()
@@ -68,13 +72,16 @@ class StandIns:
     def _clean(
         self, trajectory: Trajectory, goal: str, found: RedactionsFound, seen: set[str]
     ) -> Trajectory:
+        # what no decision speaks of is looked through here
         findings = list(found.of(trajectory.trajectory_id))
         if self._scan is not None and trajectory.trajectory_id not in seen:
             findings += self._scan.findings(trajectory, goal)
         if not findings:
             return trajectory
+
         clean = redacted(trajectory, findings)
         self._learn(trajectory, goal, findings)
+
         return clean
 
     def _learn(
@@ -82,10 +89,13 @@ class StandIns:
     ) -> None:
         values = self._values[trajectory.task_id]
         taken_out: set[RedactionFinding] = set()
+
         for value, finding in values_of(trajectory, goal, findings):
             values.setdefault(value.casefold(), f"[REDACTED:{finding.kind}]")
             taken_out.add(finding)
+
         self.findings += len(taken_out)
+        # texts of the task are read anew with these values
         self._quoted.cache_clear()
 
     def in_text(self, task_id: str, text: str) -> str:

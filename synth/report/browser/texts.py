@@ -21,13 +21,17 @@ class Texts:
         """The text's number, None of None."""
         if text is None:
             return None
+
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self.packed)
             self.packed.append(text if len(text) <= self._longest else self._shortened(text))
+
         return number
 
     def _shortened(self, text: str) -> list[Any]:
         self.cut += 1
+
+        # errors stand at the end
         tail = self._longest // TAIL_SHARE
         return [text[: self._longest - tail], len(text) - self._longest, text[len(text) - tail :]]

@@ -7,13 +7,15 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from synth.hub.card_sections import authors, cost_by_method, false_discoveries, funnel_and_faults
 from synth.hub.row_facts import RowFacts
 from synth.ledger import Ledger, StageRef
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.printable import in_cell
 from synth.schemas.trajectory import Usage
+from tests.synth.hub.sections import section
 from tests.trajectories import make_fault, make_trajectory
+
+COST = "Cost per kept row, by method"
 
 
 def finished(ledger: Ledger, stage: str, report: dict[str, Any]) -> None:
@@ -50,37 +52,36 @@ def rows(**columns: list[object]) -> RowFacts:
 def test_what_failed_is_in_the_cost_of_what_was_kept(ledger: Ledger) -> None:
     (line,) = [
         line
-        for line in cost_by_method(ledger, {"sft": rows(synthesizer=["rollout"] * 2)}).splitlines()
+        for line in section(ledger, COST, {"sft": rows(synthesizer=["rollout"] * 2)}).splitlines()
         if "| sft |" in line
     ]
     assert line == "| rollout | sft | 2 | 3 | 1.50 | 900 | $0.3 | 1,800 tokens, $0.6 |"
 
 
 def test_a_method_without_rows_is_told_with_what_it_cost(ledger: Ledger) -> None:
-    assert "| rollout | - | 0 | 3 | - | - | - | 1,800 tokens, $0.6 |" in cost_by_method(
-        ledger, {"rl": rows(task_id=["t"])}
+    assert "| rollout | - | 0 | 3 | - | - | - | 1,800 tokens, $0.6 |" in section(
+        ledger, COST, {"rl": rows(task_id=["t"])}
     )
 
 
 def test_models_are_told_with_revision_and_sampling_and_what_is_not_known_is_said_so(
     ledger: Ledger,
 ) -> None:
-    found = authors(ledger).splitlines()
+    found = section(ledger, "Who wrote the rows").splitlines()
     assert '| explorer | chat | m | rev-1 | model | {"temperature":0.7} | 1 |' in found
     assert '| explorer | chat | m | not told | model | {"temperature":0.7} | 1 |' in found
 
 
 def test_faults_are_counted_by_kind_and_stand_in_no_row(ledger: Ledger) -> None:
-    assert (
-        "Ended in faults of the machinery: 1 of 3 attempts of this flow (1 model)"
-        in funnel_and_faults(ledger)
+    assert "Ended in faults of the machinery: 1 of 3 attempts of this flow (1 model)" in section(
+        ledger, "Funnel and faults"
     )
 
 
 def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: Ledger) -> None:
     report = {"kind": "method", "unit": "tests", "attempted": 9, "verified": 4, "rejected": {}}
     finished(ledger, "topology", report)
-    assert false_discoveries(ledger).startswith("No stage of this run made labels")
+    assert section(ledger, "False discoveries").startswith("No stage of this run made labels")
     finished(
         ledger,
         "critical_step",
@@ -91,7 +92,7 @@ def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: Ledge
         "failure_injection",
         report | {"false_share": None, "methods": {"flip_deterministic": 3}},
     )
-    assert false_discoveries(ledger).splitlines() == [
+    assert section(ledger, "False discoveries").splitlines() == [
         "- `critical_step`: an expected 12.5% of the labels that rest on statistics are false "
         "(A/A control: 1 of 40 accepted).",
         "- `failure_injection`: not measured (no A/A control came to a verdict; 3 labels rest on "

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from synth.hub.card_worlds import licences, worlds
 from synth.ledger import Ledger, StageRef
 from synth.ledger.log.manifest import StageLine
+from tests.synth.hub.sections import section
 from tests.trajectories import make_trajectory
 
 
@@ -45,10 +45,13 @@ def reported(ledger: Ledger, **report: Any) -> Ledger:
 
 def test_version_and_licence_are_those_that_the_stage_recorded(ledger: Ledger) -> None:
     played = {"env": "echo", "version": "7", "licence": "MIT (made | up)"}
-    assert row(worlds(reported(ledger, worlds=[played])), "echo")[1:3] == ["7", "MIT (made \\| up)"]
+    assert row(section(reported(ledger, worlds=[played]), "Worlds"), "echo")[1:3] == [
+        "7",
+        "MIT (made \\| up)",
+    ]
     assert (
         "- the world `echo` says of itself: MIT (made \\| up)."
-        in licences(ledger, "mit").splitlines()
+        in section(ledger, "Licence").splitlines()
     )
 
 
@@ -56,22 +59,22 @@ def test_a_world_that_changed_its_version_between_episodes_is_told_with_both(
     ledger: Ledger,
 ) -> None:
     both = [{"env": "echo", "version": version, "licence": "MIT"} for version in ("7", "8")]
-    assert row(worlds(reported(ledger, worlds=both)), "echo")[1:3] == ["7, 8", "MIT"]
+    assert row(section(reported(ledger, worlds=both), "Worlds"), "echo")[1:3] == ["7, 8", "MIT"]
 
 
 def test_what_no_stage_recorded_is_not_made_up(ledger: Ledger) -> None:
-    assert row(worlds(reported(ledger)), "echo")[1:3] == ["not recorded", "not recorded"]
-    assert "echo" not in licences(ledger, "mit")
+    assert row(section(reported(ledger), "Worlds"), "echo")[1:3] == ["not recorded", "not recorded"]
+    assert "echo" not in section(ledger, "Licence")
 
 
 def test_of_imports_the_licence_is_said_to_be_unknown_and_no_name_of_a_file_is_told(
     ledger: Ledger,
 ) -> None:
-    assert row(worlds(ledger), "tau_bench/retail")[1:3] == [
+    assert row(section(ledger, "Worlds"), "tau_bench/retail")[1:3] == [
         "not known: imported",
         "not known: imported",
     ]
-    said = licences(ledger, "mit")
+    said = section(ledger, "Licence")
     assert (
         "**not known**: the licence of 3 trajectories imported from 2 files in the format tau_bench"
         in said

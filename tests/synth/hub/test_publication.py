@@ -53,7 +53,7 @@ def test_the_list_names_all_that_was_written_and_is_the_same_for_the_same_conten
     assert publication(File("sft/a.parquet", b"rows"), card=b"another").digest != one.digest
 
 
-def test_one_that_is_not_whole_lists_what_stood_before_too_and_its_card_names_a_file_that_is_never_there() -> (
+def test_one_that_is_not_whole_lists_what_stood_before_and_its_card_names_a_file_never_there() -> (
     None
 ):
     one = publication(File("sft/b.parquet", b"rows"))

@@ -3,66 +3,19 @@ that loads.
 """
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from datasets import load_dataset
 
 from synth.hub.client import Hub as Client
-from synth.hub.publication import CARD, LIST, File, Publication
+from synth.hub.publication import CARD, LIST
 from synth.hub.push import Pushed, push
-from synth.models.backoff import Backoff
 from synth.schemas.errors import ConfigError, SynthError
 from tests.synth.hub.hub_repo import Mishap, Repo
 from tests.synth.hub.hub_server import TOKEN, Hub
+from tests.synth.hub.pushing import COMMIT, REPO, loaded, publication, pushed
 
 pytestmark = pytest.mark.slow
-REPO = "me/set"
-COMMIT = "POST /api/datasets/me/set/commit"
-ONE_FILE = (1, 10**9)
-
-
-def publication(folder: Path, *rows: int) -> Publication:
-    """A shard for each number, with that many rows."""
-    shards = []
-    for at, count in enumerate(rows):
-        path = folder / f"train-{count}-{at}.parquet"
-        pq.write_table(pa.table({"x": list(range(count))}), path)
-        shards.append(File(f"sft/{path.name}", path))
-    names = "".join(f"    - {file.path}\n" for file in shards)
-    card = (
-        "---\nlicense: mit\nconfigs:\n- config_name: sft\n  data_files:\n  - split: train\n  "
-        f"  path:\n{names}---\n{sum(rows)} rows\n"
-    )
-    return Publication(
-        tuple(shards),
-        (File("traces/a.jsonl", b'{"type": "session"}\n'),),
-        File(CARD, card.encode()),
-        {"sft": sum(rows)},
-        {"license": "mit"},
-    )
-
-
-def pushed(
-    hub: Hub, wanted: Publication, said: list[str] | None = None, retries: int = 4, **given: Any
-) -> Pushed:
-    say: Callable[[str], None] = (said if said is not None else []).append
-    client = Client(TOKEN, say, Backoff(max_retries=retries, base_s=0.01, cap_s=0.05), hub.url)
-    return push(client, REPO, wanted, say=say, **{"public": False, "overwrite": False, **given})
-
-
-def loaded(hub: Hub, folder: Path) -> int:
-    """Rows of `sft` as somebody who comes by now reads it: a checkout of main."""
-    for path, blob in hub.repos[REPO].commits[-1].items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(blob)
-    return int(
-        load_dataset(str(folder), "sft", split="train", cache_dir=str(folder / "cache")).num_rows
-    )
 
 
 def test_a_first_publication_is_one_commit_to_a_private_repository(
@@ -200,79 +153,6 @@ def test_others_who_never_stop_committing_end_it_with_a_line(hub: Hub, tmp_path:
     hub.mishaps = [Mishap(f"^{COMMIT}", 412, times=99)]
     with pytest.raises(SynthError, match="others committed to it 5 times meanwhile"):
         pushed(hub, publication(tmp_path, 3))
-
-
-def test_a_first_publication_in_parts_does_not_load_before_its_last_part(
-    hub: Hub, tmp_path: Path
-) -> None:
-    wanted = publication(tmp_path, 3, 4, 5)
-    for after in (1, 2, 3):
-        hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
-        with pytest.raises(SynthError, match="HTTP 500"):
-            pushed(hub, wanted, retries=0, bounds=ONE_FILE)
-        assert len(hub.commits(REPO)) == after
-        with pytest.raises((ValueError, FileNotFoundError)):
-            loaded(hub, tmp_path / f"main-{after}")
-    hub.mishaps = []
-    assert pushed(hub, wanted, bounds=ONE_FILE).commits == 1
-    assert loaded(hub, tmp_path / "whole") == 12
-    assert sum(request.startswith("PUT /blobs") for request in hub.requests.elements()) == 3, (
-        "no shard was sent twice"
-    )
-    assert pushed(hub, wanted, bounds=ONE_FILE).commits == 0
-
-
-def test_until_the_last_part_of_another_publication_the_one_before_loads_as_it_was(
-    hub: Hub, tmp_path: Path
-) -> None:
-    pushed(hub, publication(tmp_path, 3))
-    hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
-    with pytest.raises(SynthError, match="HTTP 500"):
-        pushed(hub, publication(tmp_path, 6, 7, 8), retries=0, bounds=ONE_FILE)
-    assert loaded(hub, tmp_path / "between") == 3
-    hub.mishaps = []
-    pushed(hub, publication(tmp_path, 6, 7, 8), bounds=ONE_FILE)
-    assert loaded(hub, tmp_path / "after") == 21
-    assert "sft/train-3-0.parquet" not in hub.repos[REPO].commits[-1]
-
-
-def test_a_server_that_dies_between_two_commits_is_one_line_and_what_it_had_is_not_sent_again(
-    hub: Hub, tmp_path: Path
-) -> None:
-    wanted = publication(tmp_path, 3, 4, 5)
-    hub.mishaps = [Mishap(f"^{COMMIT}", skip=1, after=True, call=hub.close)]
-    with pytest.raises(
-        SynthError, match=r"cannot be reached .*; nothing is lost: run the same command again"
-    ) as stop:
-        pushed(hub, wanted, retries=1, bounds=ONE_FILE)
-    assert "\n" not in str(stop.value)
-    back = Hub()
-    try:
-        back.repos, back.blobs = hub.repos, hub.blobs
-        pushed(back, wanted, bounds=ONE_FILE)
-        assert loaded(back, tmp_path / "whole") == 12
-        sent = [
-            request
-            for one in (hub, back)
-            for request in one.seen
-            if request.startswith("PUT /blobs")
-        ]
-        assert len(sent) == len(set(sent)) == 3
-    finally:
-        back.close()
-
-
-def test_what_an_interrupted_publication_left_is_removed_by_the_next_one(
-    hub: Hub, tmp_path: Path
-) -> None:
-    hub.mishaps = [Mishap(f"^{COMMIT}", 500, times=99, skip=1)]
-    with pytest.raises(SynthError, match="HTTP 500"):
-        pushed(hub, publication(tmp_path, 6, 7, 8), retries=0, bounds=ONE_FILE)
-    hub.mishaps = []
-    pushed(hub, publication(tmp_path, 9))
-    assert [path for path in hub.repos[REPO].commits[-1] if path.endswith(".parquet")] == [
-        "sft/train-9-0.parquet"
-    ]
 
 
 def test_bytes_that_did_not_arrive_as_they_were_sent_are_an_error(hub: Hub, tmp_path: Path) -> None:

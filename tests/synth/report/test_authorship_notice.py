@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 from synth.engine.table import Table
-from synth.report import scores_section, tasks_section
-from synth.report.authorship_notice import notices
+from synth.ledger.ledger import Score
+from synth.report.authorship import notices
+from synth.report.browser.stand_ins import StandIns
 from synth.report.build import report
-from synth.report.html import legend
+from synth.report.meanings import legend, meanings
+from synth.report.sections import tasks
 from synth.schemas.trajectory import Authorship
 from tests.synth.report.episodes import episode, ledger_of, turn
 
@@ -41,16 +43,25 @@ def test_a_models_own_work_has_no_notice(tmp_path: Path) -> None:
 
 
 def test_terms_are_explained_where_they_stand_and_below_for_touch_and_paper() -> None:
-    meanings = {"salt": "what it <means>", "gigpo": "another"}
+    known = {"salt": "what it <means>", "gigpo": "another"}
     table = Table("t", ("task", "salt"), [("a", "1")])
-    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table.html(meanings)
-    said = legend(meanings, ["salt"], "docs/topology.md")
-    assert "<b>salt</b>: what it &lt;means&gt; (docs/topology.md)" in said
+    assert '<abbr title="what it &lt;means&gt;">salt</abbr>' in table.html(known)
+    said = legend("scores", ["singletons"])
+    assert "<b>singletons</b>: share of the graph&#x27;s nodes" in said
+    assert "(docs/topology.md)" in said
     assert "gigpo" not in said
-    assert legend(meanings, [], "docs/topology.md") == ""
+    assert legend("scores", []) == ""
 
 
-def test_every_column_and_metric_that_is_explained_is_one_that_the_page_has() -> None:
-    assert set(tasks_section.MEANINGS) <= set(tasks_section.COLUMNS)
+def test_every_column_and_metric_that_is_explained_is_one_that_the_page_has(
+    tmp_path: Path,
+) -> None:
+    trials = [episode(f"{n:024x}", [turn(0, "O")], trial=n) for n in range(2)]
+    measured = [
+        Score(trials[0].task_id, metric, 0.5) for metric in ("mixed_group", "error_branch_ratio")
+    ]
+    ledger = ledger_of(str(tmp_path / "run"), trials, scores=measured)
+    html = tasks.SECTION.render(ledger, StandIns()) or ""
+    assert all(f">{term}</abbr>" in html for term in meanings("tasks"))
     terms = Path("docs/topology.md").read_text()
-    assert all(f"`{metric}`" in terms for metric in scores_section.MEANINGS)
+    assert all(f"`{metric}`" in terms for metric in meanings("scores"))

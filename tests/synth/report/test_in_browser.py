@@ -2,20 +2,19 @@
 everything to be done by keyboard.
 """
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.chromium import CHROMIUM, Page, chromium
+from benchmarks.chromium import CHROMIUM, Page
 from synth.ledger import Ledger
 from synth.report.build import report
 from synth.text.transcript.divergence import first_divergence
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.report.episodes import HOSTILE, broken, episode, ledger_of, pair, turn
+from tests.synth.report.visits import look, visited
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,22 +35,6 @@ FLOW = echo_flow(
         {"select": {"sft": {}, "rl": {}}},
     ],
 )
-LOOK = """(() => {
-document.querySelectorAll("#graphs details").forEach(one => one.open = true);
-const boxes = [...document.querySelectorAll("svg.graph g.box")].map(box => {
-  const rect = box.querySelector("rect").getBoundingClientRect();
-  const texts = [...box.querySelectorAll("text")].map(text => text.getBoundingClientRect());
-  return {inside: texts.every(t => t.left >= rect.left && t.right <= rect.right && t.top >= rect.top - 1 && t.bottom <= rect.bottom + 1),
-          title: box.querySelector("title").textContent, graph: box.closest("svg").getAttribute("aria-label"),
-          rect: [rect.left, rect.top, rect.right, rect.bottom].map(Math.round)};
-});
-const luminance = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(Number).reduce((one, other) => one + other) / 3;
-const ink = getComputedStyle(document.querySelector("svg.graph text")).fill;
-const fills = [...document.querySelectorAll("svg.graph rect")].map(rect => luminance(getComputedStyle(rect).fill));
-return {boxes, page: luminance(getComputedStyle(document.body).backgroundColor), ink: luminance(ink), fills,
-  wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  loaded: performance.getEntriesByType("resource").map(entry => entry.name)};
-})()"""
 OPEN = "document.querySelector('#view[open]')"
 STATUS = "document.getElementById('status').textContent"
 BASE, RETRY = "aa11" * 6, "bb22" * 6
@@ -77,39 +60,6 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ledger = ledger_of(str(folder / "run"), [*pair(), *more, broken("ff" * 12, 3)], goal=HOSTILE)
     (folder / "report.html").write_text(report(ledger, "synth report"), encoding="utf-8")
     return folder / "report.html"
-
-
-def visited(
-    page_file: Path,
-    visit: Callable[[Page], Awaitable[Any]],
-    *,
-    scheme: str = "light",
-    width: int = 1400,
-) -> Any:
-    """What a visit comes to; the console stays silent and nothing is asked for but the page
-    itself.
-    """
-
-    async def visiting() -> Any:
-        async with chromium() as page:
-            await page.sized(width)
-            await page.preferring(scheme)
-            await page.open(page_file.as_uri())
-            await page.until("document.documentElement.dataset.ready")
-            found = await visit(page)
-            assert page.console == []
-            assert [
-                url
-                for url in page.requests
-                if url != page_file.as_uri() and not url.startswith(("data:", "blob:"))
-            ] == []
-            return found
-
-    return asyncio.run(visiting())
-
-
-async def look(page: Page) -> Any:
-    return await page.value(LOOK)
 
 
 @pytest.mark.parametrize("dark", [False, True])

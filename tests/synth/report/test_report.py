@@ -13,10 +13,10 @@ from synth.cli.report import report
 from synth.ledger import Ledger
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.build import report as built
-from synth.report.folding import Arrow, folded
-from synth.report.graph_svg import picture, shade
-from synth.report.layering import layers
-from synth.report.placing import placed
+from synth.report.graph.folding import Arrow, folded
+from synth.report.graph.layering import layers
+from synth.report.graph.placing import placed
+from synth.report.graph.svg import picture, shade
 from synth.topology.graph import FAILURE, START, SUCCESS
 from tests.flow_files import echo_flow, run_flow
 
@@ -107,9 +107,7 @@ def test_layers_go_from_the_start_to_the_ends_and_a_loop_leads_back() -> None:
     assert found.back == {("d", "a")}
 
 
-def test_an_arrow_that_passes_layers_by_bends_around_their_boxes_and_shares_its_bends_with_others_to_the_same_box() -> (
-    None
-):
+def test_an_arrow_past_layers_bends_around_boxes_and_shares_bends_to_the_same_box() -> None:
     ends = [(START, "a"), ("a", "b"), ("b", "c"), ("a", "c"), (START, "c"), ("c", SUCCESS)]
     found = layers(
         [START, "a", "b", "c", SUCCESS], [Arrow(one, other, 1, 1) for one, other in ends]

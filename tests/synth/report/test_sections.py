@@ -1,20 +1,13 @@
 """Sections that count: success, faults, cost, scores, agreement."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from synth.ledger import Ledger
 from synth.ledger.ledger import Decision, Score
-from synth.report import (
-    agreement_section,
-    cost_section,
-    faults_section,
-    methods_section,
-    scores_section,
-    tasks_section,
-)
 from synth.report.browser.stand_ins import StandIns
 from synth.report.build import report
 from synth.schemas.outcome import Outcome, Termination
@@ -22,6 +15,11 @@ from synth.schemas.trajectory import Usage
 from tests.synth.report.episodes import broken, episode, ledger_of, pair, turn
 
 pytestmark = pytest.mark.slow
+
+
+def rendered(section: str, ledger: Ledger) -> str:
+    found = import_module(f"synth.report.sections.{section}").SECTION.render(ledger, StandIns())
+    return found or ""
 
 
 def rows_of(html: str, caption: str) -> list[list[str]]:
@@ -38,7 +36,7 @@ def test_a_fault_is_no_verdict_in_any_rate(tmp_path: Path) -> None:
     solved = [episode(f"{n:024x}", [turn(0, "O")], trial=n) for n in range(3)]
     ledger = ledger_of(str(tmp_path / "run"), [*solved, broken("f" * 24, 2)])
     ((method, by, tasks, attempts, won, failed, cut, unknown, faults, rate, *_),) = rows_of(
-        methods_section.render(ledger, StandIns()) or "", "Attempts by method"
+        rendered("methods", ledger), "Attempts by method"
     )
     assert (method, by, tasks, attempts, won, failed, cut, unknown, faults) == (
         "rollout",
@@ -52,14 +50,14 @@ def test_a_fault_is_no_verdict_in_any_rate(tmp_path: Path) -> None:
         "1",
     )
     assert rate == "100%"
-    html = tasks_section.render(ledger, StandIns()) or ""
+    html = rendered("tasks", ledger)
     assert "1 task, 4 trials, 100% of 3 with a verdict solved" in html
 
 
 def test_faults_by_kind_by_task_and_by_length(tmp_path: Path) -> None:
     fine = [episode(f"{n:024x}", [turn(k, "O") for k in range(1)], trial=n) for n in range(6)]
     lost = [broken(f"{n:024x}", 4, task="another-task") for n in range(100, 103)]
-    html = faults_section.render(ledger_of(str(tmp_path / "run"), [*fine, *lost]), StandIns()) or ""
+    html = rendered("faults", ledger_of(str(tmp_path / "run"), [*fine, *lost]))
     ((boundary, count, share, tasks, detail),) = rows_of(html, "By kind")
     assert (boundary, count, share, tasks) == ("model", "3", "33.3%", "1")
     assert "&lt;/script&gt;" in detail
@@ -90,7 +88,7 @@ def test_calls_without_a_price_are_named_and_no_sum_hides_them(tmp_path: Path) -
     attempts = [
         episode(f"{n:024x}", [turn(0, "O")], trial=n, totals=usage) for n, usage in enumerate(used)
     ]
-    html = cost_section.render(ledger_of(str(tmp_path / "run"), attempts), StandIns()) or ""
+    html = rendered("cost", ledger_of(str(tmp_path / "run"), attempts))
     assert (
         "1.6k tokens in 5 calls of 2 attempts; $0.25, without the 3 calls whose price is not known"
         in html
@@ -102,10 +100,7 @@ def test_calls_without_a_price_are_named_and_no_sum_hides_them(tmp_path: Path) -
 def test_undefined_values_are_counted_and_in_no_figure(tmp_path: Path) -> None:
     values = [0.0, 1.0, 2.0, None, float("nan")]
     scores = [Score("a" * 24, "gain", value, at) for at, value in enumerate(values)]
-    html = (
-        scores_section.render(ledger_of(str(tmp_path / "run"), pair(), scores=scores), StandIns())
-        or ""
-    )
+    html = rendered("scores", ledger_of(str(tmp_path / "run"), pair(), scores=scores))
     assert rows_of(html, "Every metric")[0][:9] == [
         "gain",
         "turns",
@@ -133,12 +128,7 @@ def test_agreement_counts_pairs_and_what_one_filter_drops_alone(tmp_path: Path) 
         for name, both in verdicts.items()
         for which, keep in zip(("one", "two"), both, strict=True)
     ]
-    html = (
-        agreement_section.render(
-            ledger_of(str(tmp_path / "run"), pair(), decisions=decisions), StandIns()
-        )
-        or ""
-    )
+    html = rendered("agreement", ledger_of(str(tmp_path / "run"), pair(), decisions=decisions))
     assert rows_of(html, "Each filter") == [
         ["one", "4", "1", "0", "0"],
         ["two", "2", "2", "1", "1"],
@@ -161,10 +151,7 @@ def test_truncated_counts_as_not_solved_and_unknown_in_no_rate(tmp_path: Path) -
     open_ = episode(
         "3" * 24, [turn(0, "O")], trial=2, outcome=Outcome.UNKNOWN, reward=None, check_result=None
     )
-    html = (
-        methods_section.render(ledger_of(str(tmp_path / "run"), [one, cut, open_]), StandIns())
-        or ""
-    )
+    html = rendered("methods", ledger_of(str(tmp_path / "run"), [one, cut, open_]))
     ((*_, rate, _interval, _bar),) = rows_of(html, "Attempts by method")
     assert rate == "50%"
 

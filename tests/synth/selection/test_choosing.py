@@ -77,9 +77,7 @@ def test_the_second_row_of_a_task_has_another_strategy() -> None:
     assert found["a"] == (False, "strategy_taken")
 
 
-def test_a_strategy_that_one_success_alone_shows_needs_evidence_beside_others_and_stands_behind_them() -> (
-    None
-):
+def test_a_strategy_of_one_success_alone_needs_evidence_beside_others_and_stands_last() -> None:
     common = [
         success("a", strategy="x", rank=(1.0,), evidence=()),
         success("b", strategy="x", rank=(0.0,), evidence=()),

@@ -9,7 +9,8 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 
 _SQL = """
-SELECT count(*), count(*) FILTER (authorship = 'scripted'), count(*) FILTER (authorship = 'mixed'), count(*) FILTER (gold_informed)
+SELECT count(*), count(*) FILTER (authorship = 'scripted'),
+  count(*) FILTER (authorship = 'mixed'), count(*) FILTER (gold_informed)
 FROM trajectories
 """
 

@@ -1,0 +1,1 @@
+"""A task's graph as a picture: folded, laid out in layers, drawn."""
