@@ -24,7 +24,7 @@ from synth.filters.duplicates import DuplicatesConfig, duplicates
 from synth.filters.signals import interaction, matching
 from synth.filters.signals.signals import found_in
 from synth.schemas.environment import Env
-from synth.schemas.filter import Case, Cases
+from synth.schemas.filtering import Case, Cases
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Trajectory
 from synth.stats.ranks import auc

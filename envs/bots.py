@@ -15,10 +15,18 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn, EnvSpec, Opening
-from synth.schemas.policy import Act, Episode, Policy, View
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import (
+    Act,
+    AgentTurn,
+    EnvSpec,
+    Episode,
+    Opening,
+    Policy,
+    ToolCall,
+    ToolSchema,
+    View,
+    content_hash,
+)
 
 REFUSAL = "I am sorry, I cannot do that."
 FIRST_NUMBERS = 6

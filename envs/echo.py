@@ -15,11 +15,26 @@ from synth.envs.echo_check import judged
 from synth.envs.echo_settings import SPEC, SYSTEM_PROMPT, TEXTS, TOOLS, WORDS, EchoConfig
 from synth.envs.episode import call_turn, done_again, fits, profile_of
 from synth.envs.world import EnvEntry
-from synth.schemas.canonical import content_hash, valid_text
-from synth.schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar
-from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas import (
+    AgentTurn,
+    Check,
+    CheckResult,
+    Env,
+    EnvSpec,
+    Facts,
+    Observation,
+    Opening,
+    Response,
+    RowPredicate,
+    Scalar,
+    Snapshot,
+    Source,
+    Task,
+    ToolCall,
+    Trajectory,
+    content_hash,
+    valid_text,
+)
 
 __all__ = [
     "SPEC",

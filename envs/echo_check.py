@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from synth.envs.fact_pattern import matches_any
-from synth.schemas.check import Check, CheckResult, Facts, RowPredicate, Scalar, SubVerdict
+from synth.schemas import Check, CheckResult, Facts, RowPredicate, Scalar, SubVerdict
 
 Rows = Mapping[str, Mapping[str, Mapping[str, Scalar]]]
 """table -> key -> columns."""

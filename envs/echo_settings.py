@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.envs.data_file import data_file
-from synth.schemas.environment import EnvSpec
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import EnvSpec, ToolSchema
 
 SPEC = EnvSpec(
     name="echo",

@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import AgentTurn, Env, EnvSpec, Snapshot
-from synth.schemas.errors import ConfigError
-from synth.schemas.profile import spared
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.schemas import (
+    AgentTurn,
+    CheckResult,
+    ConfigError,
+    Env,
+    EnvSpec,
+    Snapshot,
+    Task,
+    ToolCall,
+    Trajectory,
+    canonical_json,
+    spared,
+)
 
 
 class UnfitError(ConfigError, ValueError):

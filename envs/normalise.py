@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from synth.schemas.trajectory import Observation
+from synth.schemas import Observation
 
 _OBJECT_ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,16}\b")
 _TEMPORARY_NAME = re.compile(r"/tmp/tmp[a-z0-9_]{8}\b")

@@ -7,11 +7,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from synth.envs.normalise import normalised
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import AgentTurn, Env, Opening, Response
-from synth.schemas.policy import Episode, Policy, View
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall, Turn
+from synth.schemas import (
+    AgentTurn,
+    CheckResult,
+    Env,
+    Episode,
+    Opening,
+    Policy,
+    Response,
+    Task,
+    ToolCall,
+    Turn,
+    View,
+)
 
 MAX_TURNS = 200
 """Longer episodes are cut: a bot that never ends must not either."""

@@ -9,13 +9,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from synth.envs.transcript import Transcript
-from synth.schemas.check import ToldFact
-from synth.schemas.environment import AgentTurn, Env, EnvSpec
-from synth.schemas.errors import UnboundError
-from synth.schemas.policy import Episode, Policy
-from synth.schemas.reverse import WriteGoal
-from synth.schemas.task import Task
-from synth.schemas.user import UserScript
+from synth.schemas import (
+    AgentTurn,
+    Env,
+    EnvSpec,
+    Episode,
+    Policy,
+    Task,
+    ToldFact,
+    UnboundError,
+    UserScript,
+    WriteGoal,
+)
 
 Edits = Callable[[Task, Transcript], Iterable[tuple[str, Sequence[AgentTurn]]]]
 """A solved episode of a task, done otherwise: (a name for what is other, the turns)."""

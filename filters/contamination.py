@@ -12,9 +12,7 @@ from pydantic import Field
 
 from synth.filters.contamination_documents import Documents, read
 from synth.filters.lineage import TaskLineage
-from synth.schemas.filter import Case, Cases, Filter, FilterSettings
-from synth.schemas.trajectory import Source
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Cases, Filter, FilterSettings, Source, Verdict
 from synth.text.similarity import text_key
 
 

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 LEAST_WORDS = 8
 """Shorter documents are found as a whole text only (Brown et al. 2020, appendix C: n between 8 and

@@ -6,9 +6,7 @@ Such are turns, calls and thoughts that somebody else's words would begin or end
 from collections import Counter
 from typing import Literal
 
-from synth.schemas.filter import Case, Filter, FilterSettings
-from synth.schemas.messages import to_messages
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Filter, FilterSettings, Verdict, to_messages
 from synth.text.control_tokens import control_tokens, found
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages
 

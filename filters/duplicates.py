@@ -13,10 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 import msgspec
 from pydantic import Field
 
-from synth.schemas.filter import Cases, Filter, FilterSettings
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Authorship, Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Authorship, Cases, Filter, FilterSettings, Outcome, Trajectory, Verdict
 from synth.stats.minhash import LEAST_SIMILARITY, NearIndex, near_copies
 from synth.text.similarity import exact_key, shared_openings, shingles, spoken, turn_keys
 

@@ -8,10 +8,7 @@ from itertools import pairwise
 from pydantic import Field
 
 from synth.engine.asking import SourceMeans
-from synth.schemas.filter import Case, Filter, FilterSettings, Measure
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Filter, FilterSettings, Measure, Outcome, Trajectory, Verdict
 from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns, process_kept
 

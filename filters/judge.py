@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from synth.engine.asking import RoleRequest, SourceMeans, told
-from synth.schemas.filter import Case, Measure
-from synth.schemas.measures import Faulted
-from synth.schemas.model import Completion
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Case, Completion, Faulted, Measure, Trajectory
 from synth.text.transcript.log import log_of, quoted
 
 T = TypeVar("T")

@@ -3,8 +3,7 @@
 A guided trajectory does that quotes, mentions or acts on guidance that its transcript lacks.
 """
 
-from synth.schemas.filter import Case, Filter, FilterSettings
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Filter, FilterSettings, Verdict
 from synth.text.leaks import leaks
 
 

@@ -2,8 +2,7 @@
 reverse tasks to what they were made of.
 """
 
-from synth.schemas.filter import Case
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Case, Trajectory
 
 
 class TaskLineage:

@@ -15,13 +15,20 @@ from pydantic import model_validator
 from synth.engine.asking import TOO_LONG, RoleRequest, SourceMeans, UnreadableError, prompt
 from synth.filters.judge import NoDrawsError, draws
 from synth.ledger.typed import read
-from synth.schemas.filter import Case, Cases, Filter, FilterResult, FilterSettings, Measure
-from synth.schemas.labels import Memo
-from synth.schemas.measures import Faulted
-from synth.schemas.model import Completion
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import (
+    Case,
+    Cases,
+    Completion,
+    Faulted,
+    Filter,
+    FilterResult,
+    FilterSettings,
+    Measure,
+    Memo,
+    Outcome,
+    Trajectory,
+    Verdict,
+)
 from synth.stats.pdi import INDEX, LEAST_ATTEMPTS, LEAST_TASKS, SKILL, PdiStep, Phis, indices, phis
 from synth.text.transcript.log import log_of
 

@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.engine.asking import SourceMeans
-from synth.schemas.filter import Case, Filter, FilterSettings, Measure
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Filter, FilterSettings, Measure, Trajectory, Verdict
 from synth.text.provenance import provenance
 from synth.text.provenance.arguments import by_name
 from synth.text.provenance.effect import changes, effectful_by_name

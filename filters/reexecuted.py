@@ -8,11 +8,16 @@ from pydantic import Field
 
 from synth.boundary import FaultError, guard_async
 from synth.branching import Replayed, replay
-from synth.schemas.errors import ConfigError, UnboundError
-from synth.schemas.filter import Case, Filter, FilterSettings
-from synth.schemas.outcome import Fault
-from synth.schemas.task import Task
-from synth.schemas.verdict import Verdict
+from synth.schemas import (
+    Case,
+    ConfigError,
+    Fault,
+    Filter,
+    FilterSettings,
+    Task,
+    UnboundError,
+    Verdict,
+)
 
 
 class ReexecutedConfig(FilterSettings):

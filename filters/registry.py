@@ -1,5 +1,5 @@
 """Filters by name: `name -> "module:attribute"`, where the attribute is a
-`synth.schemas.filter.Filter`; importing this loads none.
+`synth.schemas.filtering.Filter`; importing this loads none.
 """
 
 FILTERS: dict[str, str] = {

@@ -11,9 +11,7 @@ import msgspec
 from pydantic import model_validator
 
 from synth.engine.asking import SourceMeans
-from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Filter, FilterSettings, Measure
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, ConfigError, Filter, FilterSettings, Measure, Verdict
 from synth.text.redaction.findings import REDACTED, RedactionFinding, Scan
 from synth.text.secrets.finder import GROUPS, Finder
 

@@ -1,9 +1,6 @@
 """The filter `solved`: keeps what the environment's own check accepted."""
 
-from synth.schemas.filter import Case
-from synth.schemas.filter_function import filter
-from synth.schemas.outcome import Outcome
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Outcome, Verdict, filter
 
 
 @filter()

@@ -15,10 +15,7 @@ import msgspec
 from pydantic import Field, model_validator
 
 from synth.filters.lineage import TaskLineage
-from synth.schemas.canonical import canonical_json
-from synth.schemas.filter import Case, Cases, Filter, FilterSettings
-from synth.schemas.task import Origin, Task
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Cases, Filter, FilterSettings, Origin, Task, Verdict, canonical_json
 from synth.stats.minhash import LEAST_SIMILARITY, NearIndex
 from synth.text.similarity import shared_openings, shingles, spoken
 

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from synth.engine.asking import SourceMeans
-from synth.schemas.filter import Case, Filter, FilterSettings, Measure
-from synth.schemas.outcome import Outcome
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Filter, FilterSettings, Measure, Outcome, Verdict
 from synth.topology.keys import trajectory_keys
 from synth.topology.trajectory_measures import agent_turns
 from synth.topology.waste import waste_share, wasted

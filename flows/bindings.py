@@ -18,11 +18,7 @@ from synth.boundary import guard
 from synth.envs.registry import ENVS
 from synth.envs.world import EnvEntry
 from synth.flows.parts import world
-from synth.schemas.environment import Env, EnvSpec
-from synth.schemas.errors import ConfigError, UnboundError
-from synth.schemas.printable import printable
-from synth.schemas.settings_error import explain
-from synth.schemas.task import Task
+from synth.schemas import ConfigError, Env, EnvSpec, Task, UnboundError, explain, printable
 
 LONGEST_NAME = 80
 

@@ -20,8 +20,7 @@ from synth.flows.run_record import keep_record, record_of, said_of_run, stored_f
 from synth.flows.stage_choice import OWN_STAGES
 from synth.flows.synthesize import Done, run_on
 from synth.ledger.ledger import Ledger
-from synth.schemas.errors import ConfigError, UnboundError
-from synth.schemas.flow import Flow
+from synth.schemas import ConfigError, Flow, UnboundError
 
 
 async def curate(

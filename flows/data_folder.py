@@ -7,7 +7,7 @@ from pathlib import Path
 from synth.exporters.folder.sums import SUMS, names_dataset
 from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 def data_around(path: Path) -> Path | None:

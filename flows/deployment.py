@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from synth.flows.deployment_settings import refuse_unfit, settled, when
 from synth.flows.prefect import users_client
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 ENTRYPOINT = "synth.flows.deployment_run.synth"
 POOL = "synth"

@@ -23,8 +23,7 @@ from synth.flows.schedules import close_dead
 from synth.flows.synthesize import Done, Recipe, synthesize
 from synth.flows.work import again_after
 from synth.ledger.storage import Storage
-from synth.schemas.errors import SynthError
-from synth.schemas.flow import Flow
+from synth.schemas import Flow, SynthError
 
 AGAIN_S = (10.0, 60.0, 300.0)
 """A run that a store has refused, or a model's server ended by refusing: what is committed stays,

@@ -19,8 +19,7 @@ from synth.engine.progress import Progress
 from synth.engine.runs.beating import under_way
 from synth.flows.prefect import healthy
 from synth.ledger.storage import Storage
-from synth.schemas.errors import SynthError
-from synth.schemas.printable import in_code
+from synth.schemas import SynthError, in_code
 
 LOOK_EVERY_S = 5.0
 PROGRESS_EVERY_S = 15.0

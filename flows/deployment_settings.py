@@ -14,7 +14,7 @@ from synth.flows.flow_file import override, read_yaml
 from synth.keys.literals import key_like
 from synth.keys.looks import has_user
 from synth.ledger.storage.names import CREDENTIALS
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 _KNOWN = ("name", "date", "time")
 OPTION = "--job-variable"

@@ -14,10 +14,7 @@ from synth.flows.flow_file import read_content
 from synth.flows.own_flow import refuse_what_a_run_says
 from synth.flows.parts import folders, validated, world
 from synth.keys import refuse_literals
-from synth.schemas.environment import Env, EnvSpec, OpenEnv
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import EnvChoice, Flow
-from synth.schemas.task import Task
+from synth.schemas import ConfigError, Env, EnvChoice, EnvSpec, Flow, OpenEnv, Task
 
 FILE = "environments.yaml"
 OPTION = "--env"

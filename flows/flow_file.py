@@ -8,10 +8,8 @@ from typing import Any
 
 from synth.flows.parts import validated
 from synth.keys import key_like, refuse_literals
-from synth.schemas.canonical import valid_text
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.yaml_text import read_yaml as read_yaml
+from synth.schemas import ConfigError, Flow, valid_text
+from synth.schemas import read_yaml as read_yaml
 
 LONGEST_BYTES = 256 * 1024
 """PyYAML reads about 100 KB/s; a flow has one or two."""

@@ -17,9 +17,7 @@ from synth.flows.flow_file import flow_of, put, read_content
 from synth.flows.parts import DOTTED, look_also_in, world
 from synth.flows.plugins import PARTS, plugin_names
 from synth.flows.run_record import made_here
-from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.errors import ConfigError, FlowError
-from synth.schemas.flow import EnvChoice, Flow
+from synth.schemas import ConfigError, EnvChoice, Flow, FlowError, canonical_json, content_hash
 
 Settings = Mapping[str, Any] | Sequence[str]
 """In place of a flow's own: values by name (`{"env.tasks": 5}`), or as on the command line

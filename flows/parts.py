@@ -18,10 +18,7 @@ from synth.envs.tool_env.kit import ToolEnv
 from synth.envs.world import EnvEntry
 from synth.flows.data_folder import data_around
 from synth.flows.plugins import plugin, plugin_names
-from synth.schemas.environment import EnvSpec
-from synth.schemas.errors import ConfigError
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
+from synth.schemas import ConfigError, EnvSpec, explain, strictly
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)

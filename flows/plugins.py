@@ -13,7 +13,7 @@ from synth.filters.registry import FILTERS
 from synth.flows.data_folder import data_around
 from synth.importers.registry import IMPORTERS
 from synth.policies.registry import POLICIES
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 from synth.synthesizers.registry import SYNTHESIZERS
 
 GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError
 
 STARTS_WITHIN_S = 90.0
 QUIET = {

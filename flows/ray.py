@@ -24,9 +24,7 @@ from synth.flows.run_record import place_of
 from synth.flows.synthesize import Done, bindings_of_flow, synthesize
 from synth.flows.work import again_after
 from synth.ledger.storage import Storage
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.flow import Flow
+from synth.schemas import ConfigError, Flow, SynthError, content_hash
 
 UNITS = 500
 """That one task claims at most: then its place is free for whatever else Ray has to do."""

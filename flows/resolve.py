@@ -13,9 +13,7 @@ from synth.flows.parts import at, validated, world
 from synth.flows.roles import role, roles_of
 from synth.flows.stage_choice import chosen_filters, chosen_stages
 from synth.flows.stages.filter import asked_by
-from synth.schemas.errors import ConfigError, FlowError
-from synth.schemas.flow import EnvChoice, Flow
-from synth.schemas.stage import Stage
+from synth.schemas import ConfigError, EnvChoice, Flow, FlowError, Stage
 from synth.synthesizers.calibrate import Calibrate
 from synth.synthesizers.tasks import CALIBRATE, TemplateTasks
 

@@ -15,12 +15,7 @@ from synth.flows.parts import at, or_refusal, part, validated, world
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.policy import PolicySpec
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
-from synth.schemas.user import USER, User
+from synth.schemas import USER, ConfigError, Flow, PolicySpec, User, explain, strictly
 
 _WHERE = f"models.{USER}"
 

@@ -14,9 +14,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.log import manifest
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
-from synth.schemas.errors import ConfigError
-from synth.schemas.printable import printable
-from synth.schemas.stage import Stage
+from synth.schemas import ConfigError, Stage, printable
 
 _NAMED = 3
 _SHARD = re.compile(rf"[0-9a-f]{{32}}\.parquet|{re.escape(TEMPORARY)}.*")

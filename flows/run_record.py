@@ -20,9 +20,7 @@ from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
 from synth.ledger.storage.errors import accessing
 from synth.ledger.storage.journal import state_folder
-from synth.schemas.canonical import content_hash, digest
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.flow import Flow
+from synth.schemas import ConfigError, Flow, SynthError, content_hash, digest
 
 FOLDER = "made"
 MOST_LINES = 8

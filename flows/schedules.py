@@ -19,7 +19,7 @@ from synth.flows.deployment_settings import run_dir_of, when
 from synth.flows.prefect import healthy, users_client
 from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError
 
 MOST = 200
 """Deployments, flow runs and workers looked at."""

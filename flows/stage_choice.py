@@ -18,9 +18,7 @@ from synth.exporters.registry import require
 from synth.filters.registry import FILTERS
 from synth.flows.parts import at, part, target_of, validated
 from synth.flows.stages.export import ExportSettings, exports_among
-from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Filter
-from synth.schemas.flow import Flow, StageChoice
+from synth.schemas import ConfigError, Filter, Flow, StageChoice
 from synth.synthesizers.registry import SYNTHESIZERS
 
 OWN_STAGES: Mapping[str, str] = {
@@ -145,7 +143,7 @@ def chosen_filters(settings: Any, where: str) -> list[BoundFilter]:
             found = part("filter", str(name), FILTERS)
         if not isinstance(found, Filter):
             raise ConfigError(
-                f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filter.Filter"
+                f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filtering.Filter"
             )
         chosen.append(
             BoundFilter(str(name), found, validated(found.config, given or {}, f"{where}.{name}"))

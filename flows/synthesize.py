@@ -20,9 +20,7 @@ from synth.flows.run_record import keep_record
 from synth.ledger.atomic_write import write_named
 from synth.ledger.ledger import Ledger
 from synth.ledger.log.manifest import StageLine
-from synth.schemas.errors import ConfigError, FlowError
-from synth.schemas.flow import Flow
-from synth.schemas.stage import Stage
+from synth.schemas import ConfigError, Flow, FlowError, Stage
 
 Done = tuple[Run, Mapping[str, Mapping[str, Any]]]
 Recipe = Callable[[Flow, str, Progress], Coroutine[Any, Any, Done]]

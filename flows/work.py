@@ -17,9 +17,7 @@ from synth.flows.run_record import record_of, stored_flow
 from synth.flows.synthesize import Done, synthesize
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError, DamagedError, SynthError
-from synth.schemas.flow import Flow
+from synth.schemas import ConfigError, DamagedError, Flow, SynthError, content_hash
 
 T = TypeVar("T")
 

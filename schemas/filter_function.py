@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.errors import PydanticUserError
 
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Filter
+from synth.schemas.filtering import Case, Filter
 from synth.schemas.verdict import Verdict
 
 P = ParamSpec("P")

@@ -4,23 +4,11 @@ A name is imported when it is first asked for: `import synth` loads no package b
 `__init__.pyi` is the list of names, for this module and for type checkers.
 """
 
-from importlib import import_module
-from typing import Any
+from synth.lazy_names import importer, names_in
 
-# each line is `from MODULE import NAME as NAME`
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:  # noqa: PTH123 - loads pathlib
-    _IMPORTS = [line.split() for line in _stub if line.startswith("from ")]
-
-_MODULES = {words[-1]: words[1] for words in _IMPORTS}
+_MODULES = names_in(f"{__path__[0]}/__init__.pyi")
 __all__ = sorted(_MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'synth' has no attribute {name!r}")
-
-    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
-    return value
+__getattr__ = importer(__name__, _MODULES, globals())
 
 
 def __dir__() -> list[str]:

@@ -74,12 +74,12 @@ from synth.schemas.errors import ConfigError as ConfigError
 from synth.schemas.errors import DamagedError as DamagedError
 from synth.schemas.errors import SynthError as SynthError
 from synth.schemas.errors import UnboundError as UnboundError
-from synth.schemas.filter import Case as Case
-from synth.schemas.filter import Cases as Cases
-from synth.schemas.filter import Filter as Filter
-from synth.schemas.filter import FilterResult as FilterResult
-from synth.schemas.filter import Measure as Measure
 from synth.schemas.filter_function import filter as filter
+from synth.schemas.filtering import Case as Case
+from synth.schemas.filtering import Cases as Cases
+from synth.schemas.filtering import Filter as Filter
+from synth.schemas.filtering import FilterResult as FilterResult
+from synth.schemas.filtering import Measure as Measure
 from synth.schemas.flow import Flow as Flow
 from synth.schemas.labels import AttributionLabel as AttributionLabel
 from synth.schemas.labels import Counts as Counts

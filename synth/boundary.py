@@ -14,10 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
-from synth.schemas.canonical import valid_text
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.model import ModelError
-from synth.schemas.outcome import Fault
+from synth.schemas import ConfigError, Fault, ModelError, SynthError, valid_text
 from synth.side_by_side import being_stopped
 
 P = ParamSpec("P")

@@ -11,12 +11,20 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.boundary import FaultError, guard_async
-from synth.schemas.canonical import valid_text
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import AgentTurn, Env, Opening, Snapshot
-from synth.schemas.outcome import Fault, Termination
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, SampledBy, Trajectory
+from synth.schemas import (
+    AgentTurn,
+    CheckResult,
+    Env,
+    Fault,
+    Observation,
+    Opening,
+    SampledBy,
+    Snapshot,
+    Task,
+    Termination,
+    Trajectory,
+    valid_text,
+)
 
 Normalise = Callable[[Observation], Observation]
 Pair = tuple[str, Any, Any]

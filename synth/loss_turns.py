@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from synth.schemas.messages import GREETING_MASK
-from synth.schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.schemas import GREETING_MASK, SampledBy, Trajectory, Turn
 
 MASKS = "loss_masks"
 """In the detail of a decision that takes a row as a recovery: its turns that carry no loss, with

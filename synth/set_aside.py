@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from synth.schemas.errors import RowError
+from synth.schemas import RowError
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,6 +1,6 @@
 """What stands behind a success besides its outcome, and when one needs more than that."""
 
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 from synth.text.provenance.linter import provenance
 
 HARD = 0.25

@@ -15,12 +15,7 @@ from synth.engine.study.player import Player, trial_settings
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.rollout.episode import EpisodeSpec
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.outcome import Outcome
-from synth.schemas.stage import Shard
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, Outcome, Shard, SynthError, Task, Trajectory, content_hash
 from synth.stats.calibration import LEVEL_DIGITS, LevelPlayed, fitted, round_levels
 from synth.synthesizers.tasks import refuse_mistyped
 

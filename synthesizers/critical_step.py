@@ -19,10 +19,7 @@ from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
 from synth.rollout.start import BranchPoint
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, Outcome, Trajectory, content_hash
 from synth.stats.sequential import control_count
 from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, judge_proposals, proposed
 

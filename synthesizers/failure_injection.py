@@ -21,12 +21,7 @@ from synth.engine.study.stage_context import StageContext
 from synth.engine.study.step_effect import DecisionState
 from synth.ledger.ledger import Score
 from synth.ledger.log.state import IMPORT
-from synth.schemas.canonical import content_hash
-from synth.schemas.labels import AttributionLabel
-from synth.schemas.outcome import Outcome
-from synth.schemas.stage import Shard
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import AttributionLabel, Outcome, Shard, Task, Trajectory, content_hash
 from synth.synthesizers.failures.context import InjectionContext, InjectionSettings
 from synth.synthesizers.failures.injecting import inject
 from synth.synthesizers.failures.planning import (

@@ -24,8 +24,7 @@ from synth.ledger.ledger import Score
 from synth.ledger.log.state import IMPORT
 from synth.loss_turns import EVIDENCE
 from synth.rollout.start import BranchPoint
-from synth.schemas.task import Task
-from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.schemas import SampledBy, Task, Trajectory
 from synth.success_evidence import HARD, PASSES, SECOND_EVIDENCE, evidence
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import BASE, COUNTED

@@ -17,10 +17,7 @@ from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Decision
 from synth.ledger.log.state import IMPORT
 from synth.rollout.limits import Limits
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Outcome
-from synth.schemas.user import USER
+from synth.schemas import USER, ConfigError, Outcome, content_hash
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.equal_budget import played_at_equal_cost
 from synth.synthesizers.reflection.guidance import EVIDENCE, PDI, RetryAttempts, attempts_of

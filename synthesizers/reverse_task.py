@@ -18,11 +18,7 @@ from synth.engine.study.shard import OF_ALL, ShardContext
 from synth.engine.study.stage_context import StageContext, cost_line
 from synth.ledger.ledger import Score
 from synth.rollout.live_envs.threads import Threads
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.outcome import Fault
-from synth.schemas.stage import Shard
-from synth.schemas.task import Task
+from synth.schemas import ConfigError, Fault, Shard, SynthError, Task, content_hash
 from synth.synthesizers.reverse.choosing import METRIC, Explored, TaskChoice, chosen
 from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience

@@ -11,8 +11,7 @@ from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas.errors import ConfigError
-from synth.schemas.stage import PlannedSlot
+from synth.schemas import ConfigError, PlannedSlot
 
 MOST_EPISODES = 10_000_000
 """The most episodes of one stage."""

@@ -12,8 +12,7 @@ import msgspec
 
 from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, prompt
 from synth.engine.study.stage_context import StageContext
-from synth.schemas.model import Completion
-from synth.schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.schemas import Completion, SampledBy, Trajectory, Turn
 from synth.text.transcript.log import log_of
 
 JUDGE = "judge"

@@ -8,10 +8,7 @@ import msgspec
 from synth.engine.study.method import Method, synthesizer
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.stage import Shard
-from synth.schemas.task import Task
+from synth.schemas import ConfigError, Shard, Task, content_hash
 
 CALIBRATE = "calibrate"
 

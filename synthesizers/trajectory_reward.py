@@ -17,10 +17,7 @@ from synth.engine.study.method import Method, method_report, synthesizer
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Score
-from synth.schemas.canonical import valid_text
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Completion, ConfigError, Trajectory, valid_text
 from synth.text.transcript.log import log_of
 
 METRIC = "trajectory_reward"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import synth
 from benchmarks import house
 from benchmarks.house import module_of, sources, top_of
 
@@ -39,6 +40,7 @@ LARGER = (
     "folders of more than 12 files",
 )
 FLOORS = (
+    "synth.lazy_names",
     "schemas",
     # functions of numbers, of a process
     "synth.stats",
@@ -234,7 +236,7 @@ def test_help_needs_no_heavy_import() -> None:
     )
 
 
-ESCAPING = "schemas/printable.py"
+ESCAPING = "schemas/printing.py"
 TO_PEOPLE = (
     "ensure_ascii=False",
     "rich.markup",
@@ -306,23 +308,35 @@ def test_what_is_printed_by_rich_is_no_markup() -> None:
                 )
 
 
-OF_COMMANDS = {"synth.schemas.errors", "synth.schemas.printable", "synth.keys.looks"}
-"""What a command may import beside the public names and other commands: errors, escaping, and what
-takes keys out of them.
+OF_COMMANDS = {
+    "synth": set(synth.__all__),
+    "synth.schemas": {*synth.__all__, "SPACING", "ascii_json", "between_words", "printable"},
+    "synth.keys.looks": {"without_keys"},
+}
+"""What a command may import beside other commands: the public names, escaping, and what takes keys
+out of errors.
 """
 
 
 def test_commands_stand_on_the_public_names_alone() -> None:
-    """`from synth import ...` only; a name that begins with an underscore is none."""
-    import synth
-
+    """A name that begins with an underscore is none."""
     for path in sorted((ROOT / "synth" / "cli").glob("*.py")):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 assert not any(top_of(alias.name) for alias in node.names), path
             elif isinstance(node, ast.ImportFrom) and top_of(node.module or ""):
-                if node.module == "synth":
-                    names = {alias.name for alias in node.names}
-                    assert names <= {*synth.__all__}, f"{path}:{node.lineno}"
-                elif not (node.module or "").startswith("synth.cli"):
-                    assert node.module in OF_COMMANDS, f"{path}:{node.lineno}: {node.module}"
+                names, module = {alias.name for alias in node.names}, node.module or ""
+                assert module.startswith("synth.cli") or names <= OF_COMMANDS.get(module, set()), (
+                    f"{path}:{node.lineno}: {names} of {module}"
+                )
+
+
+def test_no_name_of_a_package_is_a_module_of_it_too() -> None:
+    """Importing `synth.schemas.filter` would make of the function `filter` a module."""
+    for package in ("schemas", "synth"):
+        folder = ROOT / package
+        stub = (folder / "__init__.pyi").read_text(encoding="utf-8").splitlines()
+        names = {line.split()[-1] for line in stub if line.startswith("from ")}
+        assert len(names) > 100
+        modules = {path.stem for path in folder.iterdir() if path.suffix in {"", ".py"}}
+        assert names & modules == set()

@@ -25,7 +25,7 @@ from synth.envs.transcript import (
     Transcript,
     why_failed,
 )
-from synth.schemas.environment import AgentTurn, Response
+from synth.schemas import AgentTurn, Response
 
 SEEDS = 5
 ORDER_RULES = "process"

@@ -20,10 +20,7 @@ from synth.envs.conformance.guard import answered, on_thread
 from synth.envs.world import EnvEntry
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given, copied
-from synth.schemas.environment import AgentTurn, Response
-from synth.schemas.errors import SynthError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import AgentTurn, Response, SynthError, Task, ToolCall
 
 
 async def audit(

@@ -12,8 +12,7 @@ from synth.envs.conformance.finding import (
     part,
     passes,
 )
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.task import Task
+from synth.schemas import AgentTurn, Env, Task
 
 FEWEST_STEPS = 200
 REPEAT_S = 1.0

@@ -13,8 +13,7 @@ from synth.envs.conformance.finding import (
     part,
     passes,
 )
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.task import Task
+from synth.schemas import AgentTurn, Env, Task
 
 EPISODES = 32
 Played = list[tuple[Task, tuple[AgentTurn, ...]]]

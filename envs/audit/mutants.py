@@ -11,12 +11,7 @@ import msgspec
 
 from synth.envs.audit.solutions import Solution, Variant
 from synth.envs.transcript import Transcript, edited
-from synth.schemas.environment import (
-    AgentTurn,
-    Opening,
-    Response,
-)
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import AgentTurn, Opening, Response, ToolCall
 
 SWAPS_PER_ARGUMENT = 3
 KINDS = ("drop", "repeat", "swap", "choice", "cut")

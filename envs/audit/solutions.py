@@ -19,9 +19,7 @@ from synth.envs.transcript import (
     Transcript,
     perform,
 )
-from synth.schemas.check import Facts
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.task import Task
+from synth.schemas import AgentTurn, Env, Facts, Task
 
 
 @dataclass(frozen=True)

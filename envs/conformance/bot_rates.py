@@ -13,7 +13,7 @@ from synth.envs.conformance.finding import (
     passes,
 )
 from synth.envs.transcript import MAX_TURNS, Transcript
-from synth.schemas.task import Task
+from synth.schemas import Task
 
 BOT_TURNS = 25
 LARGEST_REFUSAL_SHARE = 0.2

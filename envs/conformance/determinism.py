@@ -20,8 +20,7 @@ from synth.envs.transcript import (
     play,
     response_difference,
 )
-from synth.schemas.environment import Env
-from synth.schemas.task import Task
+from synth.schemas import Env, Task
 
 RANDOM_TURNS = 20
 START_S = 30.0

@@ -10,9 +10,7 @@ from synth.engine.table import Table
 from synth.envs.bots import players
 from synth.envs.transcript import Transcript, difference, perform, play
 from synth.envs.world import EnvEntry
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.policy import Episode, Policy
-from synth.schemas.task import Task
+from synth.schemas import AgentTurn, Env, Episode, Policy, Task
 
 MOST_TURNS = 60
 SHOWN = 12

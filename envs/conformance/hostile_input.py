@@ -16,8 +16,7 @@ from synth.envs.conformance.finding import (
 from synth.envs.conformance.guard import answered
 from synth.envs.conformance.hostile_turns import Hostile, hostile_turns
 from synth.envs.transcript import MAX_TURNS
-from synth.schemas.environment import AgentTurn, Env, Response
-from synth.schemas.trajectory import Observation
+from synth.schemas import AgentTurn, Env, Observation, Response
 
 LONGEST_OBSERVATION = 200_000
 """Characters; more than that fills a context window with one answer."""

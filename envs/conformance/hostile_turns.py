@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.data_file import data_file
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import AgentTurn, ToolCall, ToolSchema
 
 ENORMOUS = "A" * 1_000_000
 _TABLES: Mapping[str, Mapping[str, Any]] = data_file("conformance/hostile")

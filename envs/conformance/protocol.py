@@ -11,9 +11,7 @@ from synth.envs.conformance.finding import MOST_TURNS, ConformanceRig, FailedErr
 from synth.envs.transcript import turn_of
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
-from synth.schemas.environment import AgentTurn
-from synth.schemas.policy import Episode, View
-from synth.schemas.trajectory import ToolCall, Turn
+from synth.schemas import AgentTurn, Episode, ToolCall, Turn, View
 
 
 @part()

@@ -4,8 +4,7 @@ it can be asked, and be closed, at any time.
 
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part
 from synth.envs.transcript import Transcript, perform
-from synth.schemas.environment import Env
-from synth.schemas.task import Task
+from synth.schemas import Env, Task
 
 
 @part()

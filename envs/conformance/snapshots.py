@@ -2,8 +2,7 @@
 
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part, passes
 from synth.envs.transcript import Transcript, rest_difference
-from synth.schemas.environment import AgentTurn, Env, Snapshot
-from synth.schemas.task import Task
+from synth.schemas import AgentTurn, Env, Snapshot, Task
 
 LARGEST_SNAPSHOT_BYTES = 64 * 1024
 

@@ -6,8 +6,7 @@ import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part
 from synth.envs.transcript import Transcript
-from synth.schemas.canonical import canonical_json
-from synth.schemas.task import Task
+from synth.schemas import Task, canonical_json
 
 
 @part("tasks")

@@ -5,9 +5,7 @@ whenever, and over whichever record of the episode, it is given.
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part, passes
 from synth.envs.fact_pattern import matches
 from synth.envs.transcript import Transcript, turn_of
-from synth.schemas.outcome import Outcome, Termination
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Outcome, Task, Termination, Trajectory
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
 TIMES = 5

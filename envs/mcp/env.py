@@ -29,12 +29,23 @@ from synth.envs.mcp.state.folder import (
     unpacked,
 )
 from synth.envs.mcp.state.walk import TooLargeError, emptied
-from synth.schemas.canonical import content_hash, valid_text
-from synth.schemas.check import CheckResult, Facts, Scalar
-from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
-from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, ToolCall
+from synth.schemas import (
+    AgentTurn,
+    CheckResult,
+    ConfigError,
+    EnvSpec,
+    Facts,
+    Observation,
+    Opening,
+    Response,
+    Scalar,
+    Snapshot,
+    Source,
+    Task,
+    ToolCall,
+    content_hash,
+    valid_text,
+)
 
 SPEC = EnvSpec(
     name="mcp",

@@ -11,8 +11,7 @@ from synth.envs.echo_check import rows_of
 from synth.envs.fact_pattern import matches_any
 from synth.envs.mcp.settings import McpConfig
 from synth.envs.mcp.state.folder import PLACES
-from synth.schemas.check import Facts, Scalar
-from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas import Draft, Facts, NoGoal, Scalar, Window
 
 LONGEST_GOAL = 4000
 Row = tuple[str, str]

@@ -12,8 +12,7 @@ from synth.confinement import INSIDE
 from synth.envs.echo_check import rows_of
 from synth.envs.mcp.state.folder import FILE
 from synth.envs.mcp.statements import HINTS, Tables, hinted, statement
-from synth.schemas.check import Facts
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import Facts, ToolCall, ToolSchema
 
 PER_TOOL = 4
 OPTIONAL = 0.25

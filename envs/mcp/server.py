@@ -23,9 +23,7 @@ from synth.envs.mcp.settings import McpSettings
 from synth.envs.mcp.state.walk import TooLargeError, weight
 from synth.keys import resolved
 from synth.keys.remover import KeyRemover
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import ConfigError, Fault, ToolSchema
 
 END_S = 5.0
 CONNECTION_CLOSED = -32000

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from synth.confinement import ProcessLimits
 from synth.keys import EnvironmentValue, refuse_literals
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, content_hash
 
 PATHS = ("folder", "read_only", "task_file")
 """Settings that are paths."""

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from synth.envs.data_file import data_file
 from synth.envs.echo_check import rows_of
 from synth.envs.mcp.state.tables import TABLE
-from synth.schemas.check import Facts, Scalar
+from synth.schemas import Facts, Scalar
 
 HINTS: Mapping[str, Sequence[str]] = data_file("mcp/proposing")
 Row = Mapping[str, Scalar]

@@ -13,11 +13,7 @@ from synth.envs.mcp.goals import write_goal
 from synth.envs.mcp.settings import PATHS, McpConfig, McpSettings
 from synth.envs.mcp.state.folder import start_digest
 from synth.envs.world import EnvEntry, EnvStart, unbound
-from synth.schemas.canonical import content_hash
-from synth.schemas.check import Check
-from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import Check, ConfigError, Task, content_hash, read_yaml
 
 
 class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from synth.envs.sql.database.schema import ColumnSpec, TableSpec
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.request import Condition, Path, SqlRequest, grammar, sql_of
 from synth.envs.sql.words import vocabulary
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 
 class Drawing:

@@ -14,13 +14,27 @@ from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.expert import GoalPlan
 from synth.envs.sql.reverse import possible_changes
 from synth.envs.sql.tools import OVER, SYSTEM_PROMPT, TOOLS, problem_of
-from synth.schemas.canonical import canonical_json, content_hash, valid_text
-from synth.schemas.check import CheckResult, Facts, Scalar
-from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response, Snapshot
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.profile import spared
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas import (
+    AgentTurn,
+    CheckResult,
+    ConfigError,
+    EnvSpec,
+    Facts,
+    Observation,
+    Opening,
+    Response,
+    Scalar,
+    Snapshot,
+    Source,
+    SynthError,
+    Task,
+    ToolCall,
+    Trajectory,
+    canonical_json,
+    content_hash,
+    spared,
+    valid_text,
+)
 
 UNCLEAR = AgentTurn("I do not understand what is asked for.")
 

@@ -17,7 +17,7 @@ from synth.envs.sql.request import (
     sql_of,
 )
 from synth.envs.sql.words import vocabulary
-from synth.schemas.check import Facts
+from synth.schemas import Facts
 
 GIVEN = " I was given this query: "
 MISCONCEPTIONS: Mapping[str, tuple[str, ...]] = {

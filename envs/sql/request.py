@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from synth.envs.sql.database.schema import Database, TableSpec, quoted
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 from synth.text.data_files import read
 
 

@@ -11,8 +11,7 @@ from synth.envs.sql.database.sources import DatabaseSource, SqlConfig
 from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, differences, rows_of
 from synth.envs.sql.request import Condition, SqlRequest, rows_meant, sql_of
 from synth.envs.sql.words import vocabulary
-from synth.schemas.check import Facts, Scalar
-from synth.schemas.reverse import Draft, NoGoal, Window
+from synth.schemas import Draft, Facts, NoGoal, Scalar, Window
 
 _TABLES, _ROWS = 5, 3
 Keyed = dict[int, Mapping[str, Scalar]]

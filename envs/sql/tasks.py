@@ -16,8 +16,7 @@ from synth.envs.sql.expert import GIVEN
 from synth.envs.sql.mutants import mutants
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
 from synth.envs.sql.words import vocabulary
-from synth.schemas.check import Check, Facts, RowPredicate
-from synth.schemas.task import Task
+from synth.schemas import Check, Facts, RowPredicate, Task
 
 NEAR_MISSES = 5
 """Statements that are nearly right, and end otherwise, which a task has at least."""

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.envs.sql.expert import MISCONCEPTIONS
-from synth.schemas.environment import EnvSpec
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import EnvSpec, ToolCall, ToolSchema
 
 SPEC = EnvSpec(
     name="sql",

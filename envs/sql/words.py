@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from synth.envs.sql.database.schema import ColumnSpec, Database, TableSpec, is_day
 from synth.envs.sql.request import Condition, Path, SqlRequest, grammar
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 DEEPEST = 3
 """Columns in a path."""

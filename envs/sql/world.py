@@ -19,11 +19,17 @@ from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC
 from synth.envs.transcript import Transcript, edited
 from synth.envs.world import EnvEntry, EnvStart, unbound
-from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.reverse import Draft, NoGoal, Window
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import (
+    AgentTurn,
+    Draft,
+    Env,
+    NoGoal,
+    Task,
+    ToolCall,
+    Window,
+    canonical_json,
+    content_hash,
+)
 
 FILE_SPEC = msgspec.structs.replace(SPEC, name="sql_file", memory_bytes=64 << 20)
 

@@ -22,11 +22,22 @@ from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.config import StorefrontConfig, validated
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.world import world_of
-from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import AgentTurn, Env, EnvSpec, Opening, Response, Snapshot
-from synth.schemas.errors import DamagedError, SynthError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, Trajectory
+from synth.schemas import (
+    AgentTurn,
+    CheckResult,
+    DamagedError,
+    Env,
+    EnvSpec,
+    Facts,
+    Observation,
+    Opening,
+    Response,
+    Snapshot,
+    Source,
+    SynthError,
+    Task,
+    Trajectory,
+)
 
 SPEC = EnvSpec(
     name="storefront",

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from synth.envs.storefront.env import StorefrontEnv
 from synth.envs.storefront.world.config import StorefrontConfig
-from synth.schemas.task import Task
+from synth.schemas import Task
 
 MOST_TURNS = 200
 T = TypeVar("T")

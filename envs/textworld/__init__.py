@@ -8,13 +8,7 @@ from typing import Any
 
 from synth.envs.textworld.config import TextWorldConfig, validated
 from synth.envs.world import EnvEntry
-from synth.schemas.environment import Env, EnvSpec
-from synth.schemas.reverse import (
-    Draft,
-    NoGoal,
-    Window,
-)
-from synth.schemas.task import Task
+from synth.schemas import Draft, Env, EnvSpec, NoGoal, Task, Window
 
 if find_spec("textworld") is None:
     raise ImportError(

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 from synth.envs.data_file import data_file
 from synth.envs.storefront.tools.schemas import Checker, compiled
-from synth.schemas.canonical import canonical_json
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import AgentTurn, ToolCall, ToolSchema, canonical_json
 
 
 class Command(NamedTuple):

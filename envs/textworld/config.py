@@ -10,7 +10,7 @@ from pydantic import (
     ValidationError,
 )
 
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 class TextWorldConfig(BaseModel):

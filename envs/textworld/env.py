@@ -28,22 +28,24 @@ from synth.envs.textworld.logic import Deed, Logic
 from synth.envs.textworld.planner import Planner, wanders_off
 from synth.envs.textworld.seeking import Seeker
 from synth.envs.textworld.wishes import demanded, read
-from synth.schemas.canonical import content_hash, valid_text
-from synth.schemas.check import CheckResult, Facts
-from synth.schemas.environment import (
+from synth.schemas import (
     AgentTurn,
+    CheckResult,
+    ConfigError,
     EnvSpec,
+    Facts,
+    Observation,
     Opening,
+    Origin,
     Response,
     Snapshot,
-)
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import (
-    Observation,
     Source,
+    SynthError,
+    Task,
     ToolCall,
     Trajectory,
+    content_hash,
+    valid_text,
 )
 
 SYSTEM_PROMPT = (

@@ -18,8 +18,7 @@ from textworld.generator.game import Game
 
 from synth.envs.textworld.config import TextWorldConfig
 from synth.ledger.storage.journal import state_folder
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError, content_hash
 
 GAME, LOGIC = "game.z8", "game.json"
 RECIPE = 2

@@ -8,7 +8,7 @@ from typing import Any
 from textworld.generator.game import Game
 
 from synth.envs.textworld.commands import Command, command_of_rule
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 Deed = tuple[str, dict[str, str]]
 """An action by its rule and the variable that stands for each placeholder."""

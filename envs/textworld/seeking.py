@@ -11,7 +11,7 @@ import networkx as nx
 from synth.envs.textworld.commands import DIRECTIONS, Command
 from synth.envs.textworld.logic import CARRIED, Logic
 from synth.envs.textworld.wishes import fulfilled
-from synth.schemas.check import Facts
+from synth.schemas import Facts
 
 _PHASE = {
     "open": 1,

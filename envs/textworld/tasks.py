@@ -22,15 +22,7 @@ from synth.envs.textworld.wishes import (
     told,
     wish_of,
 )
-from synth.schemas.check import Check, RowPredicate
-from synth.schemas.reverse import (
-    Draft,
-    NoGoal,
-    Operation,
-    Window,
-)
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import Check, Draft, NoGoal, Operation, RowPredicate, Task, ToolCall, Window
 
 FREE = ("player/*/*", "thing/*/*", "door/*/*", "container/*/*")
 """Any way to the goals is right that uses nothing up: food that no goal asks to eat stays uneaten.

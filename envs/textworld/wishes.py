@@ -8,11 +8,7 @@ from random import Random
 
 from synth.envs.textworld.commands import DATA, Command
 from synth.envs.textworld.logic import CARRIED
-from synth.schemas.check import (
-    Check,
-    Facts,
-    Scalar,
-)
+from synth.schemas import Check, Facts, Scalar
 
 WORDINGS: Mapping[str, Sequence[str]] = DATA["wordings"]
 KEPT_CLOSED: Sequence[str] = DATA["kept_closed"]

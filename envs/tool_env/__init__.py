@@ -10,7 +10,6 @@ from synth.envs.tool_env.kit import (
     tool,
 )
 from synth.envs.tool_env.signature import ToolError
-from synth.schemas.check import Require
-from synth.schemas.task import Task
+from synth.schemas import Require, Task
 
 __all__ = ["Call", "Require", "Task", "ToolEnv", "ToolError", "tool", "world_of"]

@@ -14,12 +14,16 @@ from synth.envs.tool_env.live import LiveToolEnv
 from synth.envs.tool_env.signature import ToolError, ToolSignature
 from synth.envs.transcript import Transcript, edited
 from synth.envs.world import EnvEntry
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Scalar
-from synth.schemas.environment import AgentTurn, EnvSpec
-from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import (
+    AgentTurn,
+    ConfigError,
+    EnvSpec,
+    Scalar,
+    Task,
+    ToolCall,
+    ToolSchema,
+    canonical_json,
+)
 
 ALWAYS = frozenset({"tasks", "facts", "snapshot", "recheck"})
 """What the kit does for every environment."""

@@ -27,8 +27,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from synth.envs.tool_env.signature import ToolSignature, tool_of
-from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
+from synth.schemas import ConfigError, Task
 
 Method = TypeVar("Method", bound=Callable[..., object])
 Call = tuple[str, Mapping[str, Any]]

@@ -27,25 +27,21 @@ from synth.envs.tool_env.state import (
     packed,
     unpacked,
 )
-from synth.schemas.canonical import valid_text
-from synth.schemas.check import (
-    CheckResult,
-    Facts,
-    Scalar,
-)
-from synth.schemas.environment import (
+from synth.schemas import (
     AgentTurn,
+    CheckResult,
     EnvSpec,
+    Facts,
+    Observation,
     Opening,
     Response,
+    Scalar,
     Snapshot,
-)
-from synth.schemas.task import Task
-from synth.schemas.trajectory import (
-    Observation,
     Source,
+    Task,
     ToolCall,
     Trajectory,
+    valid_text,
 )
 
 T = TypeVar("T")

@@ -28,9 +28,7 @@ from pydantic import (
     ValidationError,
 )
 
-from synth.schemas.canonical import valid_text
-from synth.schemas.errors import ConfigError
-from synth.schemas.trajectory import ToolCall, ToolSchema
+from synth.schemas import ConfigError, ToolCall, ToolSchema, valid_text
 
 LONGEST_ERROR = 500
 """Characters of an error that a model is shown."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from synth.schemas.canonical import digest
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar, digest
 
 _TAKEN = "text, numbers, true, false, None, and lists and dicts (keys: text) of them"
 

@@ -7,10 +7,7 @@ import msgspec
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
 from synth.filters.attribution.suspects import Attribution, agent_of, own_turns
 from synth.filters.judge import about_run
-from synth.schemas.canonical import content_hash, valid_text
-from synth.schemas.filter import Case
-from synth.schemas.model import Completion
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Case, Completion, Trajectory, content_hash, valid_text
 from synth.text.failure_modes import MODES
 from synth.text.transcript.log import quoted
 

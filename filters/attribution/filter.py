@@ -17,10 +17,7 @@ from synth.engine.asking import TOO_LONG, SourceMeans
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.suspects import Attribution, by_rules, own_turns
 from synth.filters.judge import NoDrawsError, draws
-from synth.schemas.filter import Case, Filter, FilterSettings, Measure
-from synth.schemas.measures import Faulted
-from synth.schemas.outcome import Outcome
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Faulted, Filter, FilterSettings, Measure, Outcome, Verdict
 from synth.text.failure_modes import LEGEND_VERSION
 
 METRIC = "attribution"

@@ -10,8 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
-from synth.schemas.outcome import Termination
-from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.schemas import SampledBy, Source, Termination, Trajectory, Turn
 from synth.text.provenance.effect import effectful_by_name, first_word
 from synth.text.provenance.linter import provenance
 from synth.text.transcript.acts import act_digest

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from synth.models.broken_calls import broken_calls_as_text
-from synth.schemas.model import Message, Scored
+from synth.schemas import Message, Scored
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPACE = re.compile(r"\s+")

@@ -18,12 +18,19 @@ from synth.filters.rank_surprisal.ratio import MAX_RANK, Sums, summed
 from synth.filters.rank_surprisal.student_card import refuse_trained
 from synth.loss_turns import mask_reason
 from synth.models import assistant_turns
-from synth.schemas.filter import Case, FilterSettings, Measure
-from synth.schemas.measures import Ranked
-from synth.schemas.messages import to_messages
-from synth.schemas.model import Message, ModelError, Scored
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas import (
+    Authorship,
+    Case,
+    Fault,
+    FilterSettings,
+    Measure,
+    Message,
+    ModelError,
+    Ranked,
+    Scored,
+    Trajectory,
+    to_messages,
+)
 
 RSR, RANK, NLL, TOKENS = "rsr", "avg_rank_clip", "avg_nll", "n_scored_tokens"
 DECISION = "rsr_decision"

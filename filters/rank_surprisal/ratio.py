@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from synth.schemas.model import TokenScore
+from synth.schemas import TokenScore
 
 MAX_RANK = 100
 LEAST_SURPRISAL = 1e-12

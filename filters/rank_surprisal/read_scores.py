@@ -10,9 +10,7 @@ from synth.filters.rank_surprisal.sources import ScoredRow
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import Read, read
 from synth.ledger.views import connect
-from synth.schemas.errors import ConfigError
-from synth.schemas.labels import given
-from synth.schemas.measures import Ranked
+from synth.schemas import ConfigError, Ranked, given
 
 Student = tuple[str, str | None, str, int]
 """(model, weights, template hash, cap of the ranks): only what was measured under one and the same

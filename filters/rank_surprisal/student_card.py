@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from synth.engine.asking import SourceMeans
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 _SHARD = re.compile(r"train-([0-9a-f]{16})-\d{5}\.parquet")
 _HASH = re.compile(r"\b[0-9a-f]{16}\b")

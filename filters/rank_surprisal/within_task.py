@@ -15,12 +15,7 @@ from msgspec import to_builtins
 
 from synth.filters.rank_surprisal.measure import MEASURED, RSR, RankSurprisalConfig, measure
 from synth.filters.rank_surprisal.ratio import Sums
-from synth.schemas.errors import SynthError
-from synth.schemas.filter import Case, Filter
-from synth.schemas.labels import given
-from synth.schemas.measures import Faulted, Ranked
-from synth.schemas.outcome import Outcome
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Faulted, Filter, Outcome, Ranked, SynthError, Verdict, given
 
 TIE = "rsr_tie"
 RESAMPLES = 400

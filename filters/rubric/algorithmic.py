@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from synth.schemas.canonical import canonical_json
-from synth.schemas.filter import Case
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import Case, Outcome, ToolCall, canonical_json
 from synth.topology.keys import trajectory_keys
 
 

@@ -10,9 +10,7 @@ from typing import Any, Literal
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
 from synth.filters.judge import about_run
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
-from synth.schemas.canonical import content_hash
-from synth.schemas.filter import Case
-from synth.schemas.model import Completion
+from synth.schemas import Case, Completion, content_hash
 
 Structured = Literal["json_schema", "json_object", "none"]
 

@@ -16,11 +16,18 @@ from synth.filters.rubric.algorithmic import RULES
 from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
 from synth.filters.rubric.scoring import Rating, item_measure, overall, sampling_weight
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case, Cases, Filter, FilterResult, FilterSettings, Measure
-from synth.schemas.outcome import Outcome
-from synth.schemas.verdict import Verdict
+from synth.schemas import (
+    Case,
+    Cases,
+    ConfigError,
+    Filter,
+    FilterResult,
+    FilterSettings,
+    Measure,
+    Outcome,
+    Verdict,
+    content_hash,
+)
 from synth.stats.agreement import Item, agreement, line
 
 

@@ -8,11 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from synth.schemas.errors import ConfigError
-from synth.schemas.filter import FilterSettings
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import ConfigError, FilterSettings, explain, read_yaml, strictly
 
 Answer = str | int
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]

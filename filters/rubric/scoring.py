@@ -9,8 +9,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
-from synth.schemas.filter import Measure
-from synth.schemas.measures import Faulted
+from synth.schemas import Faulted, Measure
 
 
 class Rating(Faulted, frozen=True, omit_defaults=True, kw_only=True):

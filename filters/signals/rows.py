@@ -8,9 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from synth.schemas.canonical import canonical_json
-from synth.schemas.messages import SYSTEM_NAME
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
+from synth.schemas import SYSTEM_NAME, Observation, Source, ToolCall, Trajectory, canonical_json
 
 Role = Literal["human", "agent", "call", "answer"]
 """Whose row it is: what a person or the agent said, a call, what was answered to one."""

@@ -14,9 +14,7 @@ from synth.filters.signals.interaction import interaction
 from synth.filters.signals.patterns import KINDS
 from synth.filters.signals.quality import SignalsFound, quality
 from synth.filters.signals.rows import rows
-from synth.schemas.filter import Case, Filter, FilterSettings, Measure
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Filter, FilterSettings, Measure, Trajectory, Verdict
 
 NAMES = (*KINDS, *(f"{category}.{kind}" for category, kinds in KINDS.items() for kind in kinds))
 """What a flow may drop by: categories, and kinds of them."""

@@ -20,7 +20,7 @@ from synth.exporters.kind import RowSettings
 from synth.exporters.registry import form_of
 from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import StageRef
-from synth.schemas.release import Release
+from synth.schemas import Release
 
 ALLOWED = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
 """Settings of an export that let rows leave which others keep back."""

@@ -17,9 +17,7 @@ from synth.flows.stages.earlier import trials_by_task
 from synth.flows.stages.filter_judging import ShardJudging
 from synth.flows.stages.filter_report import filter_report
 from synth.ledger.with_tasks import batches
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import UnboundError
-from synth.schemas.stage import Shard
+from synth.schemas import Shard, UnboundError, content_hash
 
 TRIALS_PER_SHARD = 1000
 """Of tasks: so many of them together as have a thousand trials."""

@@ -11,9 +11,7 @@ from synth.engine.runs.measure_cache import BoundFilter, Measures, faulty, measu
 from synth.flows.stages.filter_report import NOTE
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.with_tasks import batches, with_tasks
-from synth.schemas.filter import Case, Cases, FilterResult
-from synth.schemas.measures import Text
-from synth.schemas.verdict import Verdict
+from synth.schemas import Case, Cases, FilterResult, Text, Verdict
 
 CHUNK = 500
 """Trajectories in memory."""

@@ -12,7 +12,7 @@ from synth.ledger.decisions import faulted
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
 from synth.ledger.views import LedgerConnection, connect
-from synth.schemas.measures import Text
+from synth.schemas import Text
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""

@@ -7,12 +7,17 @@ from collections.abc import Iterable, Mapping
 from synth.boundary import FaultError, guard_async
 from synth.engine.context import Run
 from synth.ledger.with_tasks import with_tasks
-from synth.schemas.canonical import content_hash, valid_text
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault
-from synth.schemas.task import Task
-from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.schemas import (
+    AgentTurn,
+    ConfigError,
+    Env,
+    Fault,
+    SampledBy,
+    Task,
+    Trajectory,
+    content_hash,
+    valid_text,
+)
 from synth.topology.nondeterminism.fields import (
     Asked,
     Compared,

@@ -20,9 +20,7 @@ from synth.flows.stages.select_report import rl_report, sft_report, standings
 from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Decision, Score
 from synth.loss_turns import MASKS, turns_without_loss
-from synth.schemas.errors import SynthError
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import SynthError, Trajectory, Verdict
 from synth.selection.candidates import candidate, draw_rank, is_candidate
 from synth.selection.choosing import Candidate, SftSelection, chosen
 from synth.selection.recoveries import ENVIRONMENT, Recoveries, recoveries

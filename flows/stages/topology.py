@@ -20,10 +20,7 @@ from synth.ledger.ledger import Ledger, Score
 from synth.ledger.storage.journal import state_folder
 from synth.ledger.typed import read
 from synth.ledger.with_tasks import batches
-from synth.schemas.canonical import content_hash
-from synth.schemas.measures import Potentials
-from synth.schemas.stage import Shard
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Potentials, Shard, Trajectory, content_hash
 from synth.topology.embeddings import Embed, kept_sentence_encoder
 from synth.topology.graph import BASE
 from synth.topology.keys import Level

@@ -23,9 +23,7 @@ from synth.flows.own_flow import Settings
 from synth.flows.parts import world
 from synth.keys import refuse_literals
 from synth.ledger import Ledger as StoredLedger
-from synth.schemas.environment import EnvSpec
-from synth.schemas.errors import ConfigError
-from synth.schemas.task import Task
+from synth.schemas import ConfigError, EnvSpec, Task
 
 AuditReport = Report
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from synth.api.opened import Ledger, stored
 from synth.ledger import Ledger as StoredLedger
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 from synth.text.transcript.divergence import Divergence, first_divergence
 
 if TYPE_CHECKING:

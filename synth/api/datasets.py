@@ -17,7 +17,7 @@ from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.proof.check import Proof, prove
 from synth.exporters.registry import require
 from synth.flows.stages.export import summary
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError
 
 PLAIN = RowSettings()
 Told = Callable[[Table, Sequence[str]], None]

@@ -11,7 +11,7 @@ from synth.importers.commit import import_into
 from synth.importers.records import Format, ImportSettings
 from synth.importers.registry import IMPORTERS
 from synth.importers.tally import ImportTally
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 def import_trajectories(

@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from synth.ledger import Ledger as StoredLedger
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, Outcome, Task, Trajectory
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,7 +9,7 @@ from synth.engine.progress import progress_for
 from synth.report.build import MEGABYTES, pieces
 from synth.report.section import SECTIONS
 from synth.report.written import PAGE, write_local, write_page
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 def write_report(

@@ -12,7 +12,7 @@ from synth.hub.client import require_name
 from synth.hub.publishing import PreparedUpload, prepare, preview
 from synth.hub.released import PublishRequest, require_licence
 from synth.hub.sending import TOKEN, hub_of, noted, send, write_token
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 class PublishSettings(TypedDict, total=False):

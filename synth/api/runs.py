@@ -32,7 +32,7 @@ from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
 from synth.ledger import Ledger as StoredLedger
 from synth.ledger.storage import Storage
-from synth.schemas.flow import Flow
+from synth.schemas import Flow
 
 
 @dataclass(frozen=True)

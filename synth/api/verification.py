@@ -10,7 +10,7 @@ from synth.ledger.log import manifest
 from synth.ledger.log.verify import Verified, problems
 from synth.ledger.log.verify_written import LIVE
 from synth.ledger.storage import Storage
-from synth.schemas.errors import DamagedError
+from synth.schemas import DamagedError
 
 Told = Callable[[str], None]
 

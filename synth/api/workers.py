@@ -16,7 +16,7 @@ from synth.engine.tally import ended_in_faults
 from synth.flows.prefect import users_server
 from synth.flows.schedules import Scheduled, close_dead, open_urls, schedules
 from synth.ledger.storage import Storage
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError
 
 SHOWN = 20
 """Runs, the latest; `every` shows the others too."""

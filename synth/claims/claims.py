@@ -28,8 +28,7 @@ from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, li
 from synth.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
-from synth.schemas.errors import SynthError
-from synth.schemas.stage import Plan, PlannedSlot
+from synth.schemas import Plan, PlannedSlot, SynthError
 
 FOLDER = "claims"
 

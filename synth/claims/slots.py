@@ -18,8 +18,7 @@ from synth.claims.claims import Claim, Lease, Leases, soon
 from synth.ledger import StageRef
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.log.state import LedgerState
-from synth.schemas.stage import PlannedSlot
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import PlannedSlot, Trajectory
 from synth.side_by_side import stops_alone
 
 T = TypeVar("T")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli.options import OPTIONS, command, console, tell, write_file
-from synth.schemas.errors import ConfigError
-from synth.schemas.printable import ascii_json, printable
+from synth.schemas import ConfigError, ascii_json, printable
 
 if TYPE_CHECKING:
     from synth import AuditAnswer, AuditReport

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from synth.cli.options import command, console, open_run, tell
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from synth.cli.options import command, open_run, tell, warn, write_file
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 @command

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synth.cli.options import command, console, tell, write_file
-from synth.schemas.errors import SynthError
-from synth.schemas.printable import printable
+from synth.schemas import SynthError, printable
 
 if TYPE_CHECKING:
     from synth import ImportTally, Table

@@ -18,8 +18,7 @@ import click
 
 from synth.cli import streams
 from synth.cli.options import OPTIONS
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.printable import printable
+from synth.schemas import ConfigError, SynthError, printable
 
 COMMANDS: Mapping[str, tuple[str, str]] = OPTIONS["commands"]
 """By name: where it is, and what it does."""

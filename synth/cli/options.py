@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.schemas.errors import ConfigError
-from synth.schemas.printable import printable
+from synth.schemas import ConfigError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli.options import command, open_run, tell, warn, write_file
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 if TYPE_CHECKING:
     from synth import PublicationReport

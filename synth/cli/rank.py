@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synth.cli.options import command, open_run, tell
-from synth.schemas.printable import ascii_json
+from synth.schemas import ascii_json
 
 if TYPE_CHECKING:
     from synth import Interval, Ranking

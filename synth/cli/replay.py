@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from synth.cli.options import command, open_run, tell
-from synth.schemas.errors import UnboundError
+from synth.schemas import UnboundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

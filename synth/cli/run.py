@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synth.cli.options import command, console, from_here, own_name, tell, warn
-from synth.schemas.printable import between_words, printable
+from synth.schemas import between_words, printable
 
 if TYPE_CHECKING:
     from synth import FlowCheck, RunResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from synth.cli.options import command, open_run, warn
-from synth.schemas.printable import SPACING, ascii_json, printable
+from synth.schemas import SPACING, ascii_json, printable
 
 if TYPE_CHECKING:
     from synth import Observation, Trajectory, Turn

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from synth.cli.options import command, console, open_run
-from synth.schemas.printable import SPACING, ascii_json, printable
+from synth.schemas import SPACING, ascii_json, printable
 
 
 @command

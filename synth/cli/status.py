@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from synth.cli.options import command, tell, warn
-from synth.schemas.printable import ascii_json
+from synth.schemas import ascii_json
 
 
 @command

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from synth.schemas.printable import SPACING, printable
+from synth.schemas import SPACING, printable
 
 
 class _Noting(io.FileIO):

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.confinement.system_calls import program_file
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 INSIDE = "/world"
 """Where the writable folder stands inside."""

@@ -11,11 +11,7 @@ from typing import Literal, TypeVar, get_args
 import msgspec
 
 from synth.loss_turns import EVIDENCE
-from synth.schemas.outcome import Fault, Outcome
-from synth.schemas.release import ALL, Release
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Authorship, Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import ALL, Authorship, Fault, Outcome, Release, Task, Trajectory, Verdict
 from synth.set_aside import SetAside
 
 T = TypeVar("T")

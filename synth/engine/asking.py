@@ -17,12 +17,18 @@ from synth.ledger.tables.role_reply import RoleReply
 from synth.models.admission import AdmittedChat
 from synth.models.reply_health import CUT_OFF, mask_of
 from synth.rollout.resumption import JournaledModel, Resumption
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.measures import Faulted
-from synth.schemas.model import Completion, Message, Sampling, ScoringModel
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import ToolSchema, Trajectory
+from synth.schemas import (
+    Completion,
+    ConfigError,
+    Fault,
+    Faulted,
+    Message,
+    Sampling,
+    ScoringModel,
+    ToolSchema,
+    Trajectory,
+    content_hash,
+)
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Faulted)

@@ -10,10 +10,7 @@ from typing import Literal
 import msgspec
 
 from synth.boundary import FaultError
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Usage
+from synth.schemas import ConfigError, Fault, Flow, Usage
 
 SILENT_REPLIES = 20
 """Replies without a token count after which it is clear that the server never gives one."""

@@ -18,13 +18,19 @@ from synth.rollout.episode import Host
 from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.user_lines import BOUNDARY
-from synth.schemas.environment import Env, EnvSpec, MakeTasks, OpenEnv
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.model import ChatModel, ScoringModel
-from synth.schemas.policy import PolicySpec
-from synth.schemas.trajectory import Usage
-from synth.schemas.user import User
+from synth.schemas import (
+    ChatModel,
+    ConfigError,
+    Env,
+    EnvSpec,
+    Flow,
+    MakeTasks,
+    OpenEnv,
+    PolicySpec,
+    ScoringModel,
+    Usage,
+    User,
+)
 
 AGENT, USER = "the agent", "the user"
 """The breakers of those who are asked in an episode; no role of a flow has such a name."""

@@ -15,7 +15,7 @@ from synth.ledger import Ledger
 from synth.ledger.log.manifest import Json
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import LedgerConnection, connect
-from synth.schemas.trajectory import Usage
+from synth.schemas import Usage
 
 Row = dict[str, Any]
 DEAREST = 5

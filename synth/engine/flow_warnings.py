@@ -4,7 +4,7 @@ for, and stages that stand where they have nothing to do.
 
 from collections.abc import Iterator
 
-from synth.schemas.flow import Flow
+from synth.schemas import Flow
 
 ALLOWS = {
     "include_scripted": "rows written by scripts, not by a model, go",

@@ -6,7 +6,7 @@ import msgspec
 
 from synth.engine.table import Table
 from synth.ledger.log.manifest import Json
-from synth.schemas.printable import in_markdown
+from synth.schemas import in_markdown
 
 Report = Json
 Reports = Mapping[str, Report]

@@ -16,9 +16,7 @@ from synth.engine.budget import Budget
 from synth.engine.forecast import Forecast, forecast
 from synth.engine.numbers import short_duration
 from synth.engine.tally import RunCounts, played, tokens_of
-from synth.schemas.outcome import Outcome
-from synth.schemas.printable import between_words, printable
-from synth.schemas.trajectory import Trajectory, Usage
+from synth.schemas import Outcome, Trajectory, Usage, between_words, printable
 
 PLAIN_EVERY_S = 10.0
 ENOUGH_DONE, ENOUGH_S = 0.05, 5.0

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
-from synth.schemas.printable import SPACING, in_cell, in_html, printable
+from synth.schemas import SPACING, in_cell, in_html, printable
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _NUMBER = re.compile(r"^[-+]?[\d.,]+(?:e[-+]\d+)?(?:–[\d.,]+)?(?: ?(?:%|KiB|MiB|ms|s))?$|^-$")

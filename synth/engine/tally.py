@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from synth.engine.numbers import counted_noun, short_count
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory, Usage
+from synth.schemas import Outcome, Trajectory, Usage
 
 LEAST_CACHED = 0.01
 """Share of cached prompts below which the line does not mention it."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.notes import most_first, notes
 from synth.exporters.tally import ExportCounts
-from synth.schemas.printable import front_matter, in_cell, in_markdown
+from synth.schemas import front_matter, in_cell, in_markdown
 
 _TOP = 20  # values named per table
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")

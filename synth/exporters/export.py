@@ -16,7 +16,7 @@ from synth.exporters.notes import deciding, losses, notes, remedial_setting, why
 from synth.exporters.registry import KINDS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 from synth.set_aside import UNHANDLED
 
 Rows = Callable[[ExportCounts], Iterable[Any]]

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.exporters.exact_json import plain_text
-from synth.schemas.model import Message
-from synth.schemas.trajectory import SampledBy, Source, Trajectory, argument_error
+from synth.schemas import Message, SampledBy, Source, Trajectory, argument_error
 
 SYSTEM = "the system prompt"
 SCHEMAS = "tool schemas"

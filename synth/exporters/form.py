@@ -11,9 +11,7 @@ import msgspec
 
 from synth.exporters import facts
 from synth.exporters.exact_json import plain_text, text
-from synth.schemas.labels import given
-from synth.schemas.model import Message
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import Message, given, read_yaml
 
 if TYPE_CHECKING:
     import pyarrow as pa

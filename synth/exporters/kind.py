@@ -10,10 +10,7 @@ from pydantic import Field, model_validator
 
 from synth.datasets.release import CHATS, KindRule
 from synth.exporters.form import Arguments, Form
-from synth.schemas.release import Release
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import Release, Task, Trajectory, read_yaml
 from synth.text.transcript.message_texts import Change
 
 if TYPE_CHECKING:

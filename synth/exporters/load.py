@@ -7,7 +7,7 @@ from typing import Any
 
 from synth.exporters.folder.sums import SUMS, folder_problems, leads_out, read_sums, texts_in
 from synth.ledger.storage import Storage
-from synth.schemas.errors import ConfigError, DamagedError
+from synth.schemas import ConfigError, DamagedError
 
 ROWS = (".parquet", ".jsonl", ".json")
 _OF_LOADING = (

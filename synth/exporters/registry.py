@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 if TYPE_CHECKING:
     from synth.exporters.form import Form

@@ -17,7 +17,7 @@ from synth.exporters.kind import (
     as_key,
     lineage_of,
 )
-from synth.schemas.verdict import Verdict
+from synth.schemas import Verdict
 from synth.set_aside import PREFIX
 
 COLUMNS = ("env", "synthesizer", "policy", "model", "authorship", "outcome", "benchmark", "split")

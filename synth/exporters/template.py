@@ -15,9 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from synth.schemas.errors import ConfigError, RowError
-from synth.schemas.model import Message
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import ConfigError, Message, RowError, ToolSchema
 from synth.text.control_tokens import control_tokens
 
 FAMILIES = (

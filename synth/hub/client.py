@@ -33,7 +33,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 from synth.hub.publication import File
 from synth.models.backoff import Backoff, wait_s
 from synth.models.server_error import retry_after_s
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError
 
 if TYPE_CHECKING:
     import httpx2

@@ -12,7 +12,7 @@ import msgspec
 from synth.ledger.decisions import seen_by
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 from synth.text.redaction.findings import REDACTED, found_in
 from synth.text.secrets.finder import GROUPS, Finder
 

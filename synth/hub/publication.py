@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from huggingface_hub.utils.sha import git_hash
 
-from synth.schemas.printable import front_matter
+from synth.schemas import front_matter
 
 CARD, LIST, SUMS = "README.md", "publication.json", "SHA256SUMS"
 UNFINISHED = "unfinished"

@@ -22,7 +22,7 @@ from synth.hub.source import found
 from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
-from synth.schemas.canonical import content_hash
+from synth.schemas import content_hash
 from synth.set_aside import SetAside
 from synth.text.redaction.edits import Mark, without
 from synth.text.redaction.findings import found_in

@@ -18,7 +18,7 @@ from synth.hub.publication import (
     Publication,
     parts,
 )
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError
 
 ROUNDS = 5
 """Looks at a repository that others commit to at the same time."""

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from synth.hub.publication import SUMS
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError
 
 STREAMED_BYTES = 500 * 10**6
 """Configurations of more are counted as they stream by, and lie on no disk."""

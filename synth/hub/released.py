@@ -17,7 +17,7 @@ from synth.hub.source import Config
 from synth.ledger.decisions import CHUNK, decision_order, verdicts_on, with_verdicts
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 from synth.set_aside import SetAside
 
 OTHER = "other"

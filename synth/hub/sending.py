@@ -16,8 +16,7 @@ from synth.hub.readback import require_equal
 from synth.hub.released import PublishRequest
 from synth.ledger.ledger import Ledger
 from synth.ledger.storage.journal import state_folder
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, content_hash
 
 
 class Begun(msgspec.Struct, frozen=True):

@@ -17,9 +17,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
 from synth.report.sections.funnel import reports
-from synth.schemas.canonical import digest
-from synth.schemas.errors import ConfigError
-from synth.schemas.release import Release
+from synth.schemas import ConfigError, Release, digest
 
 
 class Config(msgspec.Struct, frozen=True):

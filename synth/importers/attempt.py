@@ -12,12 +12,18 @@ from msgspec.structs import replace
 
 from synth.importers.conversation import goal_of, totals
 from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
-from synth.schemas.canonical import content_hash
-from synth.schemas.identity import trajectory_id
-from synth.schemas.messages import Conversation
-from synth.schemas.outcome import Fault, Termination, settle
-from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.schemas import (
+    Conversation,
+    Fault,
+    Origin,
+    Task,
+    Termination,
+    ToolCall,
+    Trajectory,
+    content_hash,
+    settle,
+    trajectory_id,
+)
 
 End = tuple[Termination, Fault | None]
 OPEN_END: End = (Termination.UNREPORTED, None)

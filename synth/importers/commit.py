@@ -26,9 +26,7 @@ from synth.ledger.log.manifest import ImportedFile, ImportLine, ShardLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.tables.row_validation import ended_line
 from synth.ledger.tables.rows import Records
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, Trajectory, content_hash
 
 SHARD = 500
 _SHARD_TURNS = 20_000

@@ -15,8 +15,15 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.records import Object
-from synth.schemas.messages import ENVIRONMENT_NAME, Conversation, from_messages
-from synth.schemas.trajectory import Observation, Source, Turn, Usage
+from synth.schemas import (
+    ENVIRONMENT_NAME,
+    Conversation,
+    Observation,
+    Source,
+    Turn,
+    Usage,
+    from_messages,
+)
 
 UNSEEN_MASK = "after_unseen_content"
 """Mask of turns whose context held an image, a document or a sound."""

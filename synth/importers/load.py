@@ -23,7 +23,7 @@ from synth.importers.records import (
     explained,
 )
 from synth.importers.registry import IMPORTERS, format_of, importer
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
 

@@ -10,9 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Task, Trajectory, content_hash
 
 WHOLE = "file"
 """The locator of a file as a whole. A rejection at it takes back everything that the file gave: a

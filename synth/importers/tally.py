@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from synth.importers.records import Imported, Rejection, Replaced
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 
 SHOWN = 100_000
 """Rejections kept whole; beyond that they are counted only."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
 from synth.keys.literals import FROM_ENV
 from synth.keys.looks import names_a_variable
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 if TYPE_CHECKING:
     from synth.keys.remover import KeyRemover

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from synth.keys.looks import drawn, has_user, holds_issued, names_a_key, names_a_variable
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 if TYPE_CHECKING:
     from synth.text.secrets.finder import Finder

@@ -12,7 +12,7 @@ from pathlib import Path
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.log.manifest import WrittenFile, WrittenLine
 from synth.ledger.log.verify_written import CARD, fault
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError
 
 ROUNDS = 20
 """Tries of processes that write the same file at the same moment: each has the last word over what

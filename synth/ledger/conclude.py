@@ -8,7 +8,7 @@ import msgspec
 
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.log.state import conclusion
-from synth.schemas.canonical import content_hash
+from synth.schemas import content_hash
 
 
 def finalize_labels(

@@ -9,8 +9,7 @@ from synth.ledger.redactions import of_chunk
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import batches
 from synth.loss_turns import MASKS
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Trajectory, Verdict
 from synth.set_aside import SetAside
 
 CHUNK = 500

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.ledger.ledger import Ledger
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Task, Trajectory, Verdict
 from synth.text.redaction.findings import REDACTED, Scan, redacted
 from synth.text.redaction.lawful import require_lawful
 from synth.text.secrets.finder import Finder

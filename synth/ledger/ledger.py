@@ -37,11 +37,7 @@ from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.tables.row_validation import storable_shard
 from synth.ledger.tables.rows import Records
-from synth.schemas.errors import ConfigError, SynthError
-from synth.schemas.identity import trajectory_id
-from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, Outcome, SynthError, Task, Trajectory, trajectory_id
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,9 +16,7 @@ from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import batches, with_tasks
-from synth.schemas.errors import RowError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import RowError, Task, Trajectory
 from synth.set_aside import SetAside
 from synth.text.redaction.findings import (
     GOAL,

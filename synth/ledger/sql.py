@@ -13,7 +13,7 @@ import duckdb
 from synth.ledger.ledger import Ledger
 from synth.ledger.tables import TABLES
 from synth.ledger.views import Views, quoted
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 T = TypeVar("T")
 

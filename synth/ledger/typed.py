@@ -10,7 +10,7 @@ import pyarrow as pa
 from synth.ledger.ledger import Ledger
 from synth.ledger.tables.evidence import HELD_BY
 from synth.ledger.views import LedgerConnection, connect
-from synth.schemas.labels import METRICS
+from synth.schemas import METRICS
 from synth.set_aside import SetAside
 
 T = TypeVar("T")

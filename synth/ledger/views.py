@@ -20,7 +20,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.log.manifest import ShardLine
 from synth.ledger.tables import TABLES
 from synth.ledger.tables.evidence import HELD_BY, TYPED, former_rows
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 if TYPE_CHECKING:
     import polars as pl

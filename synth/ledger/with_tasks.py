@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from synth.ledger.ledger import Ledger
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Task, Trajectory
 
 T = TypeVar("T")
 CHUNK = 200

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from synth.boundary import NotStarted
-from synth.schemas.model import (
+from synth.schemas import (
     ChatModel,
     Completion,
     Messages,

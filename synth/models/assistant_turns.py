@@ -7,9 +7,16 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.model import Message, Messages, Scored, TokenScore, ToolSchemas
-from synth.schemas.trajectory import TokenId, ToolSchema
+from synth.schemas import (
+    Message,
+    Messages,
+    Scored,
+    TokenId,
+    TokenScore,
+    ToolSchema,
+    ToolSchemas,
+    content_hash,
+)
 
 PREFIXES_CHANGE = "template_changes_earlier_turns"
 NO_END_OF_TURN = "template_has_no_end_of_turn"

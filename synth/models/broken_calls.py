@@ -6,8 +6,15 @@ from msgspec.structs import replace
 
 from synth.models.replies.tool_call_recovery import rendered_call
 from synth.models.server_error import ServerError
-from synth.schemas.model import ChatModel, Completion, Message, Messages, Sampling, ToolSchemas
-from synth.schemas.trajectory import argument_error
+from synth.schemas import (
+    ChatModel,
+    Completion,
+    Message,
+    Messages,
+    Sampling,
+    ToolSchemas,
+    argument_error,
+)
 
 SENT_AS_TEXT = "broken_calls_sent_as_text"
 

@@ -7,8 +7,7 @@ from synth.boundary import guard, imported
 from synth.models.admission import AdmittedChat, AdmittedScoring, ConcurrencyLimit
 from synth.models.broken_calls import BrokenCallsChat
 from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import ChatModel, ScoringModel
+from synth.schemas import ChatModel, ConfigError, ScoringModel
 
 ENGINES: dict[str, str] = {
     "openai": "synth.models.servers.http_chat:open_openai",

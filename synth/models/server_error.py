@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from synth.models.settings import ModelSettings
-from synth.schemas.model import ModelError
+from synth.schemas import ModelError
 
 T = TypeVar("T")
 

@@ -11,10 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from synth.keys.literals import key_like
 from synth.keys.looks import looks_like_key, names_a_variable, sendable
-from synth.schemas.canonical import canonical_json
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Sampling
-from synth.schemas.trajectory import Usage
+from synth.schemas import ConfigError, Sampling, Usage, canonical_json
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"

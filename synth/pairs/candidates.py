@@ -23,10 +23,16 @@ from synth.pairs.turns import (
     template,
     unlearnable,
 )
-from synth.schemas.canonical import content_hash
-from synth.schemas.pairs import PairFamily, PreferencePair, RowEvidence, StepRef
-from synth.schemas.task import Origin
-from synth.schemas.trajectory import Authorship, Trajectory
+from synth.schemas import (
+    Authorship,
+    Origin,
+    PairFamily,
+    PreferencePair,
+    RowEvidence,
+    StepRef,
+    Trajectory,
+    content_hash,
+)
 from synth.text.transcript.acts import act_digest
 
 INJECTOR = "injector"

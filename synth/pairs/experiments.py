@@ -13,10 +13,7 @@ import msgspec
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
 from synth.ledger.views import LedgerConnection
-from synth.schemas.labels import given
-from synth.schemas.measures import Ranked
-from synth.schemas.pairs import RowEvidence
-from synth.schemas.trajectory import Trajectory, Turn
+from synth.schemas import Ranked, RowEvidence, Trajectory, Turn, given
 from synth.set_aside import SetAside
 
 CRITICAL_STEP, REPAIR, INJECTION = "critical_step", "repair", "injection"

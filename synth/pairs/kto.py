@@ -27,8 +27,7 @@ from synth.pairs.turns import (
     tool_in_context,
     unlearnable,
 )
-from synth.schemas.pairs import KtoLabel
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import KtoLabel, Trajectory
 
 FLIP = "flip_deterministic"
 _TENTHS = 10

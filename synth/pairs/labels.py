@@ -11,9 +11,7 @@ import msgspec
 from pydantic import Field
 
 from synth.datasets.release import LeftOut
-from synth.schemas.pairs import KtoLabel, PreferencePair, PrmLabel, Tier
-from synth.schemas.release import Release
-from synth.schemas.trajectory import Trajectory, Turn
+from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Release, Tier, Trajectory, Turn
 from synth.text.authorship import Style
 
 L = TypeVar("L", KtoLabel, PrmLabel)

@@ -12,8 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from synth.ledger.ledger import Ledger
 from synth.pairs.candidates import candidates
 from synth.pairs.labels import LengthBalance, PairReport, PairRow, PairSettings
-from synth.schemas.pairs import PairFamily, PreferencePair
-from synth.schemas.trajectory import Authorship
+from synth.schemas import Authorship, PairFamily, PreferencePair
 from synth.stats.length_balance import Lengths, balanced, chosen_longer, length_auc
 from synth.text.authorship import StyledPair, style, styled
 

@@ -30,11 +30,7 @@ from synth.pairs.experiments import (
     surprisals,
 )
 from synth.pairs.turns import of_turn, policy_name
-from synth.schemas.outcome import Outcome
-from synth.schemas.release import Release
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Authorship, Trajectory, Turn
-from synth.schemas.verdict import Verdict
+from synth.schemas import Authorship, Outcome, Release, Task, Trajectory, Turn, Verdict
 from synth.set_aside import SetAside
 from synth.text.transcript.acts import act_digest
 

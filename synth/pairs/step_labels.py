@@ -19,8 +19,7 @@ from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE
 from synth.pairs.labels import LabelSettings, StepReport, TurnRow
 from synth.pairs.scenes import PairAct, Scene, scenes
 from synth.pairs.turns import of_turn
-from synth.schemas.pairs import PrmLabel, Tier
-from synth.schemas.trajectory import SampledBy, Trajectory, Turn
+from synth.schemas import PrmLabel, SampledBy, Tier, Trajectory, Turn
 from synth.text.provenance.effect import effectful_by_name
 
 POLICY_BREACH, PROTECTED_WRITE = "policy_breach", "protected_write"

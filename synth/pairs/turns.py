@@ -10,11 +10,16 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.messages import to_messages
-from synth.schemas.model import Message
-from synth.schemas.task import Task
-from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.schemas import (
+    Message,
+    SampledBy,
+    Source,
+    Task,
+    Trajectory,
+    Turn,
+    content_hash,
+    to_messages,
+)
 from synth.text.provenance.linter import provenance
 
 _IDS = ("tool_call_id", "id")

@@ -5,8 +5,7 @@ where it runs.
 from hashlib import blake2b
 from random import Random
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.policy import Episode, View
+from synth.schemas import Episode, View, content_hash
 
 
 def trial_seed(episode: Episode) -> int:

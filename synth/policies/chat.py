@@ -7,14 +7,22 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from synth.policies.chance import trial_seed
-from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn
-from synth.schemas.errors import ConfigError
-from synth.schemas.messages import view_messages
-from synth.schemas.model import ChatModel, Completion, Sampling
-from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
-from synth.schemas.strict_settings import strictly
-from synth.schemas.trajectory import Authorship
+from synth.schemas import (
+    Act,
+    AgentTurn,
+    Authorship,
+    ChatModel,
+    Completion,
+    ConfigError,
+    Episode,
+    Policy,
+    PolicySpec,
+    Sampling,
+    View,
+    content_hash,
+    strictly,
+    view_messages,
+)
 
 _RECORDED = set(Act.__struct_fields__).intersection(Completion.__struct_fields__)
 """What an act keeps of the completion that it came from, beside the turn."""

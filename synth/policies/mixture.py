@@ -8,11 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from synth.boundary import imported
 from synth.policies.chance import turn_draws
 from synth.policies.registry import POLICIES
-from synth.schemas.errors import ConfigError
-from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
-from synth.schemas.settings_error import explain
-from synth.schemas.strict_settings import strictly
-from synth.schemas.trajectory import Authorship
+from synth.schemas import (
+    Act,
+    Authorship,
+    ConfigError,
+    Episode,
+    Policy,
+    PolicySpec,
+    View,
+    explain,
+    strictly,
+)
 
 MakePolicy = Callable[..., PolicySpec]
 

@@ -12,13 +12,20 @@ from pydantic import BaseModel, ConfigDict
 
 from synth.boundary import guard_async
 from synth.policies.chance import trial_seed, turn_draws
-from synth.schemas.environment import AgentTurn
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault
-from synth.schemas.policy import Act, Episode, Guidance, Policy, PolicySpec, View
-from synth.schemas.profile import without
-from synth.schemas.strict_settings import strictly
-from synth.schemas.trajectory import Authorship
+from synth.schemas import (
+    Act,
+    AgentTurn,
+    Authorship,
+    ConfigError,
+    Episode,
+    Fault,
+    Guidance,
+    Policy,
+    PolicySpec,
+    View,
+    strictly,
+    without,
+)
 
 NOTHING_LEFT = AgentTurn("There is nothing that I can do.")
 

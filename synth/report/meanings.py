@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 
-from synth.schemas.printable import in_html
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import in_html, read_yaml
 
 _WHERE = "docs/topology.md"
 """Where more is written of them."""

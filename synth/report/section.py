@@ -8,7 +8,7 @@ import msgspec
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import LedgerConnection
 from synth.report.browser.stand_ins import StandIns
-from synth.schemas.printable import in_html
+from synth.schemas import in_html
 
 SECTIONS: dict[str, str] = {
     name: f"synth.report.sections.{name}:SECTION"

@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from synth.schemas.printable import in_html
+from synth.schemas import in_html
 
 if TYPE_CHECKING:
     from jinja2 import Environment

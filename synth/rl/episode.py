@@ -14,15 +14,28 @@ from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
 from synth.rollout.record import recorded_turn
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import AgentTurn, Env, OpenEnv, Opening, Response
-from synth.schemas.errors import ConfigError
-from synth.schemas.messages import greeting_turn, observation_message
-from synth.schemas.model import Message
-from synth.schemas.outcome import Fault, Outcome, Termination, settle
-from synth.schemas.policy import Act
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
+from synth.schemas import (
+    Act,
+    AgentTurn,
+    CheckResult,
+    ConfigError,
+    Env,
+    Fault,
+    Message,
+    Observation,
+    OpenEnv,
+    Opening,
+    Outcome,
+    Response,
+    Source,
+    Task,
+    Termination,
+    ToolCall,
+    Turn,
+    greeting_turn,
+    observation_message,
+    settle,
+)
 
 SAFE = "synth.flows.environments:open_env"
 """Environments that need no start, and those that the user's own environments.yaml binds."""

@@ -16,14 +16,18 @@ import msgspec
 from synth.boundary import FaultError
 from synth.rl.episode import RlEpisode, task_of
 from synth.rollout.limits import Limits
-from synth.schemas.canonical import canonical_json
-from synth.schemas.environment import AgentTurn, OpenEnv, Response
-from synth.schemas.errors import ConfigError
-from synth.schemas.messages import view_messages
-from synth.schemas.model import Message
-from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import (
+    AgentTurn,
+    ConfigError,
+    Message,
+    OpenEnv,
+    Outcome,
+    Response,
+    Task,
+    ToolSchema,
+    canonical_json,
+    view_messages,
+)
 
 T = TypeVar("T")
 

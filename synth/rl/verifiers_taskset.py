@@ -12,7 +12,7 @@ import verifiers.v1 as vf
 from synth.boundary import FaultError
 from synth.rl.episode import task_of
 from synth.rl.verifiers_toolset import TaskRow, WorldConfig, WorldState, WorldToolset, opened_by
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 __all__ = ["WorldTaskset"]
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from synth.boundary import FaultError
 from synth.rl.episode import SAFE, RlEpisode, opener, task_of
 from synth.rollout.limits import Limits
-from synth.schemas.canonical import canonical_json
+from synth.schemas import canonical_json
 
 BROKEN = "The world broke; nothing more can be done."
 

@@ -16,10 +16,7 @@ from synth.boundary import FaultError
 from synth.models.reply_health import FINISH_REASONS
 from synth.rl.episode import SAFE, RlEpisode, answers, opener, task_of
 from synth.rollout.limits import Limits
-from synth.schemas.environment import AgentTurn
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import AgentTurn, ConfigError, Fault, ToolCall
 
 TRIES = 3
 """Episodes that may be played in one place of a group, where faults end the others."""

@@ -15,13 +15,23 @@ from msgspec.structs import replace
 
 from synth.boundary import FaultError
 from synth.models.reply_health import unfinished
-from synth.schemas.canonical import canonical_json, valid_text
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import Env, Opening, Response
-from synth.schemas.outcome import Fault
-from synth.schemas.policy import Act, Policy, View
-from synth.schemas.protocol import Violation, answer_violation, opening_violation
-from synth.schemas.trajectory import Observation, ToolCall
+from synth.schemas import (
+    Act,
+    CheckResult,
+    Env,
+    Fault,
+    Observation,
+    Opening,
+    Policy,
+    Response,
+    ToolCall,
+    View,
+    Violation,
+    answer_violation,
+    canonical_json,
+    opening_violation,
+    valid_text,
+)
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -21,12 +21,21 @@ from synth.rollout.record import EpisodeRecord, placed_turn, recorded_turn, unwh
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.rollout.start import ForcedAct
 from synth.rollout.user_lines import UserSimulator
-from synth.schemas.environment import Env, Response
-from synth.schemas.messages import greeting_turn
-from synth.schemas.model import ChatModel
-from synth.schemas.outcome import Fault, Termination
-from synth.schemas.policy import Act, Episode, Guidance, Policy, View
-from synth.schemas.trajectory import Trajectory, Usage
+from synth.schemas import (
+    Act,
+    ChatModel,
+    Env,
+    Episode,
+    Fault,
+    Guidance,
+    Policy,
+    Response,
+    Termination,
+    Trajectory,
+    Usage,
+    View,
+    greeting_turn,
+)
 
 T = TypeVar("T")
 

@@ -7,10 +7,7 @@ import msgspec
 from synth.boundary import FaultError
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
-from synth.schemas.policy import PolicySpec
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Usage
-from synth.schemas.user import User
+from synth.schemas import PolicySpec, Task, Usage, User
 
 
 class EpisodeSpec(msgspec.Struct, frozen=True, kw_only=True):

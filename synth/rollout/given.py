@@ -10,9 +10,7 @@ import msgspec
 
 from synth.boundary import FaultError
 from synth.rollout.answers import opened
-from synth.schemas.environment import Env, Opening
-from synth.schemas.outcome import Fault
-from synth.schemas.task import Task
+from synth.schemas import Env, Fault, Opening, Task
 
 
 class Given:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from synth.schemas.outcome import Termination
-from synth.schemas.trajectory import Turn
+from synth.schemas import Termination, Turn
 
 
 class Limits(BaseModel):

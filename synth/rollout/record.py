@@ -11,13 +11,21 @@ from synth.models.reply_health import mask_of
 from synth.rollout.answers import storable
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import ForcedAct
-from synth.schemas.canonical import valid_text
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import Opening, Response
-from synth.schemas.identity import trajectory_id
-from synth.schemas.outcome import Termination, settle
-from synth.schemas.policy import Act, Guidance
-from synth.schemas.trajectory import Planted, Trajectory, Turn, Usage
+from synth.schemas import (
+    Act,
+    CheckResult,
+    Guidance,
+    Opening,
+    Planted,
+    Response,
+    Termination,
+    Trajectory,
+    Turn,
+    Usage,
+    settle,
+    trajectory_id,
+    valid_text,
+)
 
 
 def recorded_turn(index: int, act: Act, response: Response) -> Turn:

@@ -13,17 +13,17 @@ from synth.ledger.storage.journal import (
     JournaledStep,
 )
 from synth.models.reply_health import unfinished
-from synth.schemas.canonical import content_hash
-from synth.schemas.model import (
+from synth.schemas import (
     ChatModel,
     Completion,
+    Fault,
     Messages,
     ModelError,
+    Observation,
     Sampling,
     ToolSchemas,
+    content_hash,
 )
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Observation
 
 
 class Resumption:

@@ -10,10 +10,7 @@ from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.rollout.attempt import run_attempt
 from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host
 from synth.rollout.resumption import Resumption
-from synth.schemas.environment import Env
-from synth.schemas.model import ChatModel
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ChatModel, Env, Fault, Trajectory
 from synth.side_by_side import run_workers
 
 RETRIES: Mapping[Fault, int] = {

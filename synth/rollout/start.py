@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from synth.schemas.environment import AgentTurn
-from synth.schemas.policy import Act
-from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas import Act, AgentTurn, Observation, SampledBy, Trajectory, Turn
 
 PREFIX_MASK = "before_pivot"
 

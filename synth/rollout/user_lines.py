@@ -16,21 +16,25 @@ from msgspec.structs import replace
 from synth.boundary import FaultError, guard_async, ran
 from synth.policies.chat import episode_sampling
 from synth.rollout.resumption import JournaledModel, Resumption
-from synth.schemas.canonical import valid_text
-from synth.schemas.model import Completion, Message, Messages, Sampling
-from synth.schemas.outcome import Fault
-from synth.schemas.policy import Episode
-from synth.schemas.task import Task
-from synth.schemas.trajectory import (
+from synth.schemas import (
+    Completion,
     Deviation,
+    Episode,
+    Fault,
+    Message,
+    Messages,
     Observation,
+    Sampling,
     Source,
+    Task,
     Turn,
     TurnedDown,
     Usage,
+    User,
+    UserScript,
     Wording,
+    valid_text,
 )
-from synth.schemas.user import User, UserScript
 
 T = TypeVar("T")
 BOUNDARY = "user"

@@ -8,9 +8,7 @@ from math import inf, log
 from types import MappingProxyType
 
 from synth.loss_turns import EVIDENCE, characters, turns_without_loss
-from synth.schemas.canonical import content_hash
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Task, Trajectory, content_hash
 from synth.selection.choosing import Candidate
 from synth.success_evidence import SECOND_EVIDENCE, evidence
 from synth.topology.trajectory_measures import strategy

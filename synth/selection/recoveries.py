@@ -10,8 +10,7 @@ import msgspec
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
-from synth.schemas.labels import AttributionLabel, given
-from synth.schemas.measures import Potentials
+from synth.schemas import AttributionLabel, Potentials, given
 from synth.topology.trajectory_measures import Excursion
 
 EXCURSION = "excursion"

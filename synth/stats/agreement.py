@@ -9,7 +9,7 @@ from operator import itemgetter
 
 import msgspec
 
-from synth.schemas.filter import Measure
+from synth.schemas import Measure
 from synth.stats.intervals import clopper_pearson
 
 DRAWS = 500

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.trajectory import Turn
+from synth.schemas import Turn, content_hash
 from synth.stats.logistic import Array, fitted
 from synth.stats.ranks import auc
 

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from synth.schemas.canonical import canonical_json
-from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas import Observation, SampledBy, Trajectory, Turn, canonical_json
 from synth.stats.minhash import Hashes
 
 WORDS = 3

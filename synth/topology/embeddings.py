@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 Vectors = npt.NDArray[np.float32]
 """One row of unit length per text."""

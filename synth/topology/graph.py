@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Outcome, Trajectory, content_hash
 from synth.topology.keys import Level, TurnKeys
 
 if TYPE_CHECKING:

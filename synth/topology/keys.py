@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory, Turn
+from synth.schemas import SampledBy, ToolCall, Trajectory, Turn, content_hash
 from synth.topology.nondeterminism.fields import tool_of
 from synth.topology.nondeterminism.masking import Masking, Nondeterminism
 

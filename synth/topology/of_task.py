@@ -9,7 +9,7 @@ import msgspec
 
 from synth.ledger.ledger import Score
 from synth.ledger.tables.graph_rows import Edge, Node
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import TaskGraph, is_donor, population, task_graph
 from synth.topology.keys import CANON_VERSION, Level, TurnKeys, trajectory_keys

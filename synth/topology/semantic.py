@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory, content_hash
 from synth.topology.embeddings import Embed, Vectors
 from synth.topology.keys import TurnKeys
 from synth.topology.nondeterminism.masking import json_in

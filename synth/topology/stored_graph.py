@@ -11,9 +11,7 @@ import msgspec
 from synth.ledger.ledger import Ledger
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.views import LedgerConnection, connect
-from synth.schemas.errors import ConfigError
-from synth.schemas.printable import SPACING, ascii_json, printable
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import SPACING, ConfigError, ToolCall, ascii_json, printable
 from synth.topology.graph import START, SUCCESS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from synth.schemas.trajectory import SampledBy, Source, Trajectory, Turn
+from synth.schemas import SampledBy, Source, Trajectory, Turn
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import TurnKeys
 from synth.topology.potential import Potential

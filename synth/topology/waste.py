@@ -9,7 +9,7 @@ between two looks resets them: a re-read after a change is no waste.
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.keys import TurnKeys
 

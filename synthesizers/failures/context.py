@@ -20,12 +20,18 @@ from synth.engine.study.step_effect import DecisionState, Effect, step_effect
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import ForcedAct
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion
-from synth.schemas.outcome import Fault
-from synth.schemas.policy import Act, Episode, PolicySpec, View
-from synth.schemas.trajectory import Authorship
+from synth.schemas import (
+    Act,
+    AgentTurn,
+    Authorship,
+    Completion,
+    ConfigError,
+    Env,
+    Episode,
+    Fault,
+    PolicySpec,
+    View,
+)
 from synth.synthesizers.rejected import RejectedError
 from synth.text.failure_modes import SINGLE_AGENT, mast_weights
 

@@ -12,9 +12,7 @@ from synth.engine.study.step_effect import continued
 from synth.engine.study.step_tests import SEQUENTIAL
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
-from synth.schemas.labels import UNSET, AttributionLabel, Changed
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory, Turn
+from synth.schemas import UNSET, AttributionLabel, Changed, Outcome, Trajectory, Turn
 from synth.synthesizers.failures.context import InjectionContext
 from synth.synthesizers.failures.mistakes.observation_faults import scripted_reaction
 from synth.synthesizers.failures.planning import InjectionPlan

@@ -10,8 +10,7 @@ from random import Random
 
 import msgspec
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.trajectory import SampledBy, Trajectory
+from synth.schemas import SampledBy, Trajectory, content_hash
 from synth.synthesizers.failures.context import InjectionSettings, Offer
 from synth.synthesizers.failures.mistakes.modes import RULES
 from synth.synthesizers.failures.mistakes.observation_faults import PLANTS

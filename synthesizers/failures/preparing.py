@@ -9,10 +9,7 @@ import msgspec
 from synth.boundary import guard_async
 from synth.engine.study.alternatives import Ask
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
-from synth.schemas.environment import AgentTurn
-from synth.schemas.outcome import Fault
-from synth.schemas.policy import Act
-from synth.schemas.trajectory import SampledBy, ToolCall
+from synth.schemas import Act, AgentTurn, Fault, SampledBy, ToolCall
 from synth.synthesizers.failures.context import InjectionContext
 from synth.synthesizers.failures.mistakes.modes import RULES
 from synth.synthesizers.failures.mistakes.observation_faults import PLANTS, call_of

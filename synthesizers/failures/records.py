@@ -16,7 +16,7 @@ from synth.engine.study.stage_context import StageContext, cost_line
 from synth.engine.study.step_tests import SEQUENTIAL, EndedTest, ErrorControl, accepted
 from synth.ledger.ledger import Score
 from synth.ledger.typed import Read
-from synth.schemas.labels import UNSET, AttributionLabel, Status, given
+from synth.schemas import UNSET, AttributionLabel, Status, given
 from synth.stats.sequential import MOST_FALSE
 from synth.synthesizers.failures.planning import WITH_MODE, mode_quotas_line, yields
 

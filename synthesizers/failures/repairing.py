@@ -9,10 +9,7 @@ import msgspec
 from synth.boundary import guard_async
 from synth.ledger.ledger import Score
 from synth.rollout.start import PREFIX_MASK, ForcedAct, recorded_act
-from synth.schemas.labels import AttributionLabel
-from synth.schemas.outcome import Fault
-from synth.schemas.policy import Act
-from synth.schemas.trajectory import SampledBy
+from synth.schemas import Act, AttributionLabel, Fault, SampledBy
 from synth.synthesizers.failures.context import InjectionContext
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, same_act
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript

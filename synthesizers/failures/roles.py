@@ -10,11 +10,19 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
-from synth.schemas.canonical import canonical_json
-from synth.schemas.environment import AgentTurn, Opening
-from synth.schemas.messages import view_messages
-from synth.schemas.model import Completion, Message
-from synth.schemas.trajectory import SampledBy, ToolCall, ToolSchema, Trajectory, Turn
+from synth.schemas import (
+    AgentTurn,
+    Completion,
+    Message,
+    Opening,
+    SampledBy,
+    ToolCall,
+    ToolSchema,
+    Trajectory,
+    Turn,
+    canonical_json,
+    view_messages,
+)
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, same_act
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.text.failure_modes import MODES

@@ -13,8 +13,7 @@ from random import Random
 from synth.engine.study.shard import ShardContext
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Outcome, Trajectory
 from synth.synthesizers.reflection.playing import retry_spec
 from synth.synthesizers.reflection.retry_chain import VERIFIED, RetryChain
 from synth.synthesizers.reflection.token_cost import (

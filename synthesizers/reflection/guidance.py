@@ -10,11 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from synth.branching import recorded_opening
 from synth.ledger.ledger import Score
-from synth.schemas.labels import Memo
-from synth.schemas.messages import view_messages
-from synth.schemas.model import Message
-from synth.schemas.policy import Guidance
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Guidance, Memo, Message, Trajectory, view_messages
 from synth.stats.pdi import CarriedMemo, PdiSnapshot, PdiStep, snapshots
 from synth.synthesizers.reflection.reflection import Reflection
 from synth.text.provenance import Status, provenance

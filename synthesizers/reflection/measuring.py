@@ -18,12 +18,7 @@ from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, UnitResult
 from synth.engine.study.step_effect import DecisionState
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.typed import Read
-from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import ScoringModel
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import AgentTurn, ConfigError, Fault, ScoringModel, Trajectory, content_hash
 from synth.synthesizers.reflection.retry_chain import RetryChain
 from synth.text.leaks.likelihood import (
     LEAST_SHUFFLED,

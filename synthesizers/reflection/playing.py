@@ -16,8 +16,7 @@ from synth.ledger.typed import Read, read
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint
-from synth.schemas.canonical import content_hash
-from synth.schemas.labels import RetryLabel
+from synth.schemas import RetryLabel, content_hash
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection
 from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION, ChainEnd, Retry, RetryChain

@@ -14,11 +14,7 @@ from synth.engine.asking import RoleRequest, UnreadableError, chat, prompt
 from synth.engine.context import Role
 from synth.engine.study.shard import ShardContext
 from synth.ledger.tables.role_reply import RoleReply
-from synth.schemas.canonical import valid_text
-from synth.schemas.check import CheckResult
-from synth.schemas.model import Completion, Message
-from synth.schemas.outcome import Fault, Outcome
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import CheckResult, Completion, Fault, Message, Outcome, Trajectory, valid_text
 from synth.synthesizers.reflection.token_cost import Tokens, tokens_of_reflection
 from synth.text.transcript.log import log_of
 

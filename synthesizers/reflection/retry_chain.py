@@ -12,10 +12,7 @@ from msgspec import to_builtins
 from synth.engine.study.shard import UnitResult
 from synth.ledger.ledger import Decision, Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas.labels import Memo, RetryLabel
-from synth.schemas.outcome import Fault, Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Fault, Memo, Outcome, RetryLabel, Task, Trajectory
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.guidance import (
     guidance_text,

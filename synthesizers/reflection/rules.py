@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from synth.engine.study.shard import ShardContext
-from synth.schemas.trajectory import Source, Trajectory, Turn
+from synth.schemas import Source, Trajectory, Turn
 from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection, ReflectorName
 from synth.text.data_files import read
 from synth.text.provenance.effect import effectful_by_name

@@ -10,9 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from synth.ledger.tables.role_reply import RoleReply
 from synth.loss_turns import characters
-from synth.schemas.model import Message
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import SampledBy, Trajectory, Usage
+from synth.schemas import Message, Outcome, SampledBy, Trajectory, Usage
 
 CHARACTERS_PER_TOKEN = 4
 """Estimates turns that used no tokens, or did not say how many: turns of scripts, answers of rules.

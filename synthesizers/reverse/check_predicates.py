@@ -8,9 +8,7 @@ from typing import Any
 
 from synth.envs.echo_check import state_verdicts
 from synth.envs.fact_pattern import matches, pattern_of, zone_of
-from synth.schemas.check import Check, Facts, RowPredicate, Scalar
-from synth.schemas.reverse import Change, Draft, Operation
-from synth.schemas.task import Task
+from synth.schemas import Change, Check, Draft, Facts, Operation, RowPredicate, Scalar, Task
 
 NOT_ASKED_FOR = frozenset({"free", "generated"})
 """Zones of an environment's facts that no goal is about."""

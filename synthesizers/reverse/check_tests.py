@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from synth.envs.audit.mutants import mutants
 from synth.envs.audit.solutions import Variant, differences, variant
 from synth.envs.transcript import perform
-from synth.schemas.check import ToldFact
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.task import Task
+from synth.schemas import AgentTurn, Env, Task, ToldFact
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
 from synth.synthesizers.reverse.choosing import in_turns

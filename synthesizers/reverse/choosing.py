@@ -8,8 +8,7 @@ import msgspec
 
 from synth.envs.fact_pattern import pattern_of
 from synth.ledger.ledger import Score
-from synth.schemas.canonical import content_hash
-from synth.schemas.task import Task
+from synth.schemas import Task, content_hash
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.exploration import Walk, tool_of
 

@@ -11,9 +11,7 @@ import msgspec
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import perform
 from synth.envs.world import EnvEntry
-from synth.schemas.environment import Env
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window
-from synth.schemas.task import Origin, Task
+from synth.schemas import Draft, Env, NoGoal, Operation, Origin, Task, Window
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
     check_in,

@@ -13,12 +13,19 @@ from types import MappingProxyType
 
 from synth.envs.normalise import normalised_text
 from synth.rollout.answers import stepped
-from synth.schemas.canonical import content_hash
-from synth.schemas.check import Facts
-from synth.schemas.environment import AgentTurn, Env, Opening
-from synth.schemas.reverse import Change, Operation
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation, Source, Turn
+from synth.schemas import (
+    AgentTurn,
+    Change,
+    Env,
+    Facts,
+    Observation,
+    Opening,
+    Operation,
+    Source,
+    Task,
+    Turn,
+    content_hash,
+)
 from synth.synthesizers.reverse.check_predicates import changes, of_goals
 
 DENIED = re.compile(r"^denied: ([\w.-]+):")

@@ -8,7 +8,7 @@ from typing import Any
 
 from synth.engine.numbers import counted_noun
 from synth.engine.study.method import method_report
-from synth.schemas.task import Task
+from synth.schemas import Task
 from synth.synthesizers.reverse.choosing import Explored, TaskChoice, distinctness
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")

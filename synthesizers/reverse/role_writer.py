@@ -20,12 +20,18 @@ from synth.engine.asking import (
     prompt,
 )
 from synth.ledger.tables.role_reply import RoleReply
-from synth.schemas.canonical import valid_text
-from synth.schemas.errors import SynthError
-from synth.schemas.model import Completion, Message
-from synth.schemas.outcome import Fault
-from synth.schemas.reverse import Draft, NoGoal, Window, WriteGoal
-from synth.schemas.trajectory import Observation
+from synth.schemas import (
+    Completion,
+    Draft,
+    Fault,
+    Message,
+    NoGoal,
+    Observation,
+    SynthError,
+    Window,
+    WriteGoal,
+    valid_text,
+)
 from synth.synthesizers.reverse.subtrajectories import scalars
 
 T = TypeVar("T")

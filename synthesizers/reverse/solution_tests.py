@@ -15,8 +15,7 @@ from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import MAX_TURNS, Transcript
 from synth.envs.world import EnvEntry
-from synth.schemas.environment import Env
-from synth.schemas.task import Task
+from synth.schemas import Env, Task
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
 from synth.synthesizers.reverse.exploration import Walk, played

@@ -9,10 +9,7 @@ from random import Random
 
 import msgspec
 
-from synth.schemas.check import Facts, Scalar
-from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.reverse import Change, Operation
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import AgentTurn, Change, Env, Facts, Operation, Scalar, ToolCall
 from synth.synthesizers.reverse.exploration import Walk, played
 
 

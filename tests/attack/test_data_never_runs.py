@@ -29,7 +29,7 @@ from synth.ledger.log.manifest import StageLine
 from synth.ledger.log.state import IMPORT
 from synth.rl.trl import RlEnvironment, environment_factories
 from synth.schemas.errors import ConfigError, UnboundError
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.task import Task
 from tests.attack.hostile_data import STARTS, Trap, configs, enormous, row_of, tasks
 from tests.flow_files import echo_flow

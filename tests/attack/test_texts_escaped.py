@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from synth.schemas.canonical import valid_text
-from synth.schemas.printable import (
+from synth.schemas.printing import (
     SPACING,
     ascii_json,
     front_matter,

@@ -34,7 +34,7 @@ from synth.ledger.tables.graph_rows import Node
 from synth.report.build import report
 from synth.schemas.canonical import valid_text
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.printable import printable
+from synth.schemas.printing import printable
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.topology.graph import START, SUCCESS
 from synth.topology.stored_graph import GraphRows, as_json, graphml

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from synth.envs.echo import WORLD
 from synth.filters.control_tokens import ControlTokensConfig, control_tokens_filter
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, Trajectory
 from synth.schemas.verdict import Verdict

@@ -12,7 +12,7 @@ from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger import Ledger
 from synth.schemas.environment import Env
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 from synth.schemas.verdict import Verdict

@@ -6,7 +6,7 @@ import pytest
 
 from synth.envs.echo import WORLD
 from synth.filters.solved import solved
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory

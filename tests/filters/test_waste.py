@@ -18,7 +18,7 @@ from synth.filters.efficiency import (
 from synth.filters.efficiency import measure as measure_efficiency
 from synth.filters.waste import WasteConfig, measure, waste
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn, Usage
 from synth.schemas.verdict import Verdict

@@ -72,7 +72,7 @@ def test_a_part_of_ones_own_needs_no_registration(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_filters.py").write_text(
-        "from pydantic import BaseModel\nfrom synth.schemas.filter import Filter\nfrom "
+        "from pydantic import BaseModel\nfrom synth.schemas.filtering import Filter\nfrom "
         "synth.schemas.verdict import Verdict\n"
         "class Config(BaseModel):\n    longest: int = 3\n"
         "async def short(case, config):\n"

@@ -17,9 +17,7 @@ from synth.confinement import hand_over
 from synth.envs.mcp.state.tables import TABLE, column, is_database, table_facts
 from synth.envs.mcp.state.walk import TooLargeError, emptied, entries
 from synth.keys.remover import KeyRemover
-from synth.schemas.canonical import canonical_json, content_hash, digest
-from synth.schemas.check import Facts, Scalar
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, Facts, Scalar, canonical_json, content_hash, digest
 
 PATH, FILE = "@path", "@file"
 PLACES = (

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from urllib.parse import quote
 
-from synth.schemas.canonical import content_hash
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar, content_hash
 
 TABLE = "@table"
 """The column that says in which table a row stands."""

@@ -26,8 +26,7 @@ from synth.envs.sql.database.results import (
     statement_error,
 )
 from synth.envs.sql.database.schema import Database, Row, quoted
-from synth.schemas.canonical import valid_text
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar, valid_text
 
 TODAY = "2024-07-01"
 """What every clock says."""

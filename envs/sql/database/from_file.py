@@ -18,8 +18,7 @@ from synth.envs.sql.database.schema import (
     is_day,
     quoted,
 )
-from synth.schemas.check import Scalar
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, Scalar
 
 _LARGEST_FILE = 64 << 20
 _MOST_ROWS = 200_000

@@ -12,8 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from synth.envs.sql.database.schema import Row
-from synth.schemas.canonical import canonical_json, content_hash, valid_text
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar, canonical_json, content_hash, valid_text
 
 MOST_ROWS = 5000
 LONGEST_VALUE = 100_000

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 Row = tuple[Scalar, ...]
 Rows = Mapping[str, Sequence[Row]]

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from synth.envs.sql.database.engines import Duck, Sqlite
 from synth.envs.sql.database.results import Result
 from synth.envs.sql.database.schema import ColumnSpec, Database, Row, Rows, TableSpec
-from synth.schemas.check import Scalar
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, Scalar
 from synth.text.data_files import read
 
 Kind = Literal["question", "change", "repair"]

@@ -9,7 +9,7 @@ import msgspec
 from synth.envs.sql.database.engines import Sqlite, segment
 from synth.envs.sql.database.results import Result
 from synth.envs.sql.database.sources import DatabaseSource
-from synth.schemas.check import Check, Facts, RowPredicate, Scalar
+from synth.schemas import Check, Facts, RowPredicate, Scalar
 
 _PROBES = range(7001, 7005)
 """Other databases of a schema, numbered far from those that tasks take beside their own."""

@@ -15,11 +15,7 @@ from synth.envs.storefront.tools.transcript import Event, decoded, event_log, un
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.world import world_of
 from synth.envs.transcript import Transcript, edited
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Check
-from synth.schemas.environment import AgentTurn
-from synth.schemas.task import Task
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import AgentTurn, Check, Task, ToolCall, canonical_json
 
 Turns = tuple[AgentTurn, ...]
 

@@ -14,8 +14,7 @@ from synth.envs.bots import calls_turn, expert
 from synth.envs.storefront.tools.read import READS
 from synth.envs.storefront.tools.schemas import FACTORS, FACTS, WRITES, compiled
 from synth.envs.storefront.tools.transcript import decoded
-from synth.schemas.policy import Act, Episode, Policy, View
-from synth.schemas.trajectory import Source, ToolCall
+from synth.schemas import Act, Episode, Policy, Source, ToolCall, View
 
 MOST_PER_TURN = 30
 MOST_ROUNDS = 12

@@ -25,7 +25,7 @@ from synth.envs.storefront.world.options import METHODS, REASONS
 from synth.envs.storefront.world.policy import STORE_CREDIT
 from synth.envs.storefront.world.world import BaseWorld
 from synth.envs.transcript import Transcript
-from synth.schemas.task import Task
+from synth.schemas import Task
 
 MOST_EXTRA_WRITES = 2
 COUNTED = tuple(WRITES - {"add_note"})

@@ -12,15 +12,7 @@ from synth.envs.storefront.tools.schemas import FACTS, TALKS
 from synth.envs.storefront.tools.transcript import Event, Exchange, event_log, leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.check import (
-    Check,
-    CheckResult,
-    Refusal,
-    RowPredicate,
-    Scalar,
-    SubVerdict,
-    ToldFact,
-)
+from synth.schemas import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
 
 VERSION = "storefront-check-5"
 OUTCOME = ("check", "state", "told")

@@ -9,8 +9,7 @@ from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS
 from synth.envs.storefront.world.customers import PROPER_NAMES
 from synth.models.reply_health import mask_of
-from synth.schemas.model import Completion
-from synth.schemas.trajectory import Deviation
+from synth.schemas import Completion, Deviation
 
 Mark = tuple[str, str]
 """A kind and a value."""

@@ -6,8 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from synth.envs.storefront.texts import texts
-from synth.schemas.check import Scalar
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, Scalar
 
 Kind = Literal[
     "cancel",

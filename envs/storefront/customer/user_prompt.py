@@ -11,10 +11,7 @@ from synth.envs.storefront.customer.customer import LINES
 from synth.envs.storefront.customer.line_content import COPIED, deviations, marks, most_words
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.transcript import Exchange, event_log, legible
-from synth.schemas.environment import AgentTurn
-from synth.schemas.model import Completion, Message
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Deviation, Turn
+from synth.schemas import AgentTurn, Completion, Deviation, Message, Task, Turn
 
 MOST_MESSAGES = 8
 """Of the conversation, the last ones: a line answers what was said just before."""

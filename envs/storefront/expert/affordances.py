@@ -10,7 +10,7 @@ from synth.envs.storefront.tools.schemas import FACTORS, MONEY_WRITES, TOPICS
 from synth.envs.storefront.tools.transcript import act
 from synth.envs.storefront.world.options import CustomerOptions
 from synth.envs.storefront.world.policy import STORE_CREDIT, Call, Rules
-from synth.schemas.environment import AgentTurn
+from synth.schemas import AgentTurn
 
 MOST = 200
 

@@ -16,9 +16,7 @@ from synth.envs.storefront.tools.schemas import FACTS, WRITES
 from synth.envs.storefront.tools.transcript import Event, Exchange, event_log
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Item, Shown, item_of, noun_of
-from synth.schemas.canonical import canonical_json
-from synth.schemas.errors import ConfigError
-from synth.schemas.profile import spared
+from synth.schemas import ConfigError, canonical_json, spared
 
 WORDS = texts("expert")
 MISCONCEPTIONS = WORDS["misconceptions"]

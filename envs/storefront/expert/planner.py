@@ -13,9 +13,7 @@ from synth.envs.storefront.expert.locating import identified
 from synth.envs.storefront.expert.requests import carry_out
 from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.policy import Call, Rules
-from synth.schemas.canonical import canonical_json
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import AgentTurn, ToolCall, canonical_json
 
 MOST_BATCHED = 4
 

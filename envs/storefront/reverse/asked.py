@@ -16,7 +16,7 @@ from synth.envs.storefront.tasks.wording import to_card, worded
 from synth.envs.storefront.tools.schemas import WRITES
 from synth.envs.storefront.tools.transcript import Event, act
 from synth.envs.storefront.world.policy import BY_STATUS, STORE_CREDIT, Call
-from synth.schemas.reverse import Operation
+from synth.schemas import Operation
 
 PLAIN = 0.5
 """Least weight of requests without a complication: most deeds allow no other."""

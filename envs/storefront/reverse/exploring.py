@@ -27,7 +27,7 @@ from synth.envs.storefront.tools.transcript import MAX_CALLS
 from synth.envs.storefront.world.options import CustomerOptions, refunds_of
 from synth.envs.storefront.world.policy import NEEDED_FACTORS, Call, Rules
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.environment import AgentTurn
+from synth.schemas import AgentTurn
 
 SHARE = 4
 """One in so many customers is somebody with many orders: with those of two worlds every kind of

@@ -16,10 +16,7 @@ from synth.envs.storefront.tasks.wording import worded
 from synth.envs.storefront.tools.transcript import decoded
 from synth.envs.storefront.world.config import OF_THE_WORLD, validated
 from synth.envs.storefront.world.world import world_of
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import ToldFact
-from synth.schemas.policy import Episode, Policy
-from synth.schemas.task import Task
+from synth.schemas import Episode, Policy, Task, ToldFact, canonical_json
 
 FIRST_WORLD = 10**15
 """Explorations take place in worlds of their own: those of template tasks have small seeds."""

@@ -31,11 +31,17 @@ from synth.envs.storefront.tools.transcript import Event, event_log, exchanged
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.policy import NEEDED_FACTORS
 from synth.envs.storefront.world.world import BaseWorld, world_of
-from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.check import ToldFact
-from synth.schemas.environment import AgentTurn
-from synth.schemas.reverse import Draft, NoGoal, Operation, Window
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import (
+    AgentTurn,
+    Draft,
+    NoGoal,
+    Operation,
+    ToldFact,
+    ToolCall,
+    Window,
+    canonical_json,
+    content_hash,
+)
 
 NOTES = ("notes/*/*",)
 """The free facts that a goal is about where it asks for a note."""

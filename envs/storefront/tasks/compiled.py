@@ -19,8 +19,7 @@ from synth.envs.storefront.world.config import OF_THE_WORLD, StorefrontConfig
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import RowPredicate, Scalar
+from synth.schemas import RowPredicate, Scalar, canonical_json
 
 ALWAYS_FREE = (
     "conversation/*/*",

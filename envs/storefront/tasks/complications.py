@@ -9,7 +9,7 @@ from synth.envs.storefront.tasks.referent import refer
 from synth.envs.storefront.tasks.wording import answer_to, worded
 from synth.envs.storefront.world.policy import BY_STATUS, Call
 from synth.envs.storefront.world.world import patched
-from synth.schemas.check import Scalar, ToldFact
+from synth.schemas import Scalar, ToldFact
 
 FIRST_TICK, LATEST_TICK = 8, 36
 MANY_ORDERS, MANY_STATUSES = 5, 3

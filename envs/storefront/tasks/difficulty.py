@@ -8,7 +8,7 @@ from typing import Any
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tasks.intents import Draw, Intent
 from synth.envs.storefront.tools.schemas import WRITES, rule_texts
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 _AS_SET = (
     "level",

@@ -24,7 +24,7 @@ from synth.envs.storefront.world.options import CustomerOptions
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Item, Shown, item_of
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.check import Refusal, Scalar, ToldFact
+from synth.schemas import Refusal, Scalar, ToldFact
 
 WORDS = texts("wordings")
 Slot = Literal["order", "item", "address", "payment"]

@@ -22,9 +22,7 @@ from synth.envs.storefront.tasks.intents import Draw, Subject
 from synth.envs.storefront.tasks.scenarios import TaskPlace, draw_scenario, place
 from synth.envs.storefront.world.config import STEPS, StorefrontConfig, validated
 from synth.envs.storefront.world.world import patched, world_of
-from synth.schemas.check import Check
-from synth.schemas.errors import ConfigError
-from synth.schemas.task import Origin, Task
+from synth.schemas import Check, ConfigError, Origin, Task
 
 _SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
 """About half of the tasks have three requests or more."""

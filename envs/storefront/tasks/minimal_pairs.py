@@ -17,7 +17,7 @@ from synth.envs.storefront.world.options import refunds_of
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Shown, cards_of, numbered
 from synth.envs.storefront.world.world import patched
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 Row = Mapping[str, Any]
 PAIRS: Sequence[Row] = [row for row in texts("pairs") for _ in range(row.get("weight", 1))]

@@ -14,7 +14,7 @@ from synth.envs.storefront.tasks.minimal_pairs import draw_pair
 from synth.envs.storefront.tasks.open_words import draw_ambiguous
 from synth.envs.storefront.tasks.side_requests import all_requests
 from synth.envs.storefront.world.config import Mix, StorefrontConfig
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 KINDS: tuple[str, ...] = tuple(Mix.model_fields)
 GOLDEN = 0.6180339887498949

@@ -12,7 +12,7 @@ from synth.envs.storefront.world.options import refunds_of
 from synth.envs.storefront.world.policy import STORE_CREDIT, Call
 from synth.envs.storefront.world.views import Shown, cards_of, cents_of, numbered
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas.check import ToldFact
+from synth.schemas import ToldFact
 
 
 def worded(draw: Draw, call: Call) -> Intent:

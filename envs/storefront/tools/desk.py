@@ -16,9 +16,7 @@ from synth.envs.storefront.tools.transcript import LONGEST_NAME, MAX_CALLS, deco
 from synth.envs.storefront.tools.write import WRITES
 from synth.envs.storefront.world.views import Shown
 from synth.envs.storefront.world.world import SESSION
-from synth.schemas.canonical import canonical_json, valid_text
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import Observation, Source, ToolCall
+from synth.schemas import AgentTurn, Observation, Source, ToolCall, canonical_json, valid_text
 
 Spoken = tuple[Shown, str | None]
 _OVER = "the conversation has ended"

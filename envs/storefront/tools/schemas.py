@@ -9,7 +9,7 @@ from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.policy import RULE_IDS, TIERS, Rules
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import ToolSchema
 
 Checker = Callable[[Any, str], str | None]
 """(value, name of the argument) -> what is wrong, or None."""

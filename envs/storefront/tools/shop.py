@@ -16,8 +16,7 @@ from synth.envs.storefront.world.policy import NEEDED_FACTORS, forbidding
 from synth.envs.storefront.world.state import State
 from synth.envs.storefront.world.views import Shown, order_shown
 from synth.envs.storefront.world.world import SESSION
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar, canonical_json
 
 ErrorKind = Literal["validation", "not_found", "denied", "conflict", "transient"]
 OPENING_HOUR = 9

@@ -11,10 +11,16 @@ import msgspec
 
 from synth.envs.storefront.customer.customer import GOODBYE, OUT_OF_PATIENCE
 from synth.envs.storefront.tools.schemas import FACTS, MAX_TEXT, TALKS
-from synth.schemas.canonical import canonical_json, valid_text
-from synth.schemas.check import Scalar
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
+from synth.schemas import (
+    AgentTurn,
+    Observation,
+    Scalar,
+    Source,
+    ToolCall,
+    Turn,
+    canonical_json,
+    valid_text,
+)
 
 MAX_CALLS = 32
 LONGEST_NAME = 64

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.policy import enforceable
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import KEY_MODULUS, BaseWorld, row_hash
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 
 class State:

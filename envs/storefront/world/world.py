@@ -14,9 +14,7 @@ from synth.envs.storefront.world.customers import draw_customers
 from synth.envs.storefront.world.orders import draw_orders
 from synth.envs.storefront.world.policy import Rules, draw_rules
 from synth.envs.storefront.world.views import Lazily, Shown, file_shown, order_shown, product_shown
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Scalar
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, Scalar, canonical_json
 
 KEY_MODULUS = 1 << 128
 UNKEYED_TABLES = frozenset({"notes"})

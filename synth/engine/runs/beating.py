@@ -16,8 +16,7 @@ from synth.engine.context import Run
 from synth.engine.runs.unfinished import unfinished_line
 from synth.ledger.storage import Storage
 from synth.ledger.storage.journal import state_folder
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError, content_hash
 
 
 @dataclass(frozen=True, slots=True)

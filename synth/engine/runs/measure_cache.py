@@ -13,9 +13,7 @@ from synth.engine.asking import SourceMeans
 from synth.ledger import Ledger, Score, StageRef
 from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.typed import read
-from synth.schemas.canonical import content_hash
-from synth.schemas.filter import Case, Filter, Measure
-from synth.schemas.measures import Faulted
+from synth.schemas import Case, Faulted, Filter, Measure, content_hash
 from synth.side_by_side import run_workers
 
 AT_ONCE = 64

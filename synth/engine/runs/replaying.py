@@ -16,13 +16,17 @@ from synth.ledger import Decision, Ledger, Score, StageRef
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.with_tasks import with_tasks
-from synth.schemas.canonical import content_hash
-from synth.schemas.check import CheckResult
-from synth.schemas.environment import Env, OpenEnv
-from synth.schemas.errors import ConfigError, UnboundError
-from synth.schemas.outcome import Fault
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import (
+    CheckResult,
+    ConfigError,
+    Env,
+    Fault,
+    OpenEnv,
+    Task,
+    Trajectory,
+    UnboundError,
+    content_hash,
+)
 
 T = TypeVar("T")
 TIMEOUT_S = 300.0

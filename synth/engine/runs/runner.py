@@ -24,10 +24,7 @@ from synth.ledger.log.state import IMPORT
 from synth.ledger.storage.flow_lock import flow_lock
 from synth.ledger.storage.journal import discard_finished
 from synth.ledger.tables import TABLES
-from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.errors import SynthError
-from synth.schemas.flow import Flow
-from synth.schemas.stage import Plan, Stage
+from synth.schemas import Flow, Plan, Stage, SynthError, canonical_json, content_hash
 
 
 async def run_stages(

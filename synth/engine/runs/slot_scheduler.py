@@ -13,7 +13,7 @@ from synth.engine.context import Run
 from synth.engine.cost import spent
 from synth.ledger import Ledger, StageRef
 from synth.ledger.storage.journal import free_journal
-from synth.schemas.stage import Plan, PlannedSlot, Shard, Stage
+from synth.schemas import Plan, PlannedSlot, Shard, Stage
 from synth.side_by_side import run_workers
 
 WAIT_S, LONGEST_WAIT_S = 0.5, 20.0

@@ -10,8 +10,7 @@ from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
 from synth.ledger import Ledger
 from synth.ledger.views import connect
-from synth.schemas.errors import SynthError
-from synth.schemas.outcome import Fault, Outcome
+from synth.schemas import Fault, Outcome, SynthError
 
 SHOWN = 4
 """Kinds of repairs in the line, the most frequent first."""

@@ -12,11 +12,7 @@ from synth.engine.study.player import Player
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.step_effect import DecisionState, continued
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn
-from synth.schemas.model import Completion, Message
-from synth.schemas.policy import Act
-from synth.schemas.trajectory import Authorship
+from synth.schemas import Act, AgentTurn, Authorship, Completion, Message, content_hash
 from synth.text.transcript.acts import act_digest
 
 PURPOSE = "alternative"

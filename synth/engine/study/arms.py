@@ -10,11 +10,7 @@ from synth.engine.study.alternatives import Proposal
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.step_effect import DecisionState, Effect, Side, continued, step_effect
 from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
-from synth.schemas.environment import AgentTurn
-from synth.schemas.outcome import Outcome
-from synth.schemas.policy import Act
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Act, AgentTurn, Outcome, Task, Trajectory
 from synth.stats.sequential import ROUND
 from synth.text.transcript.acts import act_digest
 

@@ -18,8 +18,7 @@ from synth.ledger.storage.journal import Event, JournaledReply, recorded
 from synth.ledger.tables.row_validation import ended_line
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN, Fill, no_claim, run_slots
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Outcome, Trajectory
 from synth.side_by_side import run_workers
 
 COMMIT_EVERY_S = 300.0

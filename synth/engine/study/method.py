@@ -14,12 +14,7 @@ from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.ledger import Decision, Score
 from synth.ledger.log.state import IMPORT
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import EnvChoice, Flow
-from synth.schemas.stage import Shard
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, EnvChoice, Flow, Shard, Task, Trajectory, content_hash
 
 SCHEDULING = {"shard", "live", "limits"}
 """Settings that determine no row; the limits in force are part of the key by themselves."""

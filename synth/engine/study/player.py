@@ -11,12 +11,7 @@ from synth.models.admission import AdmittedChat, ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
-from synth.schemas.canonical import canonical_json
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.identity import slot_id
-from synth.schemas.task import Task
-from synth.schemas.user import USER
+from synth.schemas import USER, ConfigError, Flow, Task, canonical_json, slot_id
 
 
 @dataclass(frozen=True, slots=True)

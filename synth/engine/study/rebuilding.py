@@ -8,11 +8,7 @@ from contextlib import asynccontextmanager
 from synth.boundary import FaultError, guard_async
 from synth.branching import branched, replay
 from synth.engine.context import Run
-from synth.schemas.environment import Env
-from synth.schemas.errors import ConfigError
-from synth.schemas.outcome import Fault, Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import ConfigError, Env, Fault, Outcome, Task, Trajectory
 
 
 @asynccontextmanager

@@ -19,9 +19,7 @@ from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.tables.row_validation import ended_line
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas.stage import PlannedSlot
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import PlannedSlot, Task, Trajectory
 from synth.side_by_side import run_workers
 
 T = TypeVar("T")

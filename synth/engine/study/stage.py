@@ -13,10 +13,7 @@ from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.ledger import Decision, Score, StageRef
 from synth.ledger.conclude import finalize_labels
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import ConfigError
-from synth.schemas.flow import Flow
-from synth.schemas.stage import Plan, Shard
+from synth.schemas import ConfigError, Flow, Plan, Shard, content_hash
 
 
 @dataclass(frozen=True, slots=True)

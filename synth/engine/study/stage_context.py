@@ -14,10 +14,7 @@ from synth.engine.numbers import counted_noun
 from synth.ledger.log.state import IMPORT, SlotState, evidence_key
 from synth.ledger.typed import Read, committed
 from synth.ledger.views import connect
-from synth.schemas.canonical import content_hash
-from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Outcome, Task, Trajectory, content_hash
 
 T = TypeVar("T")
 BASE = "rollout"

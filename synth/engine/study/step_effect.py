@@ -14,13 +14,7 @@ from synth.engine.study.episodes import Continuation, ShardEpisodes
 from synth.engine.study.player import Player
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.start import BranchPoint, ForcedAct
-from synth.schemas.canonical import content_hash
-from synth.schemas.environment import AgentTurn
-from synth.schemas.messages import view_messages
-from synth.schemas.model import Message
-from synth.schemas.outcome import Outcome
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import AgentTurn, Message, Outcome, Task, Trajectory, content_hash, view_messages
 from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
 
 MIXED = "mixed"

@@ -12,7 +12,7 @@ from synth.engine.numbers import counted_noun
 from synth.engine.study.method import method_report
 from synth.ledger import Score
 from synth.ledger.typed import Read
-from synth.schemas.labels import Status, StepLabel, given
+from synth.schemas import Status, StepLabel, given
 from synth.stats.intervals import clopper_pearson
 from synth.stats.sequential import MOST_FALSE, expected_false_share
 

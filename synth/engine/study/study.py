@@ -25,9 +25,7 @@ from synth.engine.study.step_tests import TEST, VALUE, TestSummary
 from synth.ledger.ledger import Score
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
-from synth.schemas.canonical import content_hash
-from synth.schemas.labels import StepLabel, StepValue
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import StepLabel, StepValue, Trajectory, content_hash
 from synth.stats.sequential import control_count
 from synth.text.transcript.acts import act_digest
 

@@ -25,8 +25,7 @@ from synth.ledger.atomic_write import written_file
 from synth.ledger.log.manifest import WrittenFile
 from synth.ledger.log.verify_written import CARD, fault
 from synth.ledger.storage import Storage, process_lives
-from synth.schemas.canonical import digest
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError, digest
 
 MANIFEST = "manifest.json"
 Named = Callable[[Mapping[str, WrittenFile]], None]

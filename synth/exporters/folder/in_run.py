@@ -12,7 +12,7 @@ from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.log.manifest import WrittenFile, WrittenLine
 from synth.ledger.log.verify_written import DATASETS
 from synth.ledger.storage import Storage
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 
 def dataset_in(

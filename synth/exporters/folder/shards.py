@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from synth.exporters.form import Form
 from synth.ledger.storage.errors import access_error
 from synth.ledger.storage.names import plain
-from synth.schemas.canonical import content_hash, digest
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError, content_hash, digest
 
 FOLDER = "traces"
 _ROWS_PER_GROUP = 100  # held in memory at once; a trajectory is some 10 to 100 kB of text

@@ -12,8 +12,7 @@ import msgspec
 from synth.ledger.log.manifest import WrittenFile
 from synth.ledger.log.verify_written import CARD, fault
 from synth.ledger.storage import Storage
-from synth.schemas.canonical import digest
-from synth.schemas.errors import DamagedError, SynthError
+from synth.schemas import DamagedError, SynthError, digest
 
 SUMS = "SHA256SUMS"
 STEERING = (".huggingface.yaml", "dataset_infos.json")

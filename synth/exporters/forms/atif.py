@@ -13,9 +13,16 @@ from synth.exporters.exact_json import plain_text
 from synth.exporters.form import NotRepresentableError, form
 from synth.exporters.kinds.sft_rows import SftRow
 from synth.importers.interchange.atif import OWN as OWN
-from synth.schemas.messages import ENVIRONMENT_NAME, SYSTEM_NAME, to_messages
-from synth.schemas.printable import in_file_name
-from synth.schemas.trajectory import Observation, SampledBy, Source, Turn
+from synth.schemas import (
+    ENVIRONMENT_NAME,
+    SYSTEM_NAME,
+    Observation,
+    SampledBy,
+    Source,
+    Turn,
+    in_file_name,
+    to_messages,
+)
 
 VERSION = "ATIF-v1.7"
 _ELSEWHERE = ("trajectory_id", "model")

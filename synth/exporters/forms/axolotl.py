@@ -21,8 +21,7 @@ from synth.exporters.form import Chat, NotRepresentableError, form, said, table
 from synth.exporters.forms import trl
 from synth.exporters.kinds.labelled import LabelledRow
 from synth.exporters.kinds.sft_rows import SftRow, trained_places
-from synth.schemas.model import Message
-from synth.schemas.trajectory import argument_error
+from synth.schemas import Message, argument_error
 
 # of every message, since a struct of arrow has all of its keys
 _KEYS = ("role", "content", "name", "reasoning_content", "tool_call_id", "tool_calls")

@@ -16,9 +16,7 @@ from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
 from synth.exporters.form import Form, NotRepresentableError, Value, form, table
 from synth.exporters.kinds.sft_rows import up_to_last_loss
-from synth.schemas.canonical import canonical_json
-from synth.schemas.messages import ENVIRONMENT_NAME
-from synth.schemas.model import Message
+from synth.schemas import ENVIRONMENT_NAME, Message, canonical_json
 
 BETWEEN_RESULTS = "\n</tool_response>\n<tool_response>\n"
 """With which it joins the tool answers of one turn itself."""

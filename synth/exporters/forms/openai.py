@@ -13,7 +13,7 @@ from synth.exporters.exact_json import plain_text
 from synth.exporters.form import Chat, NotRepresentableError, form, said
 from synth.exporters.forms.axolotl import flagged_chat
 from synth.exporters.kinds.sft_rows import SftRow, said_after, trained_places, up_to_last_loss
-from synth.schemas.model import Message
+from synth.schemas import Message
 
 # of each role, in the order in which they are written
 _KEYS = {

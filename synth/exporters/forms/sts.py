@@ -12,7 +12,7 @@ from synth.exporters import facts
 from synth.exporters.exact_json import plain_text
 from synth.exporters.form import form, said
 from synth.exporters.kinds.sft_rows import SftRow, said_after
-from synth.schemas.printable import in_file_name
+from synth.schemas import in_file_name
 
 
 def _lines(row: SftRow) -> Iterator[dict[str, Any]]:

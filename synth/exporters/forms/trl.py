@@ -17,7 +17,7 @@ from synth.exporters.exact_json import exact_json, holds_exactly
 from synth.exporters.form import Chat, Comparison, NotRepresentableError, Steps, Value, form
 from synth.exporters.kinds.labelled import LabelledRow
 from synth.exporters.kinds.sft_rows import SftRow
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import ToolSchema
 
 _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 

@@ -16,7 +16,7 @@ from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import SPEAKERS
 from synth.exporters.form import Chat, NotRepresentableError, form, said
 from synth.exporters.kinds.rl import RlRow
-from synth.schemas.canonical import digest
+from synth.schemas import digest
 
 # files beside the rows, as the guide of the form names them
 LOOPS = "synth_agent_loop.yaml"

@@ -14,9 +14,7 @@ from synth.exporters.exact_json import plain_text
 from synth.exporters.form import form
 from synth.exporters.kinds.attribution import AttributionRow
 from synth.exporters.kinds.memory import question_of
-from synth.schemas.labels import given
-from synth.schemas.messages import to_messages
-from synth.schemas.trajectory import Observation, Source, ToolCall
+from synth.schemas import Observation, Source, ToolCall, given, to_messages
 
 TERMINAL = "Computer_terminal"
 """The format's name for what is no agent."""

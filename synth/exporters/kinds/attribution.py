@@ -17,11 +17,7 @@ from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values, with_redacted_tasks
 from synth.ledger.typed import read
-from synth.schemas.errors import RowError
-from synth.schemas.labels import AttributionLabel
-from synth.schemas.messages import to_messages
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory, Turn
+from synth.schemas import AttributionLabel, RowError, Task, Trajectory, Turn, to_messages
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.transcript.message_texts import Change, with_messages, with_trajectory
 

@@ -15,7 +15,7 @@ from synth.exporters.form import Column, Form, NotRepresentableError
 from synth.exporters.kind import ControlTokenPolicy, RowSettings, identity_of, lineage_of
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
-from synth.schemas.trajectory import Source, Trajectory
+from synth.schemas import Source, Trajectory
 from synth.text.control_tokens import (
     ControlTokens,
     KeyCollisionError,

@@ -24,10 +24,7 @@ from synth.pairs import (
     preference_pairs,
     step_labels,
 )
-from synth.schemas.messages import to_messages, turn_messages
-from synth.schemas.model import Message
-from synth.schemas.release import Release
-from synth.schemas.trajectory import ToolSchema, Trajectory, Turn
+from synth.schemas import Message, Release, ToolSchema, Trajectory, Turn, to_messages, turn_messages
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages
 
 Render = Callable[[Sequence[Message], Sequence[ToolSchema]], str]

@@ -16,10 +16,7 @@ from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import with_redacted_tasks
 from synth.loss_turns import mask_reason
-from synth.schemas.messages import turn_messages
-from synth.schemas.model import Message
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Source, Trajectory
+from synth.schemas import Message, Source, Task, Trajectory, turn_messages
 from synth.text.leaks.literals import literals
 from synth.text.provenance.seen import stands
 

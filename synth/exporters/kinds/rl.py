@@ -17,11 +17,7 @@ from synth.ledger.decisions import decision_order, verdicts_on
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect
-from synth.schemas.messages import to_messages
-from synth.schemas.model import Message
-from synth.schemas.release import Release
-from synth.schemas.task import Task
-from synth.schemas.trajectory import SampledBy, ToolSchema
+from synth.schemas import Message, Release, SampledBy, Task, ToolSchema, to_messages
 from synth.selection.rl_tasks import RlTask
 from synth.set_aside import SetAside
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages

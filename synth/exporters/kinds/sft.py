@@ -16,9 +16,7 @@ from synth.exporters.notes import remedial_setting
 from synth.exporters.tally import MASKED, ExportCounts
 from synth.ledger.decisions import with_decisions
 from synth.loss_turns import turns_without_loss
-from synth.schemas.messages import to_messages
-from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+from synth.schemas import Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
     TOOLS,
     Change,

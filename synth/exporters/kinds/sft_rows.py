@@ -10,10 +10,7 @@ import msgspec
 from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
 from synth.loss_turns import EVIDENCE, characters, turns_without_loss
-from synth.schemas.messages import to_messages
-from synth.schemas.model import Message
-from synth.schemas.outcome import Outcome
-from synth.schemas.trajectory import Source, Trajectory, Turn
+from synth.schemas import Message, Outcome, Source, Trajectory, Turn, to_messages
 
 BEFORE = "before_this_turn"
 _NONE: Mapping[int, str] = MappingProxyType({})

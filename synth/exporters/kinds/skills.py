@@ -15,7 +15,7 @@ from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.ledger.redactions import found_values
 from synth.ledger.typed import read
-from synth.schemas.measures import Text
+from synth.schemas import Text
 from synth.stats.pdi import INDEX, SKILL
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.secrets.finder import Finder

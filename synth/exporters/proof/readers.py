@@ -14,10 +14,19 @@ from synth.exporters.kinds.attribution import AttributionRow
 from synth.importers.interchange.atif import OWN
 from synth.importers.records import Imported, ImportSettings, Record
 from synth.importers.registry import format_of, importer
-from synth.schemas.canonical import canonical_json, content_hash, digest
-from synth.schemas.messages import SYSTEM_NAME, to_messages
-from synth.schemas.model import Message
-from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
+from synth.schemas import (
+    SYSTEM_NAME,
+    Message,
+    Observation,
+    SampledBy,
+    Source,
+    Trajectory,
+    Turn,
+    canonical_json,
+    content_hash,
+    digest,
+    to_messages,
+)
 
 _SESSION_KEYS = {
     "role": "role",

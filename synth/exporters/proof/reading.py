@@ -30,7 +30,7 @@ from synth.exporters.proof.readers import (
     read_session,
     told_of_failure,
 )
-from synth.schemas.canonical import canonical_json, digest
+from synth.schemas import canonical_json, digest
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from synth.exporters.proof.reading import ProofIssues
 from synth.exporters.proof.turns import turn_problems
 from synth.exporters.tally import ExportCounts
 from synth.exporters.template import FAMILIES, MaskTemplate, served_template, student_template
-from synth.schemas.errors import RowError
+from synth.schemas import RowError
 
 RENDERED = ("sft", "memory", "dpo", "kto", "prm")
 """Kinds whose rows trainers render with a chat template."""

@@ -14,8 +14,7 @@ from typing import Any
 
 from synth.exporters.kinds.sft_rows import SftRow, assistant_places
 from synth.exporters.template import MaskTemplate, added_tokens, own_tokens
-from synth.schemas.model import Message
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import Message, ToolSchema
 from synth.set_aside import SetAside
 from synth.text.control_tokens import ControlTokens, control_tokens, neutralising
 from synth.text.transcript.message_texts import ARGUMENTS, TOOLS, Change, with_messages

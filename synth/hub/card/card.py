@@ -22,7 +22,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.report.section import asked
 from synth.report.sections.funnel import reports
-from synth.schemas.printable import front_matter
+from synth.schemas import front_matter
 
 
 class Described(msgspec.Struct, frozen=True):

@@ -12,8 +12,7 @@ from synth.exporters.card import loss_size
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.log.state import IMPORT
-from synth.schemas.printable import in_code
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import in_code, read_yaml
 
 Reports = Mapping[str, Mapping[str, Any]]
 _OWN = ("a filter of the user's own", "")

@@ -12,7 +12,7 @@ from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.exporters.registry import kind_of
 from synth.hub.card.tables import table
-from synth.schemas.printable import in_cell, in_code, in_markdown
+from synth.schemas import in_cell, in_code, in_markdown
 
 
 def written(name: str, **values: Any) -> str:

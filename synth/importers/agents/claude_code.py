@@ -36,9 +36,7 @@ from synth.importers.records import (
     is_object,
     one_line,
 )
-from synth.schemas.messages import Conversation
-from synth.schemas.outcome import Fault, Termination
-from synth.schemas.trajectory import SampledBy, Usage
+from synth.schemas import Conversation, Fault, SampledBy, Termination, Usage
 
 _SPEAKS = ("user", "assistant")
 _SILENT = frozenset(WORDS["claude_code"]["silent"].split())

@@ -23,9 +23,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.schemas.messages import Conversation
-from synth.schemas.outcome import Fault, Termination
-from synth.schemas.trajectory import Usage
+from synth.schemas import Conversation, Fault, Termination, Usage
 
 ENDED = ends("mini_swe_agent")
 """What an `exit_status` is here. Other statuses are names of exceptions that broke the run; none at

@@ -29,8 +29,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.schemas.messages import Conversation
-from synth.schemas.trajectory import Authorship, Usage
+from synth.schemas import Authorship, Conversation, Usage
 
 _PRIMARY = ("main", "primary")
 _SUBMITTED_AFTER = re.compile(r"^submitted \((?P<why>[a-z_]+)\)$")

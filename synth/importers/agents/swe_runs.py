@@ -10,7 +10,7 @@ import msgspec
 
 from synth.importers.conversation import Count
 from synth.importers.records import WORDS
-from synth.schemas.trajectory import Turn
+from synth.schemas import Turn
 
 _TURNS_ASKED = 5  # the working directory stands under every answer of the shell
 _INSTANCE = re.compile(r"(?P<repository>[\w.-]+__[\w.-]+)-\d+")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from synth.importers.interchange.synth_run import is_run
 from synth.importers.records import Rejection, one_line
-from synth.schemas.printable import printable
+from synth.schemas import printable
 
 
 def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:

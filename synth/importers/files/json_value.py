@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from synth.importers.records import Object, Record, Rejection
-from synth.schemas.canonical import content_hash, valid_text
+from synth.schemas import content_hash, valid_text
 
 NEVER_WHOLE = ("nested_too_deep", "out_of_memory")
 """Reasons that more text would not change."""

@@ -23,7 +23,7 @@ from synth.importers.conversation import (
     totals,
 )
 from synth.importers.records import Entry, ImportSettings, Object, Record, by_record, each, inside
-from synth.schemas.trajectory import TokenId, Usage
+from synth.schemas import TokenId, Usage
 
 OWN = "synth"
 """The key in `extra` below which synth writes what the format has no place for."""

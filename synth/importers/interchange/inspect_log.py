@@ -29,8 +29,7 @@ from synth.importers.records import (
     is_object,
     one_line,
 )
-from synth.schemas.outcome import Fault, Termination
-from synth.schemas.trajectory import Turn, Usage
+from synth.schemas import Fault, Termination, Turn, Usage
 
 _ROUNDING = 1e-6
 """Scores are means of numbers that floats cannot hold exactly."""

@@ -16,8 +16,7 @@ from synth.importers.conversation import (
     usage_of,
 )
 from synth.importers.records import Object, inside, is_object
-from synth.schemas.messages import Conversation
-from synth.schemas.trajectory import SampledBy, ToolSchema
+from synth.schemas import Conversation, SampledBy, ToolSchema
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read")

@@ -23,9 +23,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.schemas.canonical import content_hash
-from synth.schemas.messages import Conversation, from_messages
-from synth.schemas.trajectory import Source
+from synth.schemas import Conversation, Source, content_hash, from_messages
 
 _LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask

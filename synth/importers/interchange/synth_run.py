@@ -29,11 +29,7 @@ from synth.importers.records import (
 from synth.ledger.ledger import Ledger
 from synth.ledger.log.state import IMPORT, LedgerState
 from synth.ledger.typed import read
-from synth.schemas.canonical import content_hash
-from synth.schemas.errors import SynthError
-from synth.schemas.identity import trajectory_id
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import SynthError, Task, Trajectory, content_hash, trajectory_id
 from synth.topology.graph import BASE
 
 NAME = "synth"

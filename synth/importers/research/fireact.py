@@ -23,8 +23,7 @@ from synth.importers.records import (
     by_record,
     each,
 )
-from synth.schemas.messages import Conversation
-from synth.schemas.outcome import Termination
+from synth.schemas import Conversation, Termination
 
 _ALPACA = re.compile(
     r"\A(?P<system>.*?)\n*### Instruction:\n(?P<question>.*?)\n+### Response:\n(?P<response>.*)\Z",

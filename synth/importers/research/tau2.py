@@ -27,8 +27,7 @@ from synth.importers.records import (
 )
 from synth.importers.research.tau2_messages import Message, dialogue
 from synth.importers.research.tau2_task import tau2_task
-from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.outcome import LIMITS
+from synth.schemas import LIMITS, CheckResult, SubVerdict
 
 ROUNDING = 1e-6
 _MODEL = re.compile(r"llm_agent_(?P<model>.+?)_user_simulator")

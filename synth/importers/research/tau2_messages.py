@@ -9,8 +9,7 @@ import msgspec
 
 from synth.importers.conversation import ConversationBuilder, tool_call, usage_of
 from synth.importers.records import ImportedLabel, Object
-from synth.schemas.messages import Conversation
-from synth.schemas.trajectory import Usage
+from synth.schemas import Conversation, Usage
 
 USER_CALL = "user_tool_call"
 """Metric of the labels that keep what the user simulator did with tools of its own: the agent

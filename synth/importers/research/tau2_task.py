@@ -7,8 +7,7 @@ from typing import Any
 from synth.importers.attempt import gold_action
 from synth.importers.conversation import heard
 from synth.importers.records import Object, inside
-from synth.schemas.messages import Conversation
-from synth.schemas.trajectory import Source
+from synth.schemas import Conversation, Source
 
 _CHECKED = ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
 

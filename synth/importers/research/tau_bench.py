@@ -22,7 +22,7 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
-from synth.schemas.messages import from_messages
+from synth.schemas import from_messages
 
 AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""

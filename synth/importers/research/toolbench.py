@@ -23,8 +23,7 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
-from synth.schemas.messages import Conversation, from_messages
-from synth.schemas.outcome import Termination
+from synth.schemas import Conversation, Termination, from_messages
 
 UNRECORDED_PROMPT = "unrecorded_prompt"
 _GAVE_UP = 4

@@ -20,8 +20,7 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
-from synth.schemas.messages import Conversation
-from synth.schemas.trajectory import Observation, Source, Turn
+from synth.schemas import Conversation, Observation, Source, Turn
 
 _TERMINAL = "Computer_terminal"
 _PEOPLE = ("human", "user", "system", "")

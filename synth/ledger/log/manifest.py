@@ -14,8 +14,7 @@ import msgspec
 
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import IDENTIFIER
-from synth.schemas.canonical import canonical_json, digest
-from synth.schemas.errors import DamagedError
+from synth.schemas import DamagedError, canonical_json, digest
 
 Json = Mapping[str, Any]
 """An object of JSON: the settings of a stage, its report."""

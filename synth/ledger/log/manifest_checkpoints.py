@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
-from synth.schemas.canonical import digest
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError, digest
 
 FOLDER = f"{manifest.FOLDER}/packs"
 SIZES = (256, 32, 8)

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 from synth.ledger.log.manifest import StoredFile
 from synth.ledger.storage import Storage
 from synth.ledger.tables import COMMIT_ORDER
-from synth.schemas.canonical import digest
-from synth.schemas.errors import DamagedError, SynthError
+from synth.schemas import DamagedError, SynthError, digest
 
 
 class ShardFiles:

@@ -20,7 +20,7 @@ from synth.ledger.log.manifest import (
     StageLine,
     WrittenLine,
 )
-from synth.schemas.canonical import content_hash
+from synth.schemas import content_hash
 
 IMPORT = "import"
 

@@ -13,7 +13,7 @@ from synth.ledger.log.state import LedgerState
 from synth.ledger.log.verify_written import written_problems
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
-from synth.schemas.errors import ConfigError, DamagedError
+from synth.schemas import ConfigError, DamagedError
 
 CHAINED = 2
 """The format of runs from which on every line but the first says which lines it follows."""

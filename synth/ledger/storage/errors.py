@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from synth.schemas.errors import SynthError
+from synth.schemas import SynthError
 
 _FULL = "the disk is full; free some space and run again: nothing that was committed is lost"
 _NO_RIGHT = "{why}; give this user the right to read and write there, or name another folder"

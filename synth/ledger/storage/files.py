@@ -20,7 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 from synth.keys.looks import has_user
 from synth.ledger.storage.errors import access_error, first_file
 from synth.ledger.storage.names import CREDENTIALS, how_to_install, inside, unusable
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 TEMPORARY = ".tmp-"
 REFUSED_FOR_NOW = frozenset({errno.EBUSY, errno.EREMOTEIO})

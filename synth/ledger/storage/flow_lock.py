@@ -18,7 +18,7 @@ import msgspec
 
 from synth.ledger.storage.errors import accessing
 from synth.ledger.storage.journal import try_lock
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 
 PATIENCE_S = 1.0
 

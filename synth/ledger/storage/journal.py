@@ -17,9 +17,7 @@ from pathlib import Path
 import msgspec
 
 from synth.ledger.storage.errors import accessing
-from synth.schemas.errors import SynthError
-from synth.schemas.model import Completion
-from synth.schemas.outcome import Fault
+from synth.schemas import Completion, Fault, SynthError
 
 
 class _OfAttempt(msgspec.Struct, frozen=True, omit_defaults=True):

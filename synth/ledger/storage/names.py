@@ -5,7 +5,7 @@ else, whoever wrote the line, the row or the link that they come from.
 import os
 import re
 
-from synth.schemas.errors import DamagedError
+from synth.schemas import DamagedError
 
 PROTOCOLS = ("file", "local", "memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl")
 """File systems that can create a file only where there is none: what a ledger stands on."""

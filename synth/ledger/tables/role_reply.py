@@ -2,7 +2,7 @@
 
 import msgspec
 
-from synth.schemas.trajectory import Usage
+from synth.schemas import Usage
 
 
 class RoleReply(msgspec.Struct, frozen=True):

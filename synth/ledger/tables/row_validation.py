@@ -13,9 +13,7 @@ import pyarrow as pa
 
 from synth.ledger.tables import TABLES
 from synth.ledger.tables.rows import READERS, WRITERS, Records, check_readable, shard_tables
-from synth.schemas.errors import SynthError
-from synth.schemas.outcome import Fault, Outcome, Termination
-from synth.schemas.trajectory import Trajectory, Usage
+from synth.schemas import Fault, Outcome, SynthError, Termination, Trajectory, Usage
 
 UNSTORABLE = (
     pa.ArrowException,

@@ -9,13 +9,17 @@ import pyarrow as pa
 
 from synth.ledger.tables import TABLES
 from synth.ledger.tables.evidence import evidence_tables
-from synth.schemas.check import Check, CheckResult
-from synth.schemas.outcome import Fault, Outcome, Termination
-from synth.schemas.task import Origin, Task
-from synth.schemas.trajectory import (
+from synth.schemas import (
     Authorship,
+    Check,
+    CheckResult,
+    Fault,
     Observation,
+    Origin,
+    Outcome,
     SampledBy,
+    Task,
+    Termination,
     ToolCall,
     ToolSchema,
     Trajectory,

@@ -7,7 +7,7 @@ from typing import Any
 
 from synth.models.local.transformers_draws import DrawnText
 from synth.models.local.transformers_model import LocalModel
-from synth.schemas.model import ModelError
+from synth.schemas import ModelError
 
 PREFILL_TOKENS = 16384
 """Prompt tokens, padding included, that are read in one forward: bounds the memory of activations.

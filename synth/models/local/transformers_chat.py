@@ -20,10 +20,16 @@ from synth.models.replies.call_ids import MISSING
 from synth.models.replies.tool_call_recovery import RECOVERED, with_recovered_calls
 from synth.models.replies.xml_tool_calls import XML
 from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Completion, Messages, ModelError, Sampling, ToolSchemas
-from synth.schemas.outcome import Fault
-from synth.schemas.trajectory import Usage
+from synth.schemas import (
+    Completion,
+    ConfigError,
+    Fault,
+    Messages,
+    ModelError,
+    Sampling,
+    ToolSchemas,
+    Usage,
+)
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
 _OPEN, _CLOSE = "<think>", "</think>"

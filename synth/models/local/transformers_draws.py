@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synth.models.local.transformers_model import LocalModel
-from synth.schemas.model import ModelError, Sampling
+from synth.schemas import ModelError, Sampling
 
 PROCESSORS = {
     "repetition_penalty": ("RepetitionPenaltyLogitsProcessor", 1.0),

@@ -16,9 +16,7 @@ from synth.boundary import guard
 from synth.models.broken_calls import broken_calls_as_text
 from synth.models.once import Once
 from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Message, Messages, ModelError, ToolSchemas
-from synth.schemas.trajectory import TokenId
+from synth.schemas import ConfigError, Message, Messages, ModelError, TokenId, ToolSchemas
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,9 +10,15 @@ from synth.models.local.transformers_model import LocalModel, ModelThread, check
 from synth.models.local.transformers_ranks import ranks_and_logprobs
 from synth.models.once import Once
 from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Messages, ModelError, Scored, TokenScore, ToolSchemas
-from synth.schemas.trajectory import TokenId
+from synth.schemas import (
+    ConfigError,
+    Messages,
+    ModelError,
+    Scored,
+    TokenId,
+    TokenScore,
+    ToolSchemas,
+)
 
 NOT_LINEAR = 1e-3
 """Largest difference, relative to the largest logit, at which the head counts as a linear map of

@@ -20,7 +20,7 @@ from synth.ledger.storage.journal import state_folder
 from synth.models.server_error import ServerError
 from synth.models.servers.http_server import HTTPServer
 from synth.models.settings import ModelSettings
-from synth.schemas.errors import ConfigError, SynthError
+from synth.schemas import ConfigError, SynthError
 
 T = TypeVar("T")
 

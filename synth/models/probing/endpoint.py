@@ -14,8 +14,7 @@ from synth.models.servers.http_server import HTTPServer
 from synth.models.servers.model_card import ModelCard, model_cards
 from synth.models.servers.server_chat import without_key
 from synth.models.settings import ModelSettings
-from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
-from synth.schemas.printable import printable
+from synth.schemas import Completion, Messages, Sampling, ToolSchemas, printable
 
 LONGEST_LINE = 300
 _PAGE = re.compile(r"<(!DOCTYPE|html)\b[^;]*", re.IGNORECASE)

@@ -14,9 +14,7 @@ from synth.models.probing.endpoint import BOUNDS, Endpoint, Finding, ProbeReply,
 from synth.models.registry import open_scoring
 from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.models.server_error import ServerError
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Message, ModelError
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas import ConfigError, Message, ModelError, read_yaml
 
 _FILE = files("synth.models.probing") / "requests.yaml"
 REQUESTS: Mapping[str, list[dict[str, Any]]] = read_yaml(_FILE.read_text(), _FILE.name)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from synth.schemas.model import ToolSchemas
+from synth.schemas import ToolSchemas
 
 _ALIASES = {
     "string": "str text varchar char enum",

@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from synth.schemas.canonical import canonical_json
-from synth.schemas.model import Messages
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import Messages, ToolCall, canonical_json
 
 MISSING = "call_id_missing"
 TWICE = "call_sent_twice"

@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from synth.schemas.model import Messages
+from synth.schemas import Messages
 
 MOST = 16_384
 """Replies that are remembered, the latest ones."""

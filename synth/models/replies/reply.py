@@ -21,9 +21,7 @@ from synth.models.replies.said_twice import check_said_once, read_once
 from synth.models.reply_health import why_a_fault
 from synth.models.server_error import unusable
 from synth.models.settings import Price
-from synth.schemas.canonical import valid_text
-from synth.schemas.model import Completion, Messages
-from synth.schemas.trajectory import Usage
+from synth.schemas import Completion, Messages, Usage, valid_text
 
 SURROGATES = "lone_surrogates_replaced"
 REFUSAL = "refusal_as_content"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from synth.models.server_error import error_text
-from synth.schemas.trajectory import TokenId, ToolCall
+from synth.schemas import TokenId, ToolCall
 
 NULL = b"null"
 NO_ERROR = frozenset({b"null", b'""', b"{}", b"[]", b"false", b"0"})

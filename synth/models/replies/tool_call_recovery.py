@@ -28,8 +28,7 @@ from synth.models.replies.xml_tool_calls import (
     read_untagged,
     read_xml_call,
 )
-from synth.schemas.model import Completion, Messages, ToolSchemas
-from synth.schemas.trajectory import ToolCall, argument_error
+from synth.schemas import Completion, Messages, ToolCall, ToolSchemas, argument_error
 
 RECOVERED = "tool_call_recovered"
 IN_THINKING = "tool_call_in_thinking"

@@ -12,9 +12,7 @@ from typing import Any
 import msgspec
 
 from synth.models.replies.argument_types import properties_of, typed
-from synth.schemas.canonical import valid_text
-from synth.schemas.model import ToolSchemas
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import ToolCall, ToolSchemas, valid_text
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 FUNCTION = "<function="

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from synth.models.server_error import ServerError
-from synth.schemas.canonical import canonical_json
-from synth.schemas.model import Messages, Sampling, ToolSchemas
+from synth.schemas import Messages, Sampling, ToolSchemas, canonical_json
 
 _ENCODER = msgspec.json.Encoder()
 

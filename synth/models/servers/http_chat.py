@@ -20,8 +20,7 @@ from synth.models.servers.fleet import Fleet
 from synth.models.servers.http_server import HTTPServer
 from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import OPENAI_URL, ModelSettings
-from synth.schemas.errors import ConfigError
-from synth.schemas.model import Messages
+from synth.schemas import ConfigError, Messages
 
 ORGANISATION = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Request headers by the environment variable that holds their value."""

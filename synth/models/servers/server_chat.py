@@ -20,7 +20,7 @@ from synth.models.server_error import unusable
 from synth.models.servers.chat_request import Post, Received, request_body
 from synth.models.servers.fleet import Fleet
 from synth.models.settings import ModelSettings, api_key
-from synth.schemas.model import Completion, Messages, Sampling, ToolSchemas
+from synth.schemas import Completion, Messages, Sampling, ToolSchemas
 
 T = TypeVar("T")
 

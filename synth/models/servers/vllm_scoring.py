@@ -16,8 +16,7 @@ from synth.models.servers.chat_request import Post, Received, encoded
 from synth.models.servers.http_chat import open_vllm, open_vllm_local
 from synth.models.servers.server_chat import ServerChat
 from synth.models.settings import ModelSettings
-from synth.schemas.model import Messages, Scored, TokenScore, ToolSchemas
-from synth.schemas.trajectory import TokenId
+from synth.schemas import Messages, Scored, TokenId, TokenScore, ToolSchemas
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from synth.report.browser.record import About, number
 from synth.report.section import shortened
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 
 GOAL = 240
 NAMED = {

@@ -18,7 +18,7 @@ from synth.report.browser.listing import Listing
 from synth.report.browser.record import About, record
 from synth.report.browser.stand_ins import StandIns
 from synth.report.browser.texts import Texts
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 from synth.set_aside import UNHANDLED, SetAside
 
 TOGETHER = 64

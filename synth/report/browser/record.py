@@ -11,9 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.report.browser.texts import Texts
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import CheckResult
-from synth.schemas.trajectory import Observation, Trajectory, Turn, Wording
+from synth.schemas import CheckResult, Observation, Trajectory, Turn, Wording, canonical_json
 from synth.text.transcript.divergence import done, seen
 
 Row = dict[str, Any]

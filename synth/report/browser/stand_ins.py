@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.redactions import RedactionsFound, found_in_decisions
 from synth.ledger.views import LedgerConnection
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 from synth.set_aside import SetAside
 from synth.text.redaction.findings import RedactionFinding, redacted, values_of
 from synth.text.redaction.quoted_values import QuotedValues

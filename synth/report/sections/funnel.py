@@ -10,7 +10,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.log.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section
-from synth.schemas.printable import in_html
+from synth.schemas import in_html
 
 
 def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from synth.report.graph.svg import picture
 from synth.report.section import Section, shortened
 from synth.report.style import graph_style
 from synth.report.templates import rendered
-from synth.schemas.measures import Potentials
+from synth.schemas import Potentials
 from synth.topology.graph import START, SUCCESS
 from synth.topology.stored_graph import rows_of
 

@@ -11,7 +11,7 @@ from synth.report.browser.stand_ins import StandIns
 from synth.report.meanings import legend, meanings
 from synth.report.rates import NO_RATE, rate_cells
 from synth.report.section import Section, asked, paragraph, shortened
-from synth.schemas.printable import in_html
+from synth.schemas import in_html
 from synth.stats.intervals import wilson
 
 SHOWN = 30

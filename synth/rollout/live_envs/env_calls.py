@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from synth.schemas.environment import Env
+from synth.schemas import Env
 
 Through = Callable[[Callable[[Env], Awaitable[Any]]], Awaitable[Any]]
 """Awaits a call on the environment itself."""

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from synth.boundary import FaultError, guard_async, nobodys_time
 from synth.rollout.live_envs.env_calls import forwarded
-from synth.schemas.environment import Env, EnvSpec, Snapshot
-from synth.schemas.outcome import Fault
+from synth.schemas import Env, EnvSpec, Fault, Snapshot
 
 T = TypeVar("T")
 PARKS_WITHIN_S = 60.0

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from synth.rollout.live_envs.env_calls import forwarded
-from synth.schemas.environment import Env, EnvSpec
+from synth.schemas import Env, EnvSpec
 
 T = TypeVar("T")
 _Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]

@@ -8,11 +8,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-from synth.schemas.environment import Opening
-from synth.schemas.messages import to_messages, view_messages
-from synth.schemas.model import Scored, ScoringModel
-from synth.schemas.policy import Guidance
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import (
+    Guidance,
+    Opening,
+    Scored,
+    ScoringModel,
+    Trajectory,
+    to_messages,
+    view_messages,
+)
 from synth.text.provenance.effect import Effectful, effectful_by_name
 
 PERCENTILE = 0.95

@@ -4,7 +4,7 @@ knows nothing of.
 
 import re
 
-from synth.schemas.trajectory import Source, Turn
+from synth.schemas import Source, Turn
 
 _EARLIER = r"(?:earlier|previous|prior|last|first|past|former|preceding|failed)"
 _ATTEMPT = r"(?:attempts?|tr(?:y|ies)|runs?|trials?|episodes?|trajector(?:y|ies)|rollouts?|go)"

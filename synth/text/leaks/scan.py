@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.messages import SYSTEM_NAME
-from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
+from synth.schemas import SYSTEM_NAME, Observation, Source, Trajectory, Turn
 from synth.text.leaks.literals import is_one_name, literals
 from synth.text.leaks.references import RECENT, failed, reference
 from synth.text.provenance import provenance

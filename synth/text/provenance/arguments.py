@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.check import Scalar
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import Scalar, ToolSchema
 
 _FREE_TEXT_NAMES = (
     "message text reason summary note notes comment comments content body description "

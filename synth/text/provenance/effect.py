@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas import ToolSchema
 
 Effectful = Callable[[str], bool]
 """Tool name -> whether a call of it changes something."""

@@ -4,7 +4,7 @@ was made with (rigor.md 10.2).
 
 from collections.abc import Sequence
 
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import Trajectory
 from synth.text.provenance import Status, provenance
 
 

@@ -10,7 +10,7 @@ from math import isfinite
 
 import msgspec
 
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 from synth.text.data_files import read
 
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas import Observation, Source, ToolCall, Trajectory, Turn
 from synth.text.provenance.arguments import (
     Argument,
     all_permitted,

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 
 
 class Status(StrEnum):

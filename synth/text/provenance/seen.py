@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from synth.schemas.check import Scalar
+from synth.schemas import Scalar
 from synth.text.provenance.forms import loosely, number_word, respelled, written
 from synth.text.provenance.objects import Objects
 from synth.text.provenance.report import Sighting

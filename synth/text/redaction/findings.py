@@ -11,9 +11,7 @@ from itertools import count
 import msgspec
 from msgspec.structs import replace
 
-from synth.schemas.errors import RowError
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Trajectory
+from synth.schemas import RowError, Task, Trajectory
 from synth.text.layers import layers
 from synth.text.redaction.edits import Mark, standing, without
 from synth.text.redaction.places import texts, with_texts

@@ -6,8 +6,7 @@ A mark is a string, and may stand where a number is due.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from synth.schemas.errors import RowError
-from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.schemas import RowError, ToolCall, Trajectory
 from synth.text.provenance.arguments import by_name, parameters
 
 _SIZES = [

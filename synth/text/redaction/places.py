@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.check import CheckResult
-from synth.schemas.errors import RowError
-from synth.schemas.trajectory import (
+from synth.schemas import (
+    CheckResult,
     Deviation,
     Observation,
     Planted,
+    RowError,
     ToolCall,
     ToolSchema,
     Trajectory,

@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from synth.schemas.errors import ConfigError
+from synth.schemas import ConfigError
 from synth.text.layers import Layer, blobs, layers
 from synth.text.pattern_set import PatternSet
 from synth.text.secrets.rules import CREDENTIAL, UNASKED, Rule, rules

@@ -2,8 +2,7 @@
 
 from typing import Protocol
 
-from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.trajectory import ToolCall
+from synth.schemas import ToolCall, canonical_json, content_hash
 
 
 class Doing(Protocol):

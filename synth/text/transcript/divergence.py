@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.trajectory import Observation, Trajectory, Turn
+from synth.schemas import Observation, Trajectory, Turn
 
 
 class Parting(StrEnum):

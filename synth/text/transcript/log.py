@@ -6,8 +6,7 @@ Each turn is one JSON object, so that nothing in it can pass for instructions.
 import json
 from collections.abc import Sequence
 
-from synth.schemas.messages import GREETING_MASK
-from synth.schemas.trajectory import Observation, SampledBy, Trajectory, Turn
+from synth.schemas import GREETING_MASK, Observation, SampledBy, Trajectory, Turn
 
 LONGEST_TEXT = 3000
 """Characters of one message; what is beyond is left out in the middle."""

@@ -8,10 +8,15 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.check import CheckResult
-from synth.schemas.messages import ENVIRONMENT_NAME
-from synth.schemas.model import Message
-from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn
+from synth.schemas import (
+    ENVIRONMENT_NAME,
+    CheckResult,
+    Message,
+    Observation,
+    ToolCall,
+    Trajectory,
+    Turn,
+)
 from synth.text.transcript.visiting import Change as Change
 from synth.text.transcript.visiting import table, visited, without_token_ids
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from synth.schemas.trajectory import ToolCall, Trajectory, argument_error
+from synth.schemas import ToolCall, Trajectory, argument_error
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 Change = Callable[[str, Any], Any]

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from synth.schemas.task import Task
-from synth.schemas.trajectory import Observation
+from synth.schemas import Observation, Task
 
 LEAST, SHARE = 2, 0.5
 """Comparisons that a place must have differed in: so many, and such a share of those that had

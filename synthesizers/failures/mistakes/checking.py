@@ -5,8 +5,7 @@ and gets it wrong.
 import re
 from random import Random
 
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import Source, ToolCall, Turn
+from synth.schemas import AgentTurn, Source, ToolCall, Turn
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, closing
 
 VERIFYING_VERBS = frozenset(["verify", "validate", "confirm", "check", "test", "authenticate"])

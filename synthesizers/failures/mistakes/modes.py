@@ -5,8 +5,7 @@ modes that act on another value, redo earlier work, or end at another time.
 from collections.abc import Mapping
 from random import Random
 
-from synth.schemas.environment import AgentTurn
-from synth.schemas.trajectory import Turn
+from synth.schemas import AgentTurn, Turn
 from synth.synthesizers.failures.mistakes.checking import no_look, no_question, wrong_look
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, Rule, closing
 from synth.synthesizers.failures.mistakes.transcript import written

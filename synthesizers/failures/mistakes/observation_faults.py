@@ -10,7 +10,7 @@ from random import Random
 import msgspec
 from msgspec.structs import replace
 
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas import Observation, Source, ToolCall, Trajectory, Turn
 from synth.synthesizers.failures.mistakes.point import InjectionPoint
 from synth.text.provenance.effect import TALKING_VERBS, effectful_by_name, first_word
 from synth.text.provenance.seen import stands

@@ -11,11 +11,17 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.check import Scalar
-from synth.schemas.environment import AgentTurn
-from synth.schemas.outcome import Termination
-from synth.schemas.trajectory import SampledBy, ToolCall, Trajectory, Turn
+from synth.schemas import (
+    AgentTurn,
+    SampledBy,
+    Scalar,
+    Termination,
+    ToolCall,
+    Trajectory,
+    Turn,
+    canonical_json,
+    content_hash,
+)
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript, with_value, written
 from synth.text.provenance.arguments import Argument, exempt, permitted
 from synth.text.provenance.effect import TALKING_VERBS, changes, first_word

@@ -7,9 +7,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Scalar
-from synth.schemas.trajectory import ToolCall, Trajectory
+from synth.schemas import Scalar, ToolCall, Trajectory, canonical_json
 from synth.text.provenance.arguments import Argument, by_name, parameters, scalars
 
 _DEEPEST = 30

@@ -11,7 +11,7 @@ import pytest
 from synth.engine.asking import UnreadableError
 from synth.filters.attribution.asking import about_all, about_step, read_all, read_step
 from synth.filters.attribution.suspects import by_rules
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn

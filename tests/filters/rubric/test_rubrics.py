@@ -22,7 +22,7 @@ from synth.filters.rubric.asking import drawn, read
 from synth.filters.rubric.rubric import read_rubric, shipped
 from synth.filters.rubric.scoring import item_measure, overall, sampling_weight
 from synth.schemas.errors import ConfigError
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task

@@ -16,7 +16,7 @@ from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.schemas.canonical import canonical_json
 from synth.schemas.environment import AgentTurn
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View

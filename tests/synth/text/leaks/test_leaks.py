@@ -11,7 +11,7 @@ import pytest
 
 from synth.filters.leaks import LeaksConfig, no_leaks
 from synth.schemas.environment import Env
-from synth.schemas.filter import Case
+from synth.schemas.filtering import Case
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.text.leaks import Leak, leaks
 from tests.trajectories import make_trajectory
