@@ -97,12 +97,12 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def circles(trees: dict[str, ast.AST]) -> list[list[str]]:
+def circles(texts: dict[str, str]) -> list[list[str]]:
     """Rooms that import each other round about, the largest circle first."""
-    rooms = {room_of(module) for module in trees}
+    rooms = {room_of(module) for module in texts}
     graph: Any = nx.DiGraph()
-    for module, tree in trees.items():
-        for name in imported(tree):
+    for module, text in texts.items():
+        for name in imported(ast.parse(text)):
             other = room_of(name)
             if other in rooms and other != room_of(module):
                 graph.add_edge(room_of(module), other)
@@ -125,10 +125,14 @@ def floor_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
+def texts_of(root: Path = ROOT) -> dict[str, str]:
+    """The product's modules and what they say."""
+    return {module_of(path, root): path.read_text(encoding="utf-8") for path in sources(root)}
+
+
 def measured(root: Path = ROOT) -> dict[str, Any]:
     """All figures by name."""
-    files = {module_of(path, root): path for path in sources(root)}
-    texts = {module: path.read_text(encoding="utf-8") for module, path in files.items()}
+    texts = texts_of(root)
     sizes = {module: tokens(text) for module, text in texts.items()}
     apart = {
         f"tokens of {room}": sum(
@@ -144,11 +148,11 @@ def measured(root: Path = ROOT) -> dict[str, Any]:
     return {
         "tokens": every - sum(apart.values()),
         **apart,
-        "files": len(files),
-        **shapes(texts, [path.parent for path in files.values() if path.stem != "__init__"]),
+        "files": len(texts),
+        **shapes(texts, [path.parent for path in sources(root) if path.stem != "__init__"]),
         **widths([path.read_text(encoding="utf-8").splitlines() for path in everything(root)]),
         "tokens a line": round(every / sum(text.count("\n") for text in texts.values()), 2),
-        "circles": circles({module: ast.parse(text) for module, text in texts.items()}),
+        "circles": circles(texts),
         "floors": dict(sorted(floors.items())),
     }
 

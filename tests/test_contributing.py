@@ -64,6 +64,7 @@ def test_the_importer_of_the_page_brings_dialogues_in_and_numbers_their_trials(
     ]
 
 
+@pytest.mark.slow
 def test_the_synthesizer_of_the_page_finds_last_acts_that_save_a_trial_and_rests_once_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

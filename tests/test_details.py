@@ -49,6 +49,7 @@ def _files() -> list[Path]:
     return [path for path in found if (ROOT / "synth/ledger") not in path.parents]
 
 
+@pytest.mark.slow
 def test_no_code_outside_the_ledger_reads_a_detail() -> None:
     files = _files()
     assert len(files) > 500

@@ -12,6 +12,7 @@ import pytest
 from tests.test_docs import blocks
 
 
+@pytest.mark.slow
 def test_the_page_on_python_runs_from_top_to_bottom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

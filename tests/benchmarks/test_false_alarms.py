@@ -60,6 +60,7 @@ def test_none_wrong_of_three_bounds_the_rate_by_one_less_the_cube_root_of_a_twen
 DRAWS = [(package_sources, SOURCES), (package_metadata, METADATA)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("drawn", "count"), DRAWS)
 def test_what_is_drawn_of_packages_is_the_same_each_time_and_nothing_of_ours(
     drawn: Callable[[], Iterator[Unplanted]],

@@ -199,6 +199,7 @@ ANY_CALL = st.builds(
 ANY_TURN = st.builds(AgentTurn, st.none() | ANY_TEXT, st.lists(ANY_CALL, max_size=4).map(tuple))
 
 
+@pytest.mark.slow
 @given(st.lists(ANY_TURN, max_size=6))
 def test_whatever_is_written_every_call_is_answered_in_text_that_a_file_can_hold(turns):
     async def episode():

@@ -24,6 +24,7 @@ from tests.synth.models.chat_brains import Body, called, echo_expert, messages_h
 from tests.synth.models.chat_server import ChatServer
 
 
+@pytest.mark.slow
 def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(
     tmp_path: Path,
 ) -> None:
@@ -55,6 +56,7 @@ def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(
         assert task == Task.identified(**fields)
 
 
+@pytest.mark.slow
 def test_who_hears_one_word_in_six_wrong_passes_half_of_the_tasks_of_four_words(
     tmp_path: Path,
 ) -> None:
@@ -64,6 +66,7 @@ def test_who_hears_one_word_in_six_wrong_passes_half_of_the_tasks_of_four_words(
     )  # 3 to 5 words: (5/6)^3 = 0.58, (5/6)^4 = 0.48, (5/6)^5 = 0.40
 
 
+@pytest.mark.slow
 def test_a_second_run_plays_nothing_and_makes_the_same_tasks(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(flow(), url)
@@ -75,6 +78,7 @@ def test_a_second_run_plays_nothing_and_makes_the_same_tasks(tmp_path: Path) -> 
     assert (second, Ledger(url).task_ids(), played(url)) == (first, tasks, EPISODES)
 
 
+@pytest.mark.slow
 def test_a_lost_round_is_told_as_it_is_and_the_level_stands(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(flow(), url)
@@ -93,6 +97,7 @@ def test_a_lost_round_is_told_as_it_is_and_the_level_stands(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.slow
 def test_its_episodes_are_kept_but_no_stage_and_no_view_has_them(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow(), url)
@@ -107,6 +112,7 @@ def test_its_episodes_are_kept_but_no_stage_and_no_view_has_them(tmp_path: Path)
     assert reports["filter"]["total"] == 3 * 8
 
 
+@pytest.mark.slow
 def test_other_stages_leave_the_level_alone_and_another_target_shares_the_first_round(
     tmp_path: Path,
 ) -> None:
@@ -200,6 +206,7 @@ def closed(share: float, episodes: int = EPISODES) -> Flow:
     )
 
 
+@pytest.mark.slow
 def test_episodes_that_end_in_a_fault_are_told_and_are_no_failures(tmp_path: Path) -> None:
     _, reports, said = run_flow(closed(0.1), str(tmp_path / "run"))
     found = reports["calibrate"]
@@ -211,6 +218,7 @@ def test_episodes_that_end_in_a_fault_are_told_and_are_no_failures(tmp_path: Pat
     assert f"{found['faults']} ended in faults" in row.reasons
 
 
+@pytest.mark.slow
 def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_on_when_that_is_mended(
     tmp_path: Path,
 ) -> None:

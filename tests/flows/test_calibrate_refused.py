@@ -54,6 +54,7 @@ def test_a_world_whose_settings_refuse_its_own_level_is_told_before_anything_is_
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_tasks_that_a_level_cannot_have_are_told_with_the_level_before_any_is_played(
     tmp_path: Path,
 ) -> None:
@@ -70,6 +71,7 @@ def test_tasks_that_a_level_cannot_have_are_told_with_the_level_before_any_is_pl
     assert played(str(tmp_path / "run")) == 0
 
 
+@pytest.mark.slow
 def test_a_world_with_few_tasks_of_a_level_may_give_one_twice(tmp_path: Path) -> None:
     env = {"name": FEW_NAME, "tasks": 3, "difficulty": {"target_pass_rate": 0.5, "episodes": 40}}
     _, reports, _ = run_flow(

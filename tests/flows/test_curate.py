@@ -76,6 +76,7 @@ def test_the_world_the_models_and_the_collection_of_the_flow_are_not_used(tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_a_second_time_nothing_is_done_and_other_filters_judge_again(tmp_path: Path) -> None:
     url = imported(tmp_path, [1, 0])
     curating(url, LATER)
@@ -85,6 +86,7 @@ def test_a_second_time_nothing_is_done_and_other_filters_judge_again(tmp_path: P
     assert "filter: 2 trajectories to do (reexecuted: null -> " in said
 
 
+@pytest.mark.slow
 def test_a_run_keeps_its_collection_and_gets_the_new_stages(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(echo_expert) as server:
@@ -111,6 +113,7 @@ def test_a_run_keeps_its_collection_and_gets_the_new_stages(tmp_path: Path) -> N
         assert server.counts()["total"] == calls
 
 
+@pytest.mark.slow
 def test_with_the_flow_of_the_run_it_does_nothing_and_the_run_stays_that_flows(
     tmp_path: Path,
 ) -> None:
@@ -122,6 +125,7 @@ def test_with_the_flow_of_the_run_it_does_nothing_and_the_run_stays_that_flows(
     assert Ledger(url).state.lines == lines
 
 
+@pytest.mark.slow
 def test_a_collection_that_was_stopped_is_curated_as_far_as_it_came(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(echo_expert) as server:
@@ -206,6 +210,7 @@ def test_a_flow_file_of_the_users_in_the_folder_of_an_import_is_not_written_over
     assert (tmp_path / "run/flow.yaml").read_text() == "name: mine\n"
 
 
+@pytest.mark.slow
 def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_command(
     tmp_path: Path,
 ) -> None:
@@ -222,6 +227,7 @@ def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_c
     assert reports["filter"]["total"] == 8
 
 
+@pytest.mark.slow
 def test_where_the_current_flow_has_collected_nothing_it_says_what_brings_the_others_back(
     tmp_path: Path,
 ) -> None:

@@ -5,6 +5,8 @@ they are asked for.
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from synth.ledger.ledger import Ledger
 from synth.ledger.sql import query
 from tests.flow_files import echo_flow, run_flow
@@ -19,6 +21,7 @@ def exported(run_dir: str, **export: Any) -> Any:
     return reports["export"]["datasets"]["sft"]
 
 
+@pytest.mark.slow
 def test_they_stay_out_of_a_dataset_unless_asked_for(tmp_path: Path) -> None:
     without = exported(str(tmp_path / "run"))
     assert query(

@@ -177,6 +177,7 @@ def test_two_machines_on_one_run_lose_nothing_and_show_each_slot_once(
     assert len(contents(url)) == len(expected)
 
 
+@pytest.mark.slow
 def test_a_journal_with_a_damaged_line_costs_one_call_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +197,7 @@ def test_a_journal_with_a_damaged_line_costs_one_call_and_is_named(
     assert reports["rollout"]["outcomes"] == {"success": 8}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(
     tmp_path: Path,
@@ -238,6 +240,7 @@ def test_a_full_disk_is_one_line_nothing_committed_is_lost_and_a_rerun_finishes(
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_by_the_user_or_terminated_it_counts_what_is_committed_and_says_how_to_go_on(
     tmp_path: Path, number: int, code: int

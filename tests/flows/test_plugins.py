@@ -76,6 +76,7 @@ def flow(**changes: Any) -> synth.Flow:
     )
 
 
+@pytest.mark.slow
 def test_a_flow_names_a_filter_of_an_installed_package(install: Install, tmp_path: Path) -> None:
     module = install("acme", {"synth.filters": {"short": ":short"}})
     assert plugin("filter", "short") == f"{module}:short"
@@ -100,6 +101,7 @@ def test_settings_of_such_a_filter_are_as_strict(install: Install, tmp_path: Pat
         )
 
 
+@pytest.mark.slow
 def test_nothing_of_a_package_is_imported_for_a_flow_that_names_none_of_it(
     install: Install, tmp_path: Path
 ) -> None:
@@ -153,6 +155,7 @@ def test_unknown_names_are_told_with_those_of_packages(install: Install, tmp_pat
         synth.run(flow(stages=["again"]), run_dir=tmp_path / "run", quiet=True)
 
 
+@pytest.mark.slow
 def test_an_environment_of_a_package_is_opened_for_the_users_flow_and_not_for_a_row(
     install: Install, tmp_path: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_flow_file_beside_imported_trajectories_is_not_written_over(tmp_path: 
     assert (tmp_path / "flow.yaml").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_copied_run_goes_on_from_where_the_first_stopped(tmp_path: Path) -> None:
     run_flow(echo_flow(**SMALL), str(tmp_path / "a"))
     shutil.copytree(tmp_path / "a", tmp_path / "b")

@@ -22,6 +22,7 @@ def contents(url: str) -> dict[str, Any]:
     return {t.trajectory_id: canonical_content(t) for t in ledger.trajectories()}
 
 
+@pytest.mark.slow
 def test_a_flow_ends_with_verified_rows_and_a_cost_file(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(echo_flow(), url)
@@ -36,6 +37,7 @@ def test_a_flow_ends_with_verified_rows_and_a_cost_file(tmp_path: Path) -> None:
     assert (tmp_path / "run/flow.yaml").exists()
 
 
+@pytest.mark.slow
 def test_a_run_on_an_object_store_gives_the_same_trajectories(tmp_path: Path) -> None:
     local, remote = str(tmp_path / "run"), f"memory://{tmp_path.name}/run"
     _, first, _ = run_flow(echo_flow(), local)
@@ -45,6 +47,7 @@ def test_a_run_on_an_object_store_gives_the_same_trajectories(tmp_path: Path) ->
     assert Ledger(remote).storage.size("datasets/sft/README.md")
 
 
+@pytest.mark.slow
 def test_the_second_run_redoes_nothing_and_writes_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
 
@@ -64,6 +67,7 @@ def test_the_second_run_redoes_nothing_and_writes_nothing(tmp_path: Path) -> Non
     assert reports["rollout"]["outcomes"] == {"success": 8}
 
 
+@pytest.mark.slow
 def test_more_trials_reuse_those_that_are_there_and_say_why(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(stages=[{"rollout": {"trials": 2}}]), url)
@@ -75,6 +79,7 @@ def test_more_trials_reuse_those_that_are_there_and_say_why(tmp_path: Path) -> N
     assert {key: second[key] for key in first} == first
 
 
+@pytest.mark.slow
 def test_fewer_trials_show_fewer_and_nothing_is_lost(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(stages=[{"rollout": {"trials": 3}}]), url)
@@ -87,6 +92,7 @@ def test_fewer_trials_show_fewer_and_nothing_is_lost(tmp_path: Path) -> None:
     assert query(Ledger(url), "SELECT count(*) FROM trajectories_all").fetchall() == [(12,)]
 
 
+@pytest.mark.slow
 def test_a_changed_filter_leaves_the_episodes_alone_and_redoes_what_follows(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
@@ -99,6 +105,7 @@ def test_a_changed_filter_leaves_the_episodes_alone_and_redoes_what_follows(tmp_
     assert "export: 1 datasets to do (its input changed)" in said
 
 
+@pytest.mark.slow
 def test_another_profile_is_other_work(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(stages=["rollout"]), url)
@@ -133,6 +140,7 @@ def test_a_model_behind_a_server_solves_the_tasks_and_its_tokens_are_accounted(
     assert total["cost_usd"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(
     tmp_path: Path,
 ) -> None:
@@ -151,6 +159,7 @@ def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(
     ).fetchall() == [(4,)]
 
 
+@pytest.mark.slow
 def test_faults_of_the_world_are_not_tried_again_by_a_rerun(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     flow = echo_flow(
@@ -168,6 +177,7 @@ def test_faults_of_the_world_are_not_tried_again_by_a_rerun(tmp_path: Path) -> N
     assert "rollout: nothing to do" in said
 
 
+@pytest.mark.slow
 def test_a_ceiling_stops_new_episodes_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(echo_expert) as server:
@@ -184,6 +194,7 @@ def test_a_ceiling_stops_new_episodes_and_a_higher_one_goes_on(tmp_path: Path) -
         assert server.counts()["total"] == 4 * 4
 
 
+@pytest.mark.slow
 def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
@@ -209,6 +220,7 @@ def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)

@@ -28,6 +28,7 @@ def flow(trials: int = 4) -> Flow:
     )
 
 
+@pytest.mark.slow
 def test_every_task_has_a_graph_whose_counts_are_those_of_its_trials(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow(), url)
@@ -48,6 +49,7 @@ def test_every_task_has_a_graph_whose_counts_are_those_of_its_trials(tmp_path: P
     assert reports["topology"]["attempted"] == sum(int(str(count)) for _, count, _ in trials)
 
 
+@pytest.mark.slow
 def test_every_node_names_a_turn_that_can_be_looked_at(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(flow(), url)
@@ -58,6 +60,7 @@ def test_every_node_names_a_turn_that_can_be_looked_at(tmp_path: Path) -> None:
     assert rows(url, joined) == rows(url, f"SELECT count(*) FROM nodes WHERE {INNER}") != [(0,)]
 
 
+@pytest.mark.slow
 def test_every_trial_has_its_scores_and_every_task_its_own(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(flow(), url)
@@ -88,6 +91,7 @@ def test_every_trial_has_its_scores_and_every_task_its_own(tmp_path: Path) -> No
     } == {tasks}
 
 
+@pytest.mark.slow
 def test_it_is_done_once_and_again_where_trials_have_come(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(flow(), url)
@@ -112,6 +116,7 @@ def selecting(per_task: float) -> Flow:
     )
 
 
+@pytest.mark.slow
 def test_only_what_was_selected_is_exported_and_every_other_success_has_its_reason(
     tmp_path: Path,
 ) -> None:
@@ -126,6 +131,7 @@ def test_only_what_was_selected_is_exported_and_every_other_success_has_its_reas
     assert set(decided) <= {"chosen", "strategy_taken", "task_has_its_share"}
 
 
+@pytest.mark.slow
 def test_a_selection_is_made_once_and_again_where_it_is_asked_for_otherwise(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(selecting(1), url)

@@ -63,6 +63,7 @@ def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
     return query(Ledger(url), sql).fetchall()
 
 
+@pytest.mark.slow
 def test_a_flow_runs_through_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(faithful) as server:
@@ -77,6 +78,7 @@ def test_a_flow_runs_through_and_a_second_run_asks_nothing(tmp_path: Path) -> No
     assert "rollout: nothing to do" in said_again
 
 
+@pytest.mark.slow
 def test_datasets_hold_the_worded_lines_as_context_without_loss_and_nothing_about_the_script(
     tmp_path: Path,
 ) -> None:
@@ -97,6 +99,7 @@ def test_datasets_hold_the_worded_lines_as_context_without_loss_and_nothing_abou
     ]
 
 
+@pytest.mark.slow
 def test_deviations_are_counted_by_kind_with_one_question(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(at_first(lambda line: said(f"{line} Goodbye!"))) as server:
@@ -122,6 +125,7 @@ def test_deviations_are_counted_by_kind_with_one_question(tmp_path: Path) -> Non
     ) == [(8,)]
 
 
+@pytest.mark.slow
 def test_what_is_read_back_is_what_was_played(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(faithful) as server:
@@ -140,6 +144,7 @@ def test_what_is_read_back_is_what_was_played(tmp_path: Path) -> None:
         assert trajectory.user_totals.cost_usd is not None
 
 
+@pytest.mark.slow
 def test_the_end_of_a_run_tells_how_often_no_wording_would_do(tmp_path: Path) -> None:
     stages = [{"rollout": {"trials": 1}}]
     with ChatServer(never_right(["Goodbye!"])) as server:
@@ -161,6 +166,7 @@ def test_the_end_of_a_run_tells_how_often_no_wording_would_do(tmp_path: Path) ->
     assert not [said for label, said in summary_lines(run, reports) if label == "user"]
 
 
+@pytest.mark.slow
 def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_lines(
     tmp_path: Path,
 ) -> None:
@@ -177,6 +183,7 @@ def test_a_run_that_stops_before_a_line_of_its_tasks_is_said_tells_nothing_of_li
     assert not [said for label, said in summary_lines(run, reports) if label == "user"]
 
 
+@pytest.mark.slow
 def test_replay_and_recheck_need_no_server_and_show_prints_the_script_beside_the_wording(
     tmp_path: Path,
 ) -> None:
@@ -195,6 +202,7 @@ def test_replay_and_recheck_need_no_server_and_show_prints_the_script_beside_the
     assert "(worded by talker; the script: Yes, please go ahead.)" in shown
 
 
+@pytest.mark.slow
 def test_it_costs_what_its_calls_cost_under_its_own_role(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(faithful) as server:
@@ -235,6 +243,7 @@ def test_the_same_tasks_with_and_without_the_role_are_different_work(tmp_path: P
     ) == [(1, 8)]
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_leaves_faults_of_the_simulator_and_the_next_run_fills_their_slots(
     tmp_path: Path,
 ) -> None:

@@ -44,6 +44,7 @@ def after(calls: int, then: Callable[[], None]) -> Callable[[Body], dict[str, An
     return brain
 
 
+@pytest.mark.slow
 def test_episodes_keep_token_ids_and_the_weights_that_spoke(tmp_path: Path) -> None:
     with ChatServer(echo_expert, **WEIGHTS) as one, ChatServer(echo_expert, **WEIGHTS) as two:
         trajectories = rolled_out([one.url, two.url], tmp_path / "run")
@@ -55,6 +56,7 @@ def test_episodes_keep_token_ids_and_the_weights_that_spoke(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_one_task_is_asked_of_one_server(tmp_path: Path) -> None:
     with ChatServer(echo_expert, **WEIGHTS) as one, ChatServer(echo_expert, **WEIGHTS) as two:
         rolled_out([one.url, two.url], tmp_path / "run", max_in_flight=1)
@@ -66,6 +68,7 @@ def test_one_task_is_asked_of_one_server(tmp_path: Path) -> None:
     assert min(map(len, goals)) > 0
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_in_mid_run_costs_no_episode(tmp_path: Path) -> None:
     with ChatServer(echo_expert, **WEIGHTS) as stays:
         dies = ChatServer(**WEIGHTS)

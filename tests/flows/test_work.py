@@ -128,6 +128,7 @@ def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(
     assert contents(url) == undisturbed(SLOW, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_worker_ends_after_its_units_and_the_next_one_goes_on_where_it_stopped(
     tmp_path: Path,
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_worker_ends_after_its_units_and_the_next_one_goes_on_where_it_stopped
     assert contents(url) == undisturbed(quick, tmp_path)
 
 
+@pytest.mark.slow
 def test_workers_of_one_unit_each_end_a_run(tmp_path: Path) -> None:
     quick = echo_flow(env={"name": "echo", "tasks": 2, "turns": 1}, stages=ONE_SHARD)
     url = begun(quick, tmp_path)
@@ -155,6 +157,7 @@ def test_workers_of_one_unit_each_end_a_run(tmp_path: Path) -> None:
     assert len(reports) == 2 * (2 * TRIALS) + 1, "an episode and its shard of the filter; export"
 
 
+@pytest.mark.slow
 def test_where_nothing_is_left_a_worker_claims_nothing_and_ends_well(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
@@ -180,6 +183,7 @@ def test_a_run_that_no_flow_began_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "nothing").exists()
 
 
+@pytest.mark.slow
 def test_the_flow_in_a_run_of_another_machine_asks_no_server_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

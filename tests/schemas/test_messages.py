@@ -99,6 +99,7 @@ def visible(turns: tuple[Turn, ...]) -> list[Any]:
     return [(t.index, t.content, t.tool_calls, t.observations, t.thought, t.agent) for t in turns]
 
 
+@pytest.mark.slow
 @given(st.none() | text, openings, turns())
 def test_a_trajectory_comes_back_from_its_messages_in_all_that_a_model_can_see(
     system: str | None, opening: tuple[Observation, ...], drawn: tuple[Turn, ...]

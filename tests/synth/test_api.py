@@ -108,6 +108,7 @@ def test_a_flow_runs_and_its_result_says_where_everything_lies(result: synth.Run
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_run_again_is_gone_on_with(tmp_path: Path) -> None:
     first = synth.run(echo_flow(), run_dir=tmp_path / "run", set=SMALL, quiet=True)
     again = synth.run(
@@ -182,6 +183,7 @@ def test_what_a_run_refuses_reaches_a_notebook_as_it_is(tmp_path: Path) -> None:
         asyncio.run(notebook())
 
 
+@pytest.mark.slow
 def test_curate_judges_what_an_earlier_run_collected(tmp_path: Path) -> None:
     collected = echo_flow(stages=[{"rollout": {"trials": 2}}])
     first = synth.run(collected, run_dir=tmp_path / "run", set=SMALL, quiet=True)

@@ -25,6 +25,7 @@ def lag_of(*parts: float) -> float:
     return asyncio.run(scene())
 
 
+@pytest.mark.slow
 def test_what_holds_the_loop_is_counted_before_the_loop_runs_again_and_only_once() -> None:
     assert lag_of(0.3) == pytest.approx(0.25, abs=0.06)
     assert lag_of(0.3, -0.1) == pytest.approx(0.25, abs=0.09)

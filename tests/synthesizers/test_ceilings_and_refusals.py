@@ -44,6 +44,7 @@ def test_a_ceiling_binds_though_all_episodes_could_be_under_way(tmp_path: Path) 
     )
 
 
+@pytest.mark.slow
 def test_episodes_of_all_shards_together_are_twice_what_the_server_is_asked_at_a_time(
     tmp_path: Path,
 ) -> None:
@@ -108,6 +109,7 @@ def test_how_far_over_a_ceiling_a_run_ended_is_said_in_numbers() -> None:
     assert Budget(max_tokens=10, spent=Usage(10)).overrun() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mishap", [Mishap("unauthorized"), Mishap("status", status=403), Mishap("status", status=404)]
 )
@@ -153,6 +155,7 @@ def test_a_server_that_is_not_there_ends_the_run_once_calls_have_given_up(tmp_pa
         run_flow(flow, str(tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_refusals_between_answers_do_not_end_a_run(tmp_path: Path) -> None:
     with ChatServer(echo_expert, mishaps=[None, Mishap("bad_request")] * 40) as server:
         flow = model_flow(
@@ -250,6 +253,7 @@ def test_tasks_that_are_none_are_one_line_before_any_episode(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_small_shards_do_not_keep_the_server_from_being_full(tmp_path: Path) -> None:
     with ChatServer(echo_expert, latency_s=0.05) as server:
         stages = [{"rollout": {"trials": 2, "shard": 1}}]

@@ -63,6 +63,7 @@ def test_the_act_that_lost_is_found_and_what_would_have_saved_it(tmp_path: Path)
     assert reports["critical_step"]["verified"] == 6
 
 
+@pytest.mark.slow
 def test_every_share_of_a_label_can_be_counted_again_from_the_trajectories_that_it_names(
     tmp_path: Path,
 ) -> None:
@@ -139,6 +140,7 @@ def test_continuations_are_played_under_the_limits_of_the_rollout(tmp_path: Path
     assert stage.settings["limits"]["max_turns"] == 17
 
 
+@pytest.mark.slow
 def test_the_own_act_is_compared_with_itself_and_the_rate_is_told_with_its_count(
     tmp_path: Path,
 ) -> None:
@@ -165,6 +167,7 @@ def test_too_few_tests_have_no_control_and_the_report_says_so(tmp_path: Path) ->
     assert "A/A: none, so false accepts are not measured" in reports["critical_step"]["also"]
 
 
+@pytest.mark.slow
 def test_a_rerun_plays_nothing_and_writes_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(fork_flow(), url)
@@ -180,6 +183,7 @@ def test_a_rerun_plays_nothing_and_writes_nothing(tmp_path: Path) -> None:
     assert "critical_step: nothing to do" in said
 
 
+@pytest.mark.slow
 def test_changed_settings_take_over_the_continuations_that_are_there(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     only_expert = {"alternatives_from": ["expert"]}
@@ -263,6 +267,7 @@ def test_a_deterministic_policy_is_flipped_once_and_has_no_control(tmp_path: Pat
     assert report["rejected"] == {"no_alternative": 8}, "up to there the expert does the same"
 
 
+@pytest.mark.slow
 def test_no_later_stage_takes_evidence_for_a_trial(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     export = {"kinds": ["sft"], "include_scripted": True, "include_evidence": True}

@@ -49,6 +49,7 @@ def rewards(url: Path) -> dict[str, float | None]:
         )
 
 
+@pytest.mark.slow
 def test_passed_trials_are_judged_once_and_failed_ones_never(tmp_path: Path) -> None:
     with ChatServer(says(by_first_word)) as server:
         _, reports, _ = run_flow(judged_flow(server.url), str(tmp_path / "run"))

@@ -49,6 +49,7 @@ def table(report, start):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOLES)
 def test_a_planted_hole_is_named(name):
     question, failing, of = HOLES[name]
@@ -73,6 +74,7 @@ def test_every_question_has_a_planted_hole():
     }
 
 
+@pytest.mark.slow
 def test_a_sound_world_passes_every_question():
     said = []
     report = report_on(WORLD, say=said.append)
@@ -176,6 +178,7 @@ def test_state_keys_stand_in_for_facts():
     assert part(report_on(world(EchoEnv, keyed), "mutants"), "mutants_are_killed").passed is True
 
 
+@pytest.mark.slow
 def test_a_world_that_blocks_may_when_it_says_so():
     report = report_on(
         WORLD, "latency", settings={"turns": 1, "blocking_ms": 120}, tasks=1, limits=AuditLimits()
@@ -184,6 +187,7 @@ def test_a_world_that_blocks_may_when_it_says_so():
     assert "it says that it blocks" in part(report, "calls_are_quick").detail
 
 
+@pytest.mark.slow
 def test_what_a_world_keeps_once_for_later_is_no_leak():
     kept = []
 
@@ -199,6 +203,7 @@ def test_what_a_world_keeps_once_for_later_is_no_leak():
     assert len(kept) == 8
 
 
+@pytest.mark.slow
 def test_a_hanging_world_costs_its_parts_and_not_the_audit():
     began = time.monotonic()
     report = report_on(

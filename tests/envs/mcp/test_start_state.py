@@ -128,6 +128,7 @@ def test_two_explorations_that_came_to_the_same_goal_give_one_task() -> None:
     assert [one.seed for one in chosen(tasks, None, WORLD.told_apart_by).tasks] == [0]
 
 
+@pytest.mark.slow
 def test_a_rerun_makes_other_tasks_where_the_folder_or_the_server_is_another_and_else_none(
     folder: Path, tmp_path: Path
 ) -> None:

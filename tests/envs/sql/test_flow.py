@@ -27,6 +27,7 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [row for frame in found for row in frame.to_dicts()]
 
 
+@pytest.mark.slow
 def test_every_row_was_executed_again_to_the_byte_and_answers_with_a_query(tmp_path: Path) -> None:
     flow = tmp_path / "flow.yaml"
     flow.write_text(FLOW.format(env="{name: sql, tasks: 6, tables: 4}"), encoding="utf-8")
@@ -51,6 +52,7 @@ def test_every_row_was_executed_again_to_the_byte_and_answers_with_a_query(tmp_p
     assert {"schema", "query"} < tools <= {"schema", "query", "answer", "change"}
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_makes_tasks_and_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as made:

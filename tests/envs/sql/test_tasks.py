@@ -59,6 +59,7 @@ def expert(task: Task, profile: str = "correct") -> bool:
     return asyncio.run(played())
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_tasks_of_all_kinds_and_no_goal_twice() -> None:
     made = tasks()
     assert WORLD.make_tasks({}, 11, 40) == made
@@ -133,6 +134,7 @@ def values(result: Result) -> list[str]:
     )
 
 
+@pytest.mark.slow
 def test_every_slip_that_shows_anywhere_is_refused() -> None:
     """Slips are worked out by sqlglot, results by SQLite: the check knows neither."""
     tried = shown = refused = 0
@@ -168,12 +170,14 @@ def test_a_complaint_tells_of_the_difference_that_is_there(kind: str) -> None:
         assert verdict(task, call("answer", str(task.script["sql"]))).passed
 
 
+@pytest.mark.slow
 def test_duckdb_answers_the_same_questions() -> None:
     for task in tasks(12, engine="duckdb"):
         assert task.script["kind"] != "change"
         assert expert(task), task.goal
 
 
+@pytest.mark.slow
 def test_levels_ask_for_more() -> None:
     easy, hard = tasks(24, level=0.0), tasks(24, level=1.0)
     length = [sum(len(str(task.script["sql"])) for task in made) for made in (easy, hard)]

@@ -5,6 +5,8 @@ up for an act that is missing.
 from collections.abc import Callable
 from functools import cache
 
+import pytest
+
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.audit.alternatives import CHATTER, OTHER_WORDS
 from synth.envs.storefront.self_play import at_once
@@ -62,10 +64,12 @@ def in_free_text(*tools: str) -> Callable[[AgentTurn], list[AgentTurn]]:
     return said
 
 
+@pytest.mark.slow
 def test_the_same_acts_pass_in_whatever_words() -> None:
     assert all(passes(task, otherwise) for task in tasks())
 
 
+@pytest.mark.slow
 def test_a_fact_in_free_text_is_not_told() -> None:
     asking = [task for task in tasks() if task.check is not None and task.check.told]
     assert len(asking) > 15

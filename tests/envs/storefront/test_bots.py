@@ -46,6 +46,7 @@ def passed(name: str) -> list[Task]:
     return passed_by(name, tasks())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["do_nothing", "shotgun_talker", "random_affordance", "refuse_all", "look_up_then_stop"]
 )
@@ -53,6 +54,7 @@ def test_a_bot_that_understands_nothing_passes_nothing(name: str) -> None:
     assert passed(name) == []
 
 
+@pytest.mark.slow
 def test_looking_up_and_refusing_everything_passes_at_most_the_share_of_refusals() -> None:
     assert all(
         task.check is not None and task.check.refusals for task in passed("look_up_then_refuse")
@@ -60,6 +62,7 @@ def test_looking_up_and_refusing_everything_passes_at_most_the_share_of_refusals
     assert len(passed("look_up_then_refuse")) <= 0.2 * len(tasks())
 
 
+@pytest.mark.slow
 def test_refusing_is_tried_in_earnest_and_passes_where_its_reason_is_right() -> None:
     refused = WORLD.make_tasks(
         {
@@ -80,6 +83,7 @@ def test_refusing_is_tried_in_earnest_and_passes_where_its_reason_is_right() -> 
     assert len(denied_rightly) <= 0.2 * len(refused)
 
 
+@pytest.mark.slow
 def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -> None:
     for k in (2, 3, 4):
         of_k = WORLD.make_tasks({"mix": AMBIGUOUS_ONLY, "ambiguity": (k, k)}, 31, 100)
@@ -87,6 +91,7 @@ def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -
         assert len(passed_by("first_match", of_k)) / len(of_k) <= 1 / k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [("always_comply", 0.5, 0.9), ("write_all", 0, 0.03), ("first_match", 0.6, 0.95)],

@@ -162,6 +162,7 @@ def test_a_failed_call_is_neither_evidence_nor_denial() -> None:
     assert verdict(check, {}, look, failed[1]) == ["refusals"]
 
 
+@pytest.mark.slow
 def test_the_verdict_from_stored_facts_and_transcript_is_the_one_of_the_episode() -> None:
     async def both(task: Task, profile: str, seed: int) -> tuple[Any, Any]:
         episode = await expert_episode(task, profile, seed)
@@ -196,6 +197,7 @@ def writes_of(episode: Episode) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> None:
     async def play(task: Task) -> list[bool]:
         gold = await expert_episode(task)
@@ -225,6 +227,7 @@ def test_an_episode_with_one_write_left_out_or_one_write_too_many_fails() -> Non
     assert not any(mutants)
 
 
+@pytest.mark.slow
 def test_returning_two_lines_with_two_slips_is_as_good_as_with_one() -> None:
     task = next(
         t

@@ -64,6 +64,7 @@ def lines() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+@pytest.mark.slow
 def test_every_line_of_the_script_says_what_it_says() -> None:
     assert len(lines()) > 700
     assert [line for line in lines() if deviations(line, Completion(content=line))] == []

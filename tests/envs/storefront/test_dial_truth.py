@@ -292,6 +292,7 @@ def test_the_refusal_and_the_twists_are_those_of_check_and_script() -> None:
         }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "dial",

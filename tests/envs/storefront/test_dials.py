@@ -40,6 +40,7 @@ DIALS: list[tuple[dict[str, Any], str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("settings", "name", "wanted"), DIALS)
 def test_a_dial_is_recorded_with_the_task_and_the_expert_solves_it(
     settings: dict[str, Any], name: str, wanted: Any

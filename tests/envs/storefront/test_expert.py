@@ -75,6 +75,7 @@ def test_the_expert_solves_every_task_with_every_seed() -> None:
     assert unsolved == []
 
 
+@pytest.mark.slow
 def test_every_argument_of_a_write_was_observed_before() -> None:
     async def all_unobserved() -> list[str]:
         tasks = WORLD.make_tasks({}, 12, 300)
@@ -102,6 +103,7 @@ def test_a_call_with_an_id_out_of_thin_air_is_caught_by_the_provenance_test() ->
     assert at_once(planted()) == ["cancel_order 'O-1'"]
 
 
+@pytest.mark.slow
 def test_the_expert_goes_on_from_states_that_other_policies_reached() -> None:
     """A breach of process that another policy committed cannot be undone: all else can."""
     harmful = WRITES | {"finish", "deny"}

@@ -167,6 +167,7 @@ def test_a_wrong_setting_is_named(settings: dict[str, object], named: str) -> No
         WORLD.open(settings)
 
 
+@pytest.mark.slow
 def test_compositions_are_held_out_of_the_train_variant() -> None:
     together = ({"coupon", "track"}, {"compensation", "exchange"}, {"address", "refund_query"})
 

@@ -33,6 +33,7 @@ def test_a_level_sets_the_dials_that_are_not_given() -> None:
         validated({"level": 1.5})
 
 
+@pytest.mark.slow
 def test_tasks_between_two_steps_are_of_either_in_proportion_and_pairs_stay_together() -> None:
     tasks = WORLD.make_tasks({"level": 2.25 / STEPS}, 5, 400)
     steps = Counter(task.difficulty["level"] * STEPS for task in tasks)
@@ -60,6 +61,7 @@ def test_a_level_on_a_step_has_tasks_of_that_step_alone_and_a_longer_list_starts
     assert {task.difficulty["level"] for task in WORLD.make_tasks({}, 6, 4)} == {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 0.3, 0.6, 1])
 def test_the_expert_solves_tasks_of_every_level(level: float) -> None:
     assert [

@@ -347,6 +347,7 @@ def test_the_policy_is_read_again_for_nothing_where_it_stands_in_the_prompt() ->
     assert reads(policy, policy) == ["novel", "redundant"]
 
 
+@pytest.mark.slow
 def test_the_expert_is_never_lucky_and_every_label_is_clean() -> None:
     async def faults(at: int, task: Task) -> list[str]:
         episode = await expert_episode(task, None, at)
@@ -364,6 +365,7 @@ def test_the_expert_is_never_lucky_and_every_label_is_clean() -> None:
     ] == []
 
 
+@pytest.mark.slow
 def test_an_episode_that_passes_by_a_guess_is_lucky() -> None:
     async def outcomes(at: int, task: Task) -> tuple[bool, bool]:
         episode = await expert_episode(task, "first_match", at)
@@ -390,6 +392,7 @@ def world_customers(task: Task) -> list[str]:
     return sorted(world_of(validated(task.env_config)).tables["customers"])
 
 
+@pytest.mark.slow
 def test_no_stage_filter_or_synthesizer_can_see_the_truth() -> None:
     seers = []
     for layer in ("schemas", "synth", "envs", "filters", "synthesizers", "flows"):

@@ -66,6 +66,7 @@ def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hun
     assert all(alive[kind] <= 0.2 * count for kind, count in made.items()), alive
 
 
+@pytest.mark.slow
 def test_at_least_ninety_eight_of_a_hundred_alternative_solutions_are_accepted() -> None:
     made: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
@@ -78,6 +79,7 @@ def test_at_least_ninety_eight_of_a_hundred_alternative_solutions_are_accepted()
     assert rejected.total() <= 0.02 * made.total(), rejected
 
 
+@pytest.mark.slow
 def test_three_strategies_solve_every_task_in_different_ways() -> None:
     async def names(task: Task, seed: int) -> tuple[bool, tuple[str, ...]]:
         episode = await expert_episode(task, None, seed)
@@ -93,10 +95,12 @@ def test_three_strategies_solve_every_task_in_different_ways() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_solution_played_again_unchanged_passes() -> None:
     assert all(passes(one.task, one.transcript.actions) for one in solved())
 
 
+@pytest.mark.slow
 def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_else() -> None:
     async def survives(task: Task, turns: Sequence[AgentTurn]) -> bool:
         return (await perform(WORLD.open({"outcome_only": True}), task, turns)).verdict.passed

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
+import pytest
+
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.world.config import validated
 from synth.envs.storefront.world.policy import days_since
@@ -53,6 +55,7 @@ def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split()
         assert eligible.check.refusals == ()
 
 
+@pytest.mark.slow
 def test_twins_start_from_worlds_that_differ_in_one_fact() -> None:
     for refused, eligible in pairs():
         assert len(apart(refused, eligible)) == 1

@@ -5,6 +5,8 @@ right, and never counts unseen.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+import pytest
+
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.self_play import at_once
 from synth.schemas.check import ToldFact
@@ -45,6 +47,7 @@ def test_the_most_frequent_answer_to_a_question_is_right_at_most_one_time_in_fiv
     ), questions
 
 
+@pytest.mark.slow
 def test_the_most_frequent_answer_said_without_a_look_up_passes_nothing() -> None:
     frequent = {name: answers.most_common(1)[0][0] for name, answers in by_template().items()}
 

@@ -26,6 +26,7 @@ def misleading() -> tuple[Task, ...]:
     return tuple(WORLD.make_tasks(settings, 22, 160))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first_seed",
     [
@@ -47,6 +48,7 @@ def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_o
     assert sum(0 < count < 8 for count in passed) / len(tasks) >= 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(MISCONCEPTIONS))
 def test_a_misconception_shows_in_some_tasks_and_not_in_others(name: str) -> None:
     outcomes: set[bool] = set()

@@ -32,6 +32,7 @@ def texts(desk: Desk) -> str:
     return "\n".join(observation.content for observation in seen)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_every_id_that_is_offered_was_observed_and_the_offer_is_the_same_when_asked_again(
@@ -80,6 +81,7 @@ def test_what_is_offered_is_done_or_refused_by_a_rule(enforced: float) -> None:
     assert answers.keys() == ({"done", "refused"} if enforced else {"done"})
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(st.integers(0, 10_000))
 def test_asking_what_could_be_done_never_fails_whatever_was_done_before_with_whosever_orders(

@@ -146,6 +146,7 @@ def test_who_does_nothing_or_complies_with_everything_solves_no_refusal() -> Non
     assert at_once(try_out()) == [False, False, True]
 
 
+@pytest.mark.slow
 def test_bots_solve_no_task_of_an_exploration() -> None:
     async def try_out() -> set[bool]:
         tasks = [
@@ -184,6 +185,7 @@ def test_several_deeds_are_numbered_requests_of_one_goal_in_their_order() -> Non
     assert solved
 
 
+@pytest.mark.slow
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(
     st.integers(0, 10_000),
@@ -208,6 +210,7 @@ def test_whatever_an_explorer_does_becomes_a_task_that_the_expert_solves_or_none
     )
 
 
+@pytest.mark.slow
 def test_the_monitor_finds_every_write_and_every_denial_of_the_expert_justified() -> None:
     async def labelled(seed: int) -> tuple[set[str], set[bool]]:
         desk = await wandered({"world_seed": FIRST_WORLD + seed}, Random(seed), 3)
@@ -366,6 +369,7 @@ def test_the_answer_to_a_question_is_another_one_in_the_worlds_of_other_seeds() 
         )
 
 
+@pytest.mark.slow
 def test_a_structure_names_no_entity_and_is_shared_by_requests_that_differ_in_entities_alone() -> (
     None
 ):

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import msgspec
+import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.customer.script import Script, ShopEvent
@@ -117,6 +118,7 @@ def test_what_is_still_to_come_counts_in_the_check_and_happens_when_the_conversa
     assert at_once(play()) == ("pending", "shipped", "shipped")
 
 
+@pytest.mark.slow
 def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_one_is_the_one_of_the_end() -> (
     None
 ):

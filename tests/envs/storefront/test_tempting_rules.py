@@ -59,6 +59,7 @@ async def broken(task: Task, profile: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULE_IDS)
 def test_there_is_a_task_in_which_breaking_the_rule_is_the_tempting_error(rule: str) -> None:
     at_stake, misconception = TEMPTING[rule]
@@ -71,6 +72,7 @@ def test_there_is_a_task_in_which_breaking_the_rule_is_the_tempting_error(rule: 
     assert not any(passes(task, misconception, 1) for task in breakers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", sorted(ENFORCED_BY_TOOLS))
 def test_where_tools_hold_the_rule_they_refuse_and_name_it(rule: str) -> None:
     async def answers(task: Task) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from benchmarks.storefront_truth import shares, tables, write
 from synth.ledger.ledger import Ledger
@@ -11,6 +12,7 @@ from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
 
 
+@pytest.mark.slow
 def test_a_run_is_labelled_beside_its_ledger_which_does_not_change(tmp_path: Path) -> None:
     content = {
         "name": "truth",

@@ -43,6 +43,7 @@ def test_trajectories_replay_exactly_and_branch_at_every_turn_with_and_without_s
     asyncio.run(all_of_it())
 
 
+@pytest.mark.slow
 def test_every_name_that_the_expert_uses_was_shown_before() -> None:
     reports = [
         provenance(recorded(WORLD, task.env_config, task, EXPERT, trial=trial))

@@ -30,6 +30,7 @@ def test_it_passes_the_conformance_suite() -> None:
     assert [finding for finding in findings if finding.passed is not True] == []
 
 
+@pytest.mark.slow
 def test_held_out_games_are_others_and_their_tasks_say_so() -> None:
     (train,), (held_out,) = tasks(1), tasks(1, split="held_out")
     assert (train.split, held_out.split) == (None, "held_out")

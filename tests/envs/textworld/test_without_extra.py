@@ -32,6 +32,7 @@ def test_the_lists_name_the_command_that_installs_it(command: str, name: str) ->
     assert answer.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_flow_that_names_it_ends_with_that_line_and_2(tmp_path: Path) -> None:
     answer = said("run", "configs/textworld.yaml", "--run-dir", str(tmp_path / "run"))
     assert answer.returncode == 2

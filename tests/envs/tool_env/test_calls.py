@@ -174,6 +174,7 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
             return type(value) is {"string": str, "boolean": bool, "null": type(None)}[named]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["put", "paint"]), st.dictionaries(argument_names, json_values, max_size=5))
 @example("put", {"box": "red", "numbers": [1]})
 @example("paint", {"colour": "grey", "share": 3, "dry": False, "coats": 1})

@@ -178,6 +178,7 @@ class Lamp(ToolEnv):
         ]
 
 
+@pytest.mark.slow
 def test_an_environment_without_gold_fails_no_check_and_lacks_only_an_expert_and_affordances():
     found = world_of(Lamp)
     assert found.spec.name == "lamp"
@@ -193,6 +194,7 @@ def test_an_environment_without_gold_fails_no_check_and_lacks_only_an_expert_and
     }
 
 
+@pytest.mark.slow
 def test_with_gold_the_questions_of_the_audit_pass_and_mutants_of_the_kit_are_asked_too():
     asked = [
         question for question in QUESTIONS if question.name != "latency"

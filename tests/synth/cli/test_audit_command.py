@@ -37,6 +37,7 @@ class Reading(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_a_sound_world_exits_0_with_a_table_and_a_page(tmp_path: Path) -> None:
     done = synth("audit", "echo", "--tasks", 3, "--set", "turns=3", "--html", tmp_path / "a.html")
     assert done.returncode == 0, done.stderr
@@ -77,6 +78,7 @@ def test_a_question_that_could_not_be_asked_says_why_once(
     assert "upkeep.facts not asked: the world does not claim facts" in said
 
 
+@pytest.mark.slow
 def test_a_hole_exits_1_and_is_named_in_table_page_and_json(tmp_path: Path) -> None:
     done = synth(
         "audit",
@@ -112,6 +114,7 @@ def test_a_hole_exits_1_and_is_named_in_table_page_and_json(tmp_path: Path) -> N
     assert [question["name"] for question in report["questions"]] == ["tasks", "snapshots"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOLES)
 def test_every_planted_hole_is_exit_1_and_named(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -139,6 +142,7 @@ def test_every_planted_hole_is_exit_1_and_named(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -37,6 +37,7 @@ def imported(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_funnel_from_import_to_rows_and_the_paths(imported: Path) -> None:
     done = synth("curate", imported, FLOW)
     assert done.returncode == 0, done.stderr
@@ -54,6 +55,7 @@ def test_it_ends_with_the_funnel_from_import_to_rows_and_the_paths(imported: Pat
     assert list((imported / "datasets/sft").glob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_it_would_do_and_writes_nothing(imported: Path) -> None:
     before = sorted(imported.rglob("*"))
     done = synth("curate", imported, "configs/quickstart.yaml", "--dry-run")
@@ -66,6 +68,7 @@ def test_a_dry_run_says_what_it_would_do_and_writes_nothing(imported: Path) -> N
     assert sorted(imported.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "line"),
     [

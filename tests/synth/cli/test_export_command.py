@@ -26,6 +26,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -60,6 +61,7 @@ def test_what_cannot_be_written_is_one_line_and_exit_2(
     assert sorted(Path.cwd().iterdir()) == before
 
 
+@pytest.mark.slow
 def test_an_export_without_rows_says_why_and_which_flag_helps(
     run_dir: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_flow_says_why_there_is_no_dataset_and_that_an_earlier_one_is_not_its_
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_was_copied_prints_the_place_of_the_copy(run_dir: Path, tmp_path: Path) -> None:
     shutil.copytree(run_dir, tmp_path / "copy")
     flow = tmp_path / "flow.yaml"

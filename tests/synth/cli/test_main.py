@@ -44,6 +44,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_full_disk_behind_stdout_is_one_line_and_the_run_is_whole(folder: Path) -> None:
     done = shell(folder, f"{RUN} --quiet >/dev/full")
     assert (done.returncode, done.stderr) == (
@@ -54,6 +55,7 @@ def test_a_full_disk_behind_stdout_is_one_line_and_the_run_is_whole(folder: Path
     assert len(Ledger(str(folder / "run")).state.current_valid()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 def test_a_run_survives_streams_that_are_closed_or_full_and_says_nothing_into_its_files(
     folder: Path, streams: str
@@ -63,6 +65,7 @@ def test_a_run_survives_streams_that_are_closed_or_full_and_says_nothing_into_it
     assert [t.outcome for t in ledger.trajectories()] == ["success"]  # every digest was compared
 
 
+@pytest.mark.slow
 def test_an_error_keeps_its_exit_code_where_stderr_is_gone(folder: Path) -> None:
     line = f"{shlex.join(SYNTH)} run none.yaml"
     assert [

@@ -67,6 +67,7 @@ def test_the_look_line_works_as_it_stands(flow: Path, run_dir: str) -> None:
     assert Path(shlex.split(command)[-2]).is_absolute() is False
 
 
+@pytest.mark.slow
 def test_the_look_line_says_synth_where_that_is_this_program(flow: Path) -> None:
     scripts = str(Path(sys.executable).parent)
     assert shutil.which("synth", path=scripts) is not None
@@ -82,6 +83,7 @@ def test_a_run_in_memory_gives_no_command_that_could_not_find_it(flow: Path) -> 
     assert "look " not in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_a_flow_names_its_file_and_place_before_anything_else_is_said(
     flow: Path,
 ) -> None:
@@ -95,6 +97,7 @@ def test_what_is_wrong_in_a_flow_names_its_file_and_place_before_anything_else_i
     assert not (flow.parent / "runs").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run_dir", [".", "my.yaml", "my.yaml/run", "theirs"])
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
 def test_a_users_own_files_are_refused_as_a_run_folder(
@@ -110,6 +113,7 @@ def test_a_users_own_files_are_refused_as_a_run_folder(
     assert (flow.parent / "theirs" / "architecture.md").read_text() == "theirs"
 
 
+@pytest.mark.slow
 def test_parts_of_a_users_own_are_found_beside_the_flow_file(flow: Path, tmp_path: Path) -> None:
     (flow.parent / "my_filter_xyz.py").write_text("from synth.filters.solved import solved\n")
     flow.write_text(

@@ -149,6 +149,7 @@ def test_a_server_that_refuses_the_key_is_one_line_that_says_where_to_look_and_n
     assert "sk-secret" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "said"),
     [

@@ -29,6 +29,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_is_no_question_is_one_line_and_exit_2(run_dir: Path) -> None:
     assert "there is no statement; give one" in refused(synth("sql", run_dir, ""))
     assert "COPY is not allowed: a ledger is only read" in refused(
@@ -109,6 +110,7 @@ def test_a_long_question_is_given_up_at_once_with_exit_130(run_dir: Path, sql: s
     assert "Traceback" not in stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_a_large_answer_quietly(run_dir: Path) -> None:
     for form in ("", "--json"):
         sql = "SELECT i, repeat('x', 200) AS x FROM range(3000000) t(i)"
@@ -119,6 +121,7 @@ def test_a_reader_that_leaves_ends_a_large_answer_quietly(run_dir: Path) -> None
         assert (done.stderr, done.stdout) == ("", '[{"i"' if form else "i\tx\n0")
 
 
+@pytest.mark.slow
 def test_a_lost_shard_is_told_on_stderr_and_the_rest_is_answered(tmp_path: Path) -> None:
     ledger = Ledger(str(tmp_path), create=True)
     for slot in "ab":

@@ -140,6 +140,7 @@ def held(folder: Path, kind: str) -> str:
     return json.dumps(rows, default=str)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", sorted(FLAWS))
 def test_a_planted_row_stays_out_of_every_kind_that_it_is_kept_out_of_and_of_the_hub(
     reason: str, tmp_path: Path

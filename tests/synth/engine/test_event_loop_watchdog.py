@@ -41,6 +41,7 @@ async def threaded() -> None:
     await asyncio.to_thread(time.sleep, 0.5)
 
 
+@pytest.mark.slow
 def test_code_that_holds_up_the_loop_is_named_once_with_its_place_while_it_does() -> None:
     (line,) = named(sleeps)
     assert line.startswith(

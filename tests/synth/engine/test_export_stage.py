@@ -67,6 +67,7 @@ def test_what_is_lost_or_damaged_on_the_disk_is_written_again_and_named(
     assert "export: nothing to do" in run_flow(flow(EXPORT), str(run))[2]
 
 
+@pytest.mark.slow
 def test_the_export_of_another_flow_is_replaced_when_the_first_flow_runs_again(
     run: Path, tmp_path: Path
 ) -> None:
@@ -78,6 +79,7 @@ def test_the_export_of_another_flow_is_replaced_when_the_first_flow_runs_again(
     assert [row["trajectory_id"] for row in load(run / "datasets/sft", tmp_path / "cache")] == first
 
 
+@pytest.mark.slow
 def test_a_card_that_was_edited_by_hand_stops_the_export_and_nothing_is_lost(run: Path) -> None:
     card = run / "datasets/sft/README.md"
     card.write_text("licence: ours\n" + card.read_text())
@@ -135,6 +137,7 @@ def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> 
         run_flow(flow(EXPORT | {"name": name}), str(tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_a_flow_whose_rows_are_all_left_out_writes_no_dataset_and_says_why(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow({}), url)

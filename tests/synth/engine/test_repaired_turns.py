@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from synth.engine.runs.summary import summary_lines
 from synth.ledger import Ledger
 from synth.schemas.outcome import Outcome
@@ -43,6 +45,7 @@ def test_calls_that_were_read_from_text_are_told_by_kind(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.slow
 def test_where_nothing_was_mended_nothing_is_told(tmp_path: Path) -> None:
     assert told(echo_expert, tmp_path / "model") == []
     run, reports, _ = run_flow(echo_flow(), str(tmp_path / "scripted"))

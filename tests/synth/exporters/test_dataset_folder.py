@@ -197,6 +197,7 @@ def test_a_place_that_nothing_can_be_written_to_is_one_line(
     assert names(tmp_path) == ["file"]
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_is_one_line_and_leaves_the_former_data_set_whole(
     tmp_path: Path,
 ) -> None:

@@ -203,6 +203,7 @@ objects = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(objects, st.text(utf8))
 def test_what_a_model_wrote_is_read_back(

@@ -216,6 +216,7 @@ WHOLE = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.sampled_from(WHOLE),

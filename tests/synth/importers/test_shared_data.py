@@ -96,6 +96,7 @@ def test_what_does_not_come_in_is_known_file_by_file(whole: tuple[str, ImportTal
     assert tally.files == len([path for path in DATA.rglob("*") if path.is_file()])
 
 
+@pytest.mark.slow
 def test_everything_that_came_in_is_in_the_ledger_and_comes_in_once(
     whole: tuple[str, ImportTally],
 ) -> None:
@@ -150,6 +151,7 @@ def test_every_row_of_a_public_benchmark_is_stamped(whole: tuple[str, ImportTall
 TAU2 = ("tau2_airline", "tau2_retail", "tau2_grok", "tau2_es", "tau2_telecom", "tau2_retail_multi")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", TAU2)
 def test_tau2_counts_are_those_of_the_raw_files(folder: str) -> None:
     records = [
@@ -191,6 +193,7 @@ def test_tau2_counts_are_those_of_the_raw_files(folder: str) -> None:
     assert {o.content for o in observed} <= {m["content"] for m in messages if m["role"] == "tool"}
 
 
+@pytest.mark.slow
 def test_tau2_agents_of_different_files_meet_at_the_same_tasks() -> None:
     found = load("tau2_retail", "tau2_retail_multi")
     assert len({f.task.task_id for f in found}) == 52

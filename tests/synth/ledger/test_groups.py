@@ -166,6 +166,7 @@ TRIALS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(TRIALS)
 def test_the_verdict_is_that_of_counting_by_hand(

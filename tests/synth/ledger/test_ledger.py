@@ -39,6 +39,7 @@ def test_what_is_committed_is_read_back_equal(url: str) -> None:
     assert again.task_ids() == {task.task_id: "echo"}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(turns, max_size=3))
 def test_any_turn_survives_the_ledger_to_the_byte(found: list) -> None:  # type: ignore[type-arg]

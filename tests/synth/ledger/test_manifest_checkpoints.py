@@ -184,6 +184,7 @@ FATES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(LINES, max_size=40), st.data())
 def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(

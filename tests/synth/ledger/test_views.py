@@ -70,6 +70,7 @@ def test_a_plan_is_explained(ledger: Ledger, question: str) -> None:
     assert plan
 
 
+@pytest.mark.slow
 def test_tables_are_shown_and_described_without_internals(ledger: Ledger) -> None:
     expected = sorted(
         [*TABLES, *(f"{name}_all" for name in TABLES), "spending", "groups", "repairs"]

@@ -78,11 +78,13 @@ def test_a_text_is_read_as_the_first_type_of_its_schema_that_it_fits(
     assert (type(found), found) == (type(value), value)
 
 
+@pytest.mark.slow
 @given(WORDS, SCHEMAS)
 def test_any_text_under_any_schema_has_a_value(text: str, schema: dict[str, Any]) -> None:
     typed(text, schema)
 
 
+@pytest.mark.slow
 @given(st.text(), SCHEMAS)
 def test_text_of_type_string_alone_stays_as_it_is(text: str, schema: dict[str, Any]) -> None:
     assert typed(text, {"type": "string"}) == text

@@ -76,6 +76,7 @@ def test_calls_weighed_in_thinking_are_no_calls_where_the_server_found_others() 
     assert with_recovered_calls(completion, [], ()) is completion
 
 
+@pytest.mark.slow
 @given(CALLS, st.data())
 def test_whatever_part_of_the_calls_a_server_finds_none_is_lost_and_none_is_made_up(
     calls: list[ToolCall], data: st.DataObject

@@ -37,6 +37,7 @@ def test_turns_and_trials_of_a_task_stay_on_one_server_and_tasks_are_spread() ->
     assert min(len(tasks_at(server)) for server in servers) >= 5
 
 
+@pytest.mark.slow
 def test_one_task_alone_does_not_overload_its_server() -> None:
     async def scene(model: ServerChat) -> None:
         await asyncio.gather(*(ask(model, 0) for _ in range(64)))

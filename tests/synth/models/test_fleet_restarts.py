@@ -17,6 +17,7 @@ from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.fleets import all_of, ask, conversation, drive
 
 
+@pytest.mark.slow
 def test_a_server_that_comes_back_is_used_again_and_says_anew_what_it_serves() -> None:
     first = ChatServer(fingerprint=None, root="weights/1").__enter__()
     seen: list[set[str | None]] = []

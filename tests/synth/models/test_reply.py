@@ -197,6 +197,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_a_reply_or_an_error_that_may_be_retried(received: bytes) -> None:
     try:

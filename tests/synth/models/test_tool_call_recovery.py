@@ -24,6 +24,7 @@ def test_text_without_tags_is_unchanged(text: str) -> None:
     assert (recovered.calls, recovered.text, recovered.repairs) == ((), text, ())
 
 
+@pytest.mark.slow
 @given(CALLS, PLAIN, PLAIN)
 def test_calls_that_we_rendered_are_recovered_to_the_byte(
     calls: list[ToolCall], before: str, after: str
@@ -152,6 +153,7 @@ def test_a_call_without_arguments_gets_none_and_says_so() -> None:
     assert "tool_call_without_arguments" in recovered.repairs
 
 
+@pytest.mark.slow
 def test_a_model_that_loops_on_the_tag_is_read_in_linear_time() -> None:
     recover_tool_calls("<tool_call>" * 50_000)
     recover_tool_calls("<tool_call>{" * 20_000 + "</tool_call>")

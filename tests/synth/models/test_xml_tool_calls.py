@@ -280,6 +280,7 @@ def test_half_a_surrogate_pair_in_a_value_becomes_text_that_can_be_stored() -> N
     ) == [("pay", {"items": ["\ufffd"]})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loop",
     [

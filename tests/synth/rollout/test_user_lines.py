@@ -78,6 +78,7 @@ def test_agent_state_and_verdict_are_those_of_the_rule_based_customer_and_only_t
     assert "Hello. Yes, please go ahead." in [text for t in by_model for text in spoken(t)]
 
 
+@pytest.mark.slow
 def test_other_words_for_the_same_lines_cost_no_agent_its_verdict_or_its_provenance(
     tmp_path: Path,
 ) -> None:

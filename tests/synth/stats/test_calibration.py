@@ -46,6 +46,7 @@ def test_a_target_that_no_level_reaches_gives_the_nearest_end(passed: bool, end:
     assert fitted(played).crossing(0.5) == end
 
 
+@pytest.mark.slow
 @given(episodes, st.floats(0.05, 0.95), st.floats(0.05, 0.95))
 def test_the_rate_never_rises_and_a_higher_target_lies_at_an_easier_level(
     played: list[LevelPlayed], one: float, other: float
@@ -66,6 +67,7 @@ def test_the_first_round_is_spread_and_later_ones_are_played_at_the_crossing() -
     ] == [40, 40, 30, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.3, 0.5, 0.7])
 def test_two_hundred_episodes_find_the_rate_within_one_and_a_half_times_the_error_of_counting(
     target: float,

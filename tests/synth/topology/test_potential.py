@@ -92,6 +92,7 @@ def in_pairs(graphs: list[TaskGraph]) -> RankAgreement:
     return ranking
 
 
+@pytest.mark.slow
 def test_with_eight_trials_outcomes_that_are_noise_are_ranked_as_noise() -> None:
     assert 0.45 <= one_by_one(noise(8)).auroc <= 0.55
 

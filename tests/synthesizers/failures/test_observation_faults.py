@@ -65,6 +65,7 @@ def test_only_the_answer_itself_is_altered_and_as_many_are_given(kind: str) -> N
     assert planting.altered((planting.old, other, said)) == (planting.new, other, said)
 
 
+@pytest.mark.slow
 @given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(sorted(PLANTS)))
 def test_any_answers_can_be_altered_or_are_left_alone(made: list[Any], kind: str) -> None:
     numbered = tuple(msgspec.structs.replace(turn, index=at) for at, turn in enumerate(made))

@@ -223,6 +223,7 @@ def test_calls_of_a_mistake_have_ids_of_their_own_that_say_nothing() -> None:
     assert call.call_id not in {turn.tool_calls[0].call_id for turn in desk_twin().turns}
 
 
+@pytest.mark.slow
 @given(
     st.lists(turns, min_size=1, max_size=6),
     st.integers(0, 5),

@@ -163,6 +163,7 @@ def test_a_confirmed_write_is_no_symptom() -> None:
     assert symptoms(failed(LOOK, ASK, CANCEL)) == []
 
 
+@pytest.mark.slow
 def test_storefront_by_the_informed_one_is_tagged_and_said_loudly(tmp_path: Path) -> None:
     run, reports, said = run_flow(reflecting_flow("", None, EXPORT, **SHOP), str(tmp_path / "run"))
     report = reports["reflect_retry"]
@@ -190,6 +191,7 @@ def test_storefront_by_the_informed_one_is_tagged_and_said_loudly(tmp_path: Path
         assert not any(name in text for name in names)
 
 
+@pytest.mark.slow
 def test_storefront_by_the_blind_one_is_not_tagged(tmp_path: Path) -> None:
     run, reports, said = run_flow(
         reflecting_flow("", {"reflector": "rules_blind"}, **SHOP), str(tmp_path / "run")
@@ -200,6 +202,7 @@ def test_storefront_by_the_blind_one_is_not_tagged(tmp_path: Path) -> None:
     assert all(found["gold_informed"] is False for found in details(run.ledger, REFLECTION))
 
 
+@pytest.mark.slow
 def test_a_kept_retry_is_solved_clean_and_executed_again_with_the_same_answers(
     tmp_path: Path,
 ) -> None:

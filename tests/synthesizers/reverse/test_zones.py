@@ -1,5 +1,6 @@
 """Required, free and protected, worked out by hand and held by any pair of states."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def test_the_check_passes_at_the_end_and_fails_at_the_start_where_anything_is_as
         assert broken(check, start, start)
 
 
+@pytest.mark.slow
 @given(states, states, paths, st.sampled_from([5, "other"]))
 def test_any_further_change_outside_the_free_zone_fails(
     start: dict[str, Scalar], end: dict[str, Scalar], path: str, value: Scalar

@@ -5,6 +5,7 @@ numbers: from their own key).
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def test_an_invented_identifier_is_always_found(shown, goal, identifier):
     )
 
 
+@pytest.mark.slow
 @given(st.lists(documents, min_size=1, max_size=4), st.booleans(), st.data())
 def test_what_was_copied_from_an_earlier_observation_is_never_flagged(shown, escaped, data):
     copies = [leaf for document in shown for leaf in leaves(document)]

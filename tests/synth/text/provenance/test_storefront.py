@@ -4,6 +4,7 @@ import asyncio
 from random import Random
 
 import msgspec
+import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.tools.schemas import READ_TOOLS, TALKS, WRITES
@@ -34,12 +35,14 @@ def recorded(
     return asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_every_argument_of_the_expert_is_justified():
     reports = [provenance(trajectory) for trajectory in recorded(120, 31)]
     assert [finding for report in reports for finding in report.unjustified] == []
     assert sum(report.counts["observed"] for report in reports) > 200
 
 
+@pytest.mark.slow
 def test_the_experts_choices_are_nearly_all_singled_out():
     choices = [
         choice for trajectory in recorded(120, 31) for choice in provenance(trajectory).choices
@@ -54,6 +57,7 @@ def test_the_verbs_of_the_storefronts_tools_say_what_they_do():
     assert {name for name in TALKS if effectful_by_name(name)} == {"deny"}
 
 
+@pytest.mark.slow
 def test_invented_identifiers_are_found_wherever_they_are_planted():
     rng = Random(4)
     missed = []
@@ -88,6 +92,7 @@ def test_invented_identifiers_are_found_wherever_they_are_planted():
     assert missed == []
 
 
+@pytest.mark.slow
 def test_a_first_match_guesser_chooses_without_grounds_more_often_than_the_expert():
     def share(profile: str | None) -> float:
         played = recorded(100, 33, profile, mix={"ambiguous": 3.0})

@@ -51,6 +51,7 @@ def test_what_is_planted_is_of_a_kind_that_is_looked_for() -> None:
     assert set(VALUES) <= set(kinds())
 
 
+@pytest.mark.slow
 def test_at_least_99_percent_of_what_is_planted_is_found_and_gone_in_every_wrapping() -> None:
     left, count = [], 0
     for kind, wrapping, secret, text in planted(seed=5):
@@ -168,6 +169,7 @@ def test_what_only_looks_alike_is_left(text: str) -> None:
     assert FINDER.found(text) == []
 
 
+@pytest.mark.slow
 def test_kinds_may_be_left_out_allowed_and_added() -> None:
     text = "ann.lee@mailhost.com has badge EMP-004411 at 8.8.8.8"
     assert [span.kind for span in FINDER.found(text)] == ["email"]
