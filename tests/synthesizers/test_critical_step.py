@@ -50,9 +50,8 @@ def test_the_act_that_lost_is_found_and_what_would_have_saved_it(tmp_path: Path)
             0.0,
             4,
         )
-        assert msgspec.json.decode(detail["alternative"]["tool_calls"][0]["arguments"]) == {
-            "way": "right"
-        }
+        act = msgspec.json.decode(detail["alternative"]["tool_calls"][0]["arguments"])
+        assert act == {"way": "right"}
         assert (detail["alternative_from"], detail["alternative_authorship"]) == (
             "expert",
             "scripted",
@@ -205,15 +204,14 @@ def test_changed_settings_take_over_the_continuations_that_are_there(tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dies_at", [60])
-def test_killed_in_the_middle_it_comes_to_the_same_labels(tmp_path: Path, dies_at: int) -> None:
+def test_killed_in_the_middle_it_comes_to_the_same_labels(tmp_path: Path) -> None:
     flow, whole, cut = (
         fork_flow({"shard": 2}, left=20, right=80),
         str(tmp_path / "whole"),
         str(tmp_path / "cut"),
     )
     run_flow(flow, whole)
-    dice.opened, dice.dies_at = 0, dies_at
+    dice.opened, dice.dies_at = 0, 60
     with pytest.raises(SynthError, match="the disk is full"):
         run_flow(flow, cut)
     assert rows(cut) == []
