@@ -86,8 +86,8 @@ def _policy(
             f"policy {name!r}", lambda: make(settings, model_name=asked, sampling=sampling)
         )
     if isinstance(spec, ValidationError):
-        # a policy keeps its settings model beside its function
-        config = getattr(make, "__globals__", {}).get(spec.title)
+        # a policy has its settings model, or keeps it beside its function
+        config = getattr(make, "config", getattr(make, "__globals__", {}).get(spec.title))
         known = config if isinstance(config, type) and issubclass(config, BaseModel) else None
         also = ["policy", *(ModelSettings.model_fields if model is not None else ["model"])]
         if where == _WHERE:

@@ -56,6 +56,7 @@ from synth.filters.rank_surprisal.sources import Interval as Interval
 from synth.filters.rank_surprisal.sources import Ranking as Ranking
 from synth.importers.tally import ImportTally as ImportTally
 from synth.models.probing.endpoint import Finding as Finding
+from synth.policies.function import policy as policy
 from synth.report.audit_page import audit_page as audit_page
 from synth.rollout.start import BranchPoint as BranchPoint
 from synth.schemas.check import Check as Check

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import synth
 from tests.test_docs import blocks
 
 
@@ -18,10 +19,12 @@ def test_the_page_on_python_runs_from_top_to_bottom(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    run, look, mine, curate, work = blocks("api.md", "python")
-    (flow,) = blocks("api.md", "yaml")
+    run, look, mine, curate, bots, work = blocks("api.md", "python")
+    flow, bots_flow = blocks("api.md", "yaml")
     (tmp_path / "mine.py").write_text(mine)
     (tmp_path / "mine.yaml").write_text(flow)
+    (tmp_path / "bots.py").write_text(bots)
+    (tmp_path / "bots.yaml").write_text(bots_flow)
     names: dict[str, Any] = {}
 
     async def notebook() -> None:
@@ -41,3 +44,5 @@ def test_the_page_on_python_runs_from_top_to_bottom(
     )  # beside what stages before them decided
     assert (tmp_path / "page.html").is_file()
     assert "Sound: 1 of 1 questions passed" in capsys.readouterr().out
+    played = synth.run("bots.yaml", run_dir="runs/bots", quiet=True)
+    assert played.outcomes["success"] == 4
