@@ -187,6 +187,16 @@ def guard(what: str, function: Callable[[], T]) -> T:
         raise ConfigError(_detail(what, described(error))) from error
 
 
+async def guard_part(what: str, call: Callable[[], Awaitable[T]]) -> T:
+    """The same for a user's own coroutine; faults that are named already pass through."""
+    try:
+        return await call()
+    except (SynthError, FaultError, NotStarted):
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigError(_detail(what, described(error))) from error
+
+
 def imported(what: str, target: str) -> Any:
     """What `package.module:attribute` names. Raises `ConfigError` in one line, with the place in
     the user's code.

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from synth.boundary import guard_part
 from synth.engine.asking import SourceMeans
 from synth.engine.runs.measure_cache import BoundFilter, Measures, faulty, measured, with_measures
 from synth.flows.stages.filter_report import NOTE
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.with_tasks import batches, with_tasks
-from synth.schemas import Case, Cases, FilterResult, Text, Verdict
+from synth.schemas import Case, Cases, ConfigError, FilterResult, Text, Verdict
 
 CHUNK = 500
 """Trajectories in memory."""
@@ -82,17 +83,21 @@ class ShardJudging:
         self, one: BoundFilter, cases: Sequence[Case] | Cases, identities: Sequence[str]
     ) -> None:
         """Takes in what a filter says of cases that it judges together, or of a single one, and
-        what it found beside that; its lines are scores of the filter itself (`note`).
+        what it found beside that; its lines are scores of the filter itself (`note`). Raises
+        `ConfigError` where the filter breaks, or says what is no verdict.
         """
-        if one.filter.scope == "trajectory":
-            (case,) = cases
-            found = {identities[0]: await one.filter.judge(case, one.config)}
-        else:
-            found = await one.filter.judge(cases, one.config)
-        result = found if isinstance(found, FilterResult) else FilterResult(found)
+        single, what = one.filter.scope == "trajectory", f"filter {one.name!r}"
+        about = f"{what}, trajectory {identities[0]}" if single else what
+        asked = next(iter(cases)) if single else cases
+        found = await guard_part(about, lambda: one.filter.judge(asked, one.config))
+        verdicts = {identities[0]: found} if single else found
+        result = verdicts if isinstance(verdicts, FilterResult) else FilterResult(verdicts)
 
         for identity in identities:
             said = result.verdicts.get(identity, Verdict(None, "not_judged"))
+            if not isinstance(said, Verdict):
+                kind = type(said).__name__
+                raise ConfigError(f"{what}, trajectory {identity}: gave a {kind}, not a Verdict")
             self.decisions.append(
                 Decision(
                     identity, one.name, said.keep, said.reason, said.score, said.detail or None

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from synth.cli.options import command, console, tell, write_file
+from synth.cli.options import command, console, own_name, tell, write_file
 from synth.schemas import SynthError, printable
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def import_runs(
         files = "1 file" if tally.files == 1 else f"{tally.files:,} files"
         raise SynthError(f"{whole}: nothing to import in {files}; {run} was left as it was")
     tell("dry run: nothing was written" if dry_run else f"ledger   {run}")
+    if tally.first is not None and not dry_run:
+        tell(f"look     {own_name()} show {quote(run)} {tally.first[:12]}")
 
 
 def _tables(tally: "ImportTally") -> "Iterator[Table]":

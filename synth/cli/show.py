@@ -135,6 +135,8 @@ def turn_lines(turn: "Turn") -> Iterator[str]:
 
 def _observation(observation: "Observation") -> Iterator[str]:
     label = {"tool": "tool", "user": "user", "environment": "world"}[observation.source]
+    if observation.error and label == "tool":
+        label = "error"
     yield click.style(
         _indented(label, observation.content),
         fg="red" if observation.error else "cyan" if label == "user" else None,

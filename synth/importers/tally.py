@@ -25,10 +25,13 @@ class ImportTally:
     replaced: list[Replaced] = field(default_factory=list)
     """Of each file with lone surrogates."""
     files: int = 0
+    first: str | None = None
+    """The id of the first trajectory that came in."""
 
     def add(self, entry: Imported, held: Trajectory) -> None:
         """Counts a trajectory that comes in, as it could be held."""
         calls = sum(len(turn.tool_calls) for turn in held.turns)
+        self.first = self.first or held.trajectory_id
         counts = self.of_format(entry)
         counts.update(trajectories=1, turns=len(held.turns), tool_calls=calls)
         counts[held.outcome.value] += 1
@@ -45,6 +48,7 @@ class ImportTally:
     def take(self, file: "ImportTally") -> None:
         """Adds a file that is whole."""
         self.files += 1
+        self.first = self.first or file.first
         for name, counts in file.formats.items():
             self.formats[name].update(counts)
 

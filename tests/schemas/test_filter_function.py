@@ -3,6 +3,7 @@ none is refused in one line.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -80,6 +81,28 @@ def test_a_flow_names_it_as_package_and_name(mine: str, tmp_path: Path) -> None:
         one: count <= 1 for one, count in turns.items()
     }
     assert set(rows["filter"]) == {mine}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return Verdict(keep=1 / 0, reason='')", "ZeroDivisionError: division by zero.*:7 in"),
+        ("return True", "gave a bool, not a Verdict"),
+        ("return None", "gave a NoneType, not a Verdict"),
+    ],
+)
+def test_a_filter_that_breaks_is_one_line_with_its_name_the_trajectory_and_the_place(
+    mine: str, tmp_path: Path, body: str, message: str
+) -> None:
+    module = tmp_path / f"{mine.partition(':')[0]}.py"
+    head, _, _ = module.read_text().partition("    return")
+    module.write_text(f"{head}    {body}\n")
+    with pytest.raises(synth.ConfigError) as caught:
+        synth.run(flow(mine), run_dir=tmp_path / "run", set=LAMP, quiet=True)
+    line = str(caught.value)
+    assert re.search(f"^filter '{mine}', trajectory .*{message}", line), line
+    assert "\n" not in line
+    assert synth.open_ledger(tmp_path / "run").frame("trajectories").collect().height == 2
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_other_settings_are_other_trials_and_the_same_ones_are_not_played_again(
 def test_what_is_no_turn_ends_the_run_with_its_reason_and_is_never_a_label(
     mine: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(synth.SynthError, match="policy returned turn: .*got `null`"):
+    with pytest.raises(synth.SynthError, match=r"policy returned turn: .*got `null`"):
         played(f"{mine}:says_nothing", tmp_path / "run")
     query = "SELECT DISTINCT outcome, fault FROM trajectories"
     rows = synth.open_ledger(tmp_path / "run").sql(query).fetchall()
@@ -77,7 +77,7 @@ def test_what_is_no_turn_ends_the_run_with_its_reason_and_is_never_a_label(
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"skips": 1}, "skips is not a setting; allowed: .*skip"), ({"skip": "1"}, "skip")],
+    [({"skips": 1}, r"skips is not a setting; allowed: .*skip"), ({"skip": "1"}, "skip")],
 )
 def test_settings_that_it_does_not_take_are_errors_of_the_flow(
     mine: str, tmp_path: Path, settings: Any, message: str
@@ -99,8 +99,8 @@ def no_coroutine(view: View) -> AgentTurn:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (no_view, "@policy no_view: takes no parameter; the first is the view"),
-        (no_coroutine, "@policy no_coroutine: write it as `async def`"),
+        (no_view, r"@policy no_view: takes no parameter; the first is the view"),
+        (no_coroutine, r"@policy no_coroutine: write it as `async def`"),
     ],
 )
 def test_a_function_that_can_be_no_policy_is_refused_where_it_stands(
