@@ -160,7 +160,6 @@ def measured(root: Path = ROOT) -> dict[str, Any]:
 def shapes(texts: dict[str, str], folders: list[Path]) -> dict[str, int]:
     """What is longer, larger, fuller or named oftener than it should be, of the product alone."""
     nodes = [node for text in texts.values() for node in ast.walk(ast.parse(text))]
-    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
     return {
         f"functions of more than {LONG_FUNCTION} lines": sum(
             (node.end_lineno or 0) - node.lineno >= LONG_FUNCTION
@@ -176,8 +175,18 @@ def shapes(texts: dict[str, str], folders: list[Path]) -> dict[str, int]:
         f"folders of more than {FULL_FOLDER} files": sum(
             files > FULL_FOLDER for files in Counter(folders).values()
         ),
-        "names of several classes": sum(times > 1 for times in names.values()),
+        "names of several classes": len(named_twice(texts)),
     }
+
+
+def named_twice(texts: dict[str, str]) -> dict[str, list[str]]:
+    """Names of classes that several modules define, and these modules."""
+    found: dict[str, list[str]] = {}
+    for module, text in texts.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+    return {name: modules for name, modules in sorted(found.items()) if len(modules) > 1}
 
 
 def widths(lines: list[list[str]]) -> dict[str, int]:
@@ -217,6 +226,10 @@ def main(arguments: list[str]) -> int:
     found = measured()
     if arguments == ["--check"]:
         more = grown(found, json.loads(RECORDED.read_text(encoding="utf-8")))
+        if any(line.startswith("names of") for line in more):
+            more += [
+                f"{name}: {', '.join(where)}" for name, where in named_twice(texts_of()).items()
+            ]
         print(
             "\n".join(
                 [
