@@ -62,6 +62,7 @@ class Method:
     """
 
     method: ClassVar[str] = ""
+    version: ClassVar[int] = 1
     unit: ClassVar[str] = "units"
     metric: ClassVar[str] = ""
     needs_env: ClassVar[bool] = False
@@ -117,7 +118,8 @@ class Method:
 
         # the same act of another policy is other data
         played = self.player.identity() if hasattr(self, "player") else {}
-        return {**given, **played, **self.identity()}
+        edition = {"version": self.version} if self.version > 1 else {}
+        return {**given, **played, **self.identity(), **edition}
 
     def inputs(self, stage: StageContext) -> Any:
         """The rows that the stage reads, to be hashed; None where nothing comes before."""
@@ -223,13 +225,14 @@ def settings_of(method: type[Method]) -> type[BaseModel]:
     return create_model(method.__name__, __config__=config, __doc__=method.__doc__, **fields)
 
 
-def synthesizer(name: str) -> Callable[[type[M]], type[M]]:
-    """Names a method, for errors and its trajectories. It registers nothing: a flow names the class
-    as `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
+def synthesizer(name: str, *, version: int = 1) -> Callable[[type[M]], type[M]]:
+    """Names a method, for errors and its trajectories. Raise `version` where the class does otherwise
+    than before: its stage is then done anew. It registers nothing: a flow names the class as
+    `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
     """
 
     def named(method: type[M]) -> type[M]:
-        method.method = name
+        method.method, method.version = name, version
         return method
 
     return named

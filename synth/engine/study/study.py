@@ -1,11 +1,13 @@
 """A study plays arms against each other at units (recorded turns), and judges the outcomes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 from pydantic import Field
 
+from synth.boundary import guard, guard_part
 from synth.engine.study.alternatives import Ask, Proposal
 from synth.engine.study.arms import (
     CONTROL,
@@ -103,7 +105,7 @@ class Study(Method):
                 unit.start.turn,
                 unit.rule,
             )
-            for unit in self.plan(self.base(stage))
+            for unit in guard(f"{self.method}: plan", lambda: [*self.plan(self.base(stage))])
         ]
         share = control_count(len(found), getattr(self, "control_share", 0.05))
         seed = self.player.seed
@@ -183,13 +185,18 @@ class Study(Method):
 
         state = unit.state
         ask = Ask(shard, state, result)
-        proposals = await self.propose(unit, ask)
+        at = f"turn {unit.start.turn} of trajectory {unit.start.trajectory.trajectory_id}"
+        what = f"{self.method}: {{}}, {at}"
+        proposals = await guard_part(what.format("propose"), lambda: self.propose(unit, ask))
         result.open = ask.open
         if ask.open:
             return
 
-        played = [await play_arms(shard, state, self.arms(unit, one), one) for one in proposals]
-        made = [label for one in played for label in self.judge(unit, one)]
+        arms = [guard(what.format("arms"), partial(self.arms, unit, one)) for one in proposals]
+        pairs = zip(proposals, arms, strict=True)
+        played = [await play_arms(shard, state, treated, one) for one, treated in pairs]
+        judging = (partial(self._judged, unit, one) for one in played)
+        made = [label for judge in judging for label in guard(what.format("judge"), judge)]
         if not proposals:
             made.append(
                 StepLabel(
@@ -199,8 +206,8 @@ class Study(Method):
             )
 
         if unit.control and not shard.player.certain(shard.run, state.task):
-            arms = self.arms(unit, Proposal(state.own))
-            played.append(await same_act_twice(shard, state, arms))
+            alike = self.arms(unit, Proposal(state.own))
+            played.append(await same_act_twice(shard, state, alike))
             (effect,) = played[-1].effects.values()
             made.append(msgspec.structs.replace(StepLabel.tested(unit, effect), control=True))
 
@@ -211,6 +218,9 @@ class Study(Method):
                 *self._rows(unit, made),
                 *self._values(unit, played),
             ]
+
+    def _judged(self, unit: Unit, played: Episodes) -> Sequence[StepLabel | Score]:
+        return [*self.judge(unit, played)]
 
     def _rows(self, unit: Unit, made: Sequence[StepLabel | Score]) -> Iterator[Score]:
         """Yields labels as rows of the unit's turn."""
