@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from synth.schemas.errors import ConfigError
 from synth.schemas.strict_record import StrictRecord
 
 Scalar = str | int | float | bool | None
@@ -29,6 +30,15 @@ class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     key: str
     value: Scalar
+
+    def __post_init__(self) -> None:
+        """Raises `ConfigError` for a value that holds others."""
+        if isinstance(self.value, dict | list | tuple):
+            kind = type(self.value).__name__
+            raise ConfigError(
+                f"Require({self.key!r}): the value is a {kind}; require what is in it one by one, as "
+                f"`{self.key}.NAME`"
+            )
 
     def predicate(self) -> RowPredicate:
         """As a predicate: such facts are columns of the row `now` of the table `state`."""

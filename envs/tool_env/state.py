@@ -53,7 +53,9 @@ def key_of(blob: bytes, *, done: bool) -> str:
 
 
 def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
-    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot.
+    """Facts as predicates read them: `state/now/<key>`, keys within keys after a dot, and in these
+    `~0`, `~1` and `~2` for `~`, `/` and `.` (as JSON Pointer does, RFC 6901): an agent that chooses
+    a key cannot spoil the names.
 
     Raises `TypeError` for what is no scalar, and for two values under one name.
     """
@@ -63,11 +65,13 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
     while waiting:
         key, value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += [(f"{key}.{inner}", each) for inner, each in value.items()]
+            waiting += [(f"{key}.{_escaped(inner)}", each) for inner, each in value.items()]
         elif isinstance(value, list | tuple):
             waiting += [(f"{key}.{place}", each) for place, each in enumerate(value)]
-        elif "/" in str(key) or f"state/now/{key}" in flat:
-            raise TypeError(f"{owner}.facts: {key!r} names two facts, or has a slash in it")
+        elif "/" in str(key):
+            raise TypeError(f"{owner}.facts: the name {key!r} has a slash in it")
+        elif f"state/now/{key}" in flat:
+            raise TypeError(f"{owner}.facts: {key!r} names two facts")
         elif value is not None and type(value) not in (str, int, float, bool):
             kind = type(value).__name__
             raise TypeError(f"{owner}.facts: {key} is of type {kind}; a fact is {_TAKEN}")
@@ -75,6 +79,10 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
             flat[f"state/now/{key}"] = value
 
     return flat
+
+
+def _escaped(key: object) -> str:
+    return str(key).replace("~", "~0").replace("/", "~1").replace(".", "~2")
 
 
 def _problem(value: Any) -> str | None:

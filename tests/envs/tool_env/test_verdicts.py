@@ -1,14 +1,19 @@
 """Facts, checks and the expert of an environment by the kit."""
 
 import asyncio
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from synth.envs.tool_env import Call, Task
+from synth.envs.tool_env import Call, Require, Task, tool
 from synth.schemas.check import Check, ToldFact
 from synth.schemas.environment import AgentTurn
+from synth.schemas.errors import ConfigError
 from tests.envs.tool_env.shelf import Shelf, call, opened, played, task_of
 
 
@@ -62,8 +67,8 @@ def test_questions_that_change_the_state_are_faults():
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"a/b": 1}, "Odd.facts: 'a/b' names two facts, or has a slash in it"),
-        ({"a.b": 1, "a": {"b": 2}}, "Odd.facts: 'a.b' names two facts, or has a slash in it"),
+        ({"a/b": 1}, "Odd.facts: the name 'a/b' has a slash in it"),
+        ({"a.b": 1, "a": {"b": 2}}, "Odd.facts: 'a.b' names two facts"),
         (
             {"a": {"b": {1}}},
             "Odd.facts: a.b is of type set; a fact is text, numbers, true, false, None, and lists "
@@ -122,3 +127,40 @@ def test_no_expert_knows_a_task_without_gold_calls_or_a_profile_of_another_name(
         ValueError, match="has no expert profile 'careless'; it has correct and mixed"
     ):
         asyncio.run(env.expert("careless"))
+
+
+class Plates(Shelf):
+    """A shelf with keys that agents choose."""
+
+    def start(self, task: Task | None) -> str:
+        self.due: dict[str, int] = {}
+        return super().start(task)
+
+    @tool
+    def owe(self, plate: str) -> str:
+        """Write down a debt."""
+        self.due[plate] = 1
+        return "Noted."
+
+
+@given(keys=st.lists(st.text(alphabet="ab./~", min_size=1), unique=True))
+def test_no_key_that_an_agent_chooses_spoils_the_facts(keys: list[str]) -> None:
+    async def facts() -> Mapping[str, object]:
+        env = opened(Plates)
+        turns = [call("owe", json.dumps({"plate": key})) for key in keys]
+        await played(env, *turns)
+        return await env.facts()
+
+    found = asyncio.run(facts())
+    owed = {name for name in found if name.startswith("state/now/due.")}
+    assert len(owed) == len(keys)
+    for key in keys:
+        name = key.replace("~", "~0").replace("/", "~1").replace(".", "~2")
+        assert found[f"state/now/due.{name}"] == 1
+
+
+def test_a_value_that_holds_others_is_refused_where_it_is_required() -> None:
+    with pytest.raises(
+        ConfigError, match=r"Require\('gone.X'\): the value is a dict; .*`gone.X.NAME`"
+    ):
+        Require("gone.X", {"level": 1})  # type: ignore[arg-type]
