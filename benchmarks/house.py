@@ -172,11 +172,15 @@ def shapes(texts: dict[str, str], folders: list[Path]) -> dict[str, int]:
         f"files of more than {LARGE_FILE} tokens": sum(
             tokens(text) > LARGE_FILE for text in texts.values()
         ),
-        f"folders of more than {FULL_FOLDER} files": sum(
-            files > FULL_FOLDER for files in Counter(folders).values()
-        ),
+        f"folders of more than {FULL_FOLDER} files": len(full_folders(folders)),
         "names of several classes": len(named_twice(texts)),
     }
+
+
+def full_folders(folders: list[Path]) -> list[str]:
+    """Folders of too many files, but for those that hold a file for each part of a registry."""
+    counted = Counter(folder for folder in folders if not (folder / "registry.py").exists())
+    return sorted(str(folder) for folder, files in counted.items() if files > FULL_FOLDER)
 
 
 def named_twice(texts: dict[str, str]) -> dict[str, list[str]]:
