@@ -8,6 +8,7 @@ carry its public settings.
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -133,10 +134,16 @@ def started(name: str, found: EnvEntry, start: Mapping[str, Any]) -> EnvEntry:
             f"environment {_short(name)}: {explain(error, found.start.settings)}"
         ) from error
 
-    def opened(config: Mapping[str, Any]) -> Env:
-        return bound.open(public(found, config))
+    return replace(bound, open=partial(_opened, bound.open, private(found)))
 
-    return replace(bound, open=opened)
+
+def _opened(
+    open_env: Callable[[Mapping[str, Any]], Env], keys: frozenset[str], config: Mapping[str, Any]
+) -> Env:
+    """Opens an environment without the settings that only its user says; another process of an
+    audit can be handed it.
+    """
+    return open_env({key: value for key, value in config.items() if key not in keys})
 
 
 def public(found: EnvEntry, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ class Plan(msgspec.Struct, frozen=True):
     the same slots.
 
     `at_once` shards are under way at a time. `by_slot`: the items are `PlannedSlot`s, and workers
-    take them one by one, so that several
-    may be at one shard; else a shard is taken whole.
+    take them one by one, so that several may be at one shard; else a shard is taken whole, and
+    where one is under way at a time, it may rest on those before it.
     """
 
     shards: Sequence[Shard]

@@ -17,9 +17,7 @@ def waited(work: Coroutine[Any, Any, T]) -> T:
     An interrupt of the caller cancels it, as one of a program of its own does, and is raised once
     it has ended.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_a_loop():
         return asyncio.run(work)
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
     ended: Future[T] = Future()
@@ -33,6 +31,14 @@ def waited(work: Coroutine[Any, Any, T]) -> T:
             loop.call_soon_threadsafe(task.cancel)
         thread.join()
         raise
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _carried_out(

@@ -190,8 +190,9 @@ class Belief(msgspec.Struct, eq=False):
         self.failed[signature] = event.refused_by
 
         # the order was not as it was read, or a rule forbids the write: it is read again
-        if event.tool in WRITES and event.order_id in self.orders:
-            self.doubtful.add(str(event.order_id))
+        order_id = event.order_id
+        if event.tool in WRITES and isinstance(order_id, str) and order_id in self.orders:
+            self.doubtful.add(order_id)
 
     def _observed(self, tool: str, made: Shown, result: Mapping[str, Any]) -> None:
         """Takes in what a call that succeeded has shown."""

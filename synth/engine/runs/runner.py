@@ -4,7 +4,6 @@ shards, survives being killed.
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -109,15 +108,17 @@ async def _run_stage(run: Run, stage: Stage[Run]) -> Json:
 
     if plan.shards:
         run.progress.start(stage.name, plan.units, plan.unit, run.budget)
+        whole = False
         try:
             await do_shards(run, stage, ref, plan)
+            whole = run.stopped is None
         except asyncio.CancelledError:
             with contextlib.suppress(SynthError):  # the interruption is what is told
                 ledger.refresh()
                 run.progress.committed(plan.units - stage.plan(run, key).units)
             raise
         finally:
-            run.progress.stop(whole=sys.exception() is None and run.stopped is None)
+            run.progress.stop(whole=whole)
         if run.refused is not None:
             raise SynthError(run.refused)
 

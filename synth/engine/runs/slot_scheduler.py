@@ -28,7 +28,8 @@ async def do_shards(run: Run, stage: Stage[Run], ref: StageRef, plan: Plan) -> N
     """Does what no other worker has in hand, until all of the plan is tried.
 
     Shards are done in their order, those that others are at last. After one of these it goes on
-    with any of the rest, so that workers that began together part.
+    with any of the rest, so that workers that began together part. Where shards are done one at a
+    time, a later one may rest on an earlier one, and none is begun before it.
     """
     todo = _Todo(run, stage, ref, plan, deque(plan.shards))
     await run_workers(min(plan.at_once, len(plan.shards)), todo.worker)
@@ -85,8 +86,8 @@ class _Todo:
                     wait_s = WAIT_S
                     continue
 
-                self.shared.append(shard)
-                if first:
+                self._later(shard)
+                if first and not self._ordered:
                     self.fresh.rotate(self._rng.randrange(1 + len(self.fresh)))
                     continue
 
@@ -96,6 +97,18 @@ class _Todo:
                 )
                 await asyncio.sleep(wait_s)
                 wait_s = longer(wait_s, run.ledger)
+
+    @property
+    def _ordered(self) -> bool:
+        """Whether a shard may rest on those before it, whoever does them."""
+        return self.plan.at_once == 1 and not self.plan.by_slot
+
+    def _later(self, shard: Shard) -> None:
+        """Keeps a shard that is not done: the next one where order counts, else one of the last."""
+        if self._ordered:
+            self.fresh.appendleft(shard)
+        else:
+            self.shared.append(shard)
 
     def has_open(self, shard: Shard) -> bool:
         """Whether a shard has slots left, as far as the ledger was read."""
@@ -143,7 +156,7 @@ class _Todo:
 
             hand.give_back()
             if not over:
-                self.shared.append(shard)
+                self._later(shard)
         finally:
             hand.tried.set()
             run.hands.pop(shard.name, None)

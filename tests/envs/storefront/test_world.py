@@ -109,7 +109,7 @@ def test_worlds_in_which_nobody_plays_are_let_go() -> None:
         return sum(isinstance(thing, BaseWorld) for thing in gc.get_objects())
 
     envs = [StorefrontEnv(validated({"world_seed": 900_000 + at})) for at in range(60)]
-    assert len({id(env._base) for env in envs}) == 60
+    assert len({id(env._shop.state.base) for env in envs}) == 60
     many = alive()
     envs.clear()
     assert alive() <= many - 25
