@@ -62,6 +62,11 @@ def done(*command: str | Path, cwd: Path, **environment: str) -> "subprocess.Com
     )
 
 
+NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("wheel", "archive")]
+ALSO_INSTALLED_OTHERWISE = pytest.mark.parametrize("python", ["editable", *NIGHTLY], indirect=True)
+"""The checkers read the whole package each time, a minute of it."""
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files under version control, links among them."""
@@ -171,6 +176,7 @@ def python(
     return here
 
 
+@ALSO_INSTALLED_OTHERWISE
 def test_types_are_seen_from_outside(python: Path, tmp_path: Path) -> None:
     """mypy --strict finds the one error, and no name of synth without a type."""
     (tmp_path / "mine.py").write_text(MINE)
@@ -189,6 +195,7 @@ def test_types_are_seen_from_outside(python: Path, tmp_path: Path) -> None:
     assert "mine.py:14: error: Incompatible types in assignment" in errors[0]
 
 
+@ALSO_INSTALLED_OTHERWISE
 def test_the_public_api_is_typed_from_outside(python: Path, tmp_path: Path) -> None:
     """mypy --strict finds both errors, and neither a name without a type nor a name that is not
     exported.
