@@ -1,12 +1,14 @@
 """`synth import`: tables, dry run, listing, exit codes."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from synth.cli.import_runs import import_runs
+from synth.cli.show import show
 from synth.schemas.errors import ConfigError, SynthError
 
 
@@ -58,7 +60,13 @@ def test_a_dry_run_prints_the_same_tables_and_writes_nothing(tmp_path: Path) -> 
     assert "dry run: nothing was written" in dry.output
     assert not (tmp_path / "run").exists()
     real = called(str(folder), "--into", str(tmp_path / "run"))
-    assert dry.output.splitlines()[:-1] == real.output.splitlines()[:-1]
+    *tables, ledger, look = real.output.splitlines()
+    assert dry.output.splitlines()[:-1] == tables
+    assert ledger == f"ledger   {tmp_path / 'run'}"
+    words = shlex.split(look)
+    shown = CliRunner().invoke(show, words[words.index("show") + 1 :])
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith("trajectory ")
 
 
 def test_the_listing_has_every_rejection(tmp_path: Path) -> None:
