@@ -126,8 +126,13 @@ def floor_of(module: str) -> str:
 
 
 def texts_of(root: Path = ROOT) -> dict[str, str]:
-    """The product's modules and what they say."""
-    return {module_of(path, root): path.read_text(encoding="utf-8") for path in sources(root)}
+    """The product's modules and what they say, with the list of names beside one (`.pyi`)."""
+    texts = {}
+    for path in sources(root):
+        stub = path.with_suffix(".pyi")
+        names = stub.read_text(encoding="utf-8") if stub.exists() else ""
+        texts[module_of(path, root)] = path.read_text(encoding="utf-8") + names
+    return texts
 
 
 def measured(root: Path = ROOT) -> dict[str, Any]:
