@@ -1,0 +1,3 @@
+"""Repositories as a world: a terminal in the tree of a library, branched in a fraction of a
+millisecond.
+"""
