@@ -110,7 +110,7 @@ $(RAY)/.ready:
 	@touch $@
 
 nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
-	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope --ignore=tests/installed
 	$(call THIS_IN,$(TORCH))
 	$(TORCH)/bin/python -m pytest -m nightly $(TRAINED)
 	$(call THIS_IN,$(RAY))
