@@ -178,3 +178,12 @@ def _entering(spaces: dict[str, int]) -> Sequence[str]:
     ours = f"/proc/{os.getpid()}/fd"
     entered = [f"{options[name]}={ours}/{number}" for name, number in spaces.items()]
     return ["/usr/bin/nsenter", *entered, *(["--preserve-credentials"] if len(spaces) > 1 else [])]
+
+
+def only_copies() -> None:
+    """From now on this process makes branches by copies, whatever can be had: for comparisons."""
+    with _STARTING:
+        found = _KEEPERS.pop(os.getpid(), None)
+        if found is not None:
+            found.close()
+        _KEEPERS[os.getpid()] = Keeper([], "nobody")

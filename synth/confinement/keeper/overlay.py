@@ -52,10 +52,11 @@ class OverlayBranch:
         with _Folder(self._top.upper) as root:
             found = list(entries(root))
 
+        written = [each for each in found if not is_whiteout(each[1])]
         with _Folder(self.place) as tree:
-            self.clock.settle(tree, [each for each in found if not is_whiteout(each[1])])
+            self.clock.settle(tree, written)
         self._top.held = sum(state.st_blocks * 512 for _, state in found)
-        self._linked = any(s.st_nlink > 1 and not stat.S_ISDIR(s.st_mode) for _, s in found)
+        self._linked = any(s.st_nlink > 1 and not stat.S_ISDIR(s.st_mode) for _, s in written)
 
         if found and not self._linked:
             below = (self._top, *self._below)
@@ -95,13 +96,16 @@ class OverlayBranch:
         mount("synth", self.place, "overlay", GUARDED, options + more)
 
     def _copy_of(self, layers: tuple[BranchLayer, ...]) -> BranchLayer:
-        """One layer that says what several say, the latest of them first."""
+        """One layer that says what several say, the latest of them first. A single one may lie on
+        others, several are all that there are.
+        """
+        base = self.base.root if len(layers) > 1 else None
         self._disk.make_room(2 * _MOST_SIZES_FROZEN * self._disk.size)
         made = self._disk.layer(Path(layers[0].upper).stat())
         with _Folder(made.upper) as into:
             for layer in reversed(layers):
                 with _Folder(layer.upper) as root:
-                    merge(root, into, self.base.root, self._opaque)
+                    merge(root, into, base, self._opaque)
 
             made.held = sum(state.st_blocks * 512 for _, state in entries(into))
 
