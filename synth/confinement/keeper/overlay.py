@@ -30,11 +30,13 @@ class Point:
 
 
 class OverlayBranch:
-    """A branch whose tree is mounted at `place`, for the keeper and for the commands in it."""
+    """A branch whose tree is mounted at `place`, for the keeper and for the commands in it. `full`
+    tells whether there was no room left when something had last been done.
+    """
 
     def __init__(self, base: Base, number: int, size: int, *, as_root: bool) -> None:
         self.base, self.place, self.user = base, f"m{number}", base.user
-        self._linked = False
+        self._linked, self.full = False, False
         self._options = "" if as_root else ",userxattr"
         self._opaque = OPAQUE[0] if as_root else OPAQUE[1]
         self._disk = Disk(f"t{number}", size)
@@ -49,6 +51,7 @@ class OverlayBranch:
         comes. That happens whether or not anybody freezes: what the tree looks like (links and
         sizes of folders) then depends on what was done in it alone.
         """
+        self.full = self._disk.full
         with _Folder(self._top.upper) as root:
             found = list(entries(root))
 
@@ -138,11 +141,6 @@ class OverlayBranch:
 
         hidden = entries(self.base.root, path) if below else ()
         return {path, *(name for name, _ in hidden)}
-
-    @property
-    def full(self) -> bool:
-        """Whether its disk has no room left."""
-        return self._disk.full
 
     def close(self) -> None:
         """Gives back its mounts, and its memory as far as no point needs it."""

@@ -26,7 +26,7 @@ def opened(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> i
         while todo:
             part = todo.popleft()
             if part == "..":
-                _up(way, path)
+                _up(way, path)  # never by the system: that knows no root of ours
                 continue
 
             if stat.S_ISLNK(os.stat(part, dir_fd=way[-1], follow_symlinks=False).st_mode):
@@ -50,6 +50,8 @@ def parent(root: int, path: str, *, make: bool = False, follow: bool = True) -> 
     *above, name = _parts(path) or [""]
     if name in ("", ".."):
         raise IsADirectoryError(errno.EISDIR, "names a folder", path)
+    if ".." in above and not follow:
+        raise PermissionError(errno.EPERM, "leads up", path)
 
     place = opened(root, ".", LOOK | os.O_DIRECTORY)
     for number, part in enumerate(above):
