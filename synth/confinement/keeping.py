@@ -62,6 +62,11 @@ class Keeper:
         """Whether it can be asked."""
         return self._process.poll() is None
 
+    @property
+    def process(self) -> int:
+        """Its number."""
+        return self._process.pid
+
     def connection(self) -> "BranchLine":
         """A line for one branch."""
         ours, theirs = socket.socketpair()
