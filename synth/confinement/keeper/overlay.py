@@ -147,6 +147,8 @@ class OverlayBranch:
         unmount(self.place)
         Path(self.place).rmdir()
         self._disk.close()
+        self._below = ()
+        del self._top  # the last that holds the layer, unless a point does
 
 
 class _Folder:
