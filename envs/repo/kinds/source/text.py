@@ -2,7 +2,7 @@
 
 import ast
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -90,6 +90,13 @@ class Source:
         """Lines, written without indentation, in front of a statement and at its depth."""
         start = self.line_of(node)
         return Edit(start, start, textwrap.indent(text, self.indentation(node)) + "\n")
+
+    def raised(self, body: Sequence[ast.stmt], indentation: str) -> str:
+        """Statements as they are written, but at another depth; the first line without any."""
+        text = self._bytes[self.line_of(body[0]) : self.end(body[-1])].decode()
+        deeper = self.indentation(body[0])
+        lines = [indentation + line.removeprefix(deeper) for line in text.split("\n")]
+        return "\n".join(lines).removeprefix(indentation)
 
     def spliced(self, edits: Iterable[Edit]) -> str:
         """The text after all edits. Raises `ValueError` where two overlap."""
