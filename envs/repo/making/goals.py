@@ -32,8 +32,9 @@ def goal_of(
     """What a task asks for; None where nothing can be said without giving the edit away."""
     texts = both_texts(tree, broken)
     operators = f"{broken.about.get('operators', '')} {broken.kind}"
-    hidden = all(seen.file in broken.hidden for seen in failing.values())
-    names = [name for name in failing if hidden or failing[name].file not in broken.hidden]
+    unseen = {*broken.hidden, *broken.edits}  # an edited test is not what it is in the agent's tree
+    hidden = all(seen.file in unseen for seen in failing.values())
+    names = [name for name in failing if hidden or failing[name].file not in unseen]
     chance.shuffle(names)
     how = Telling.HIDDEN if hidden else Telling.NAMED
     if not hidden and chance.random() < UNNAMED:

@@ -17,6 +17,7 @@ TIME_S = 600
 class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of `data/libraries.yaml`."""
 
+    repository: str
     version: str
     licence: str
     sha256: str

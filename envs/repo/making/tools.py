@@ -85,7 +85,7 @@ def _copy(package: Distribution, into: Path) -> None:
             continue
         place = into / one
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(package.locate_file(one), place)
+        shutil.copyfile(str(package.locate_file(one)), place)
 
 
 def _python() -> str:

@@ -7,7 +7,7 @@ test also what is told of it in words: the line of the test, both sides of a com
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ LONGEST = 400
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
-def results(descriptor: int) -> "Results":
+def listening(descriptor: int) -> "Results":
     """The plug-in."""
     return Results(descriptor)
 
@@ -41,7 +41,7 @@ class Results:
         self._compared = [_said(left), op, _said(right)]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[None]:
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
         """One of a test's three phases has ended."""
         report: Any = yield
         test = self._tests.setdefault(
