@@ -9,9 +9,9 @@ from pathlib import Path
 from synth.api.waiting import waited
 from synth.engine.progress import progress_for
 from synth.engine.table import Table
-from synth.envs.repo.making.plan import planned
-from synth.envs.repo.making.pool_maker import PoolTally as PoolTally
-from synth.envs.repo.making.pool_maker import Told, WantedTasks, make_pool
+from synth.envs.repo.making.pool.maker import PoolTally as PoolTally
+from synth.envs.repo.making.pool.maker import Told, WantedTasks, make_pool
+from synth.envs.repo.making.pool.plan import planned
 from synth.envs.repo.pool import RepoTask, read_pool, read_tasks
 from synth.schemas import ConfigError
 

@@ -13,8 +13,8 @@ from synth.envs.data_file import data_file
 from synth.envs.repo.making.coverage import measure
 from synth.envs.repo.making.layout import files_of, matches, protected_patterns, source_of
 from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
-from synth.envs.repo.making.sdists import fetched, release
-from synth.envs.repo.making.unpacking import take, unpack
+from synth.envs.repo.making.taking.sdists import fetched, release
+from synth.envs.repo.making.taking.unpacking import take, unpack
 from synth.envs.repo.pool import Library, base_of, tools_of
 from synth.schemas import ConfigError, content_hash
 
@@ -38,18 +38,11 @@ async def prepared(
     Raises `ConfigError` where they do not run, or too few pass.
     """
     tree = base_of(pool, name)
-    if folder is None:
-        pinned = release(name)
-        archive = await asyncio.to_thread(fetched, name, archives)
-        await asyncio.to_thread(unpack, archive, tree)
-        about = {one: getattr(pinned, one) for one in _TOLD}
-    elif known is not None:
+    if folder is not None and known is not None:
         await asyncio.to_thread(_compared, folder, tree, leave_out, known)
         return known
-    else:
-        await asyncio.to_thread(take, folder, tree, leave_out)
-        about = {"folder": str(folder)}
 
+    about = await asyncio.to_thread(_taken, name, tree, folder, leave_out, archives)
     benchmark = benchmark_of(about.get("repository", name))
     if benchmark is not None:
         about["benchmark"] = benchmark
@@ -69,6 +62,18 @@ async def prepared(
     await _measured(library, pool)
     say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
     return library
+
+
+def _taken(
+    name: str, tree: Path, folder: Path | None, leave_out: Sequence[str], archives: Path
+) -> dict[str, str]:
+    """Writes a library's tree; where it is from."""
+    if folder is not None:
+        take(folder, tree, leave_out)
+        return {"folder": str(folder)}
+    pinned = release(name)
+    unpack(fetched(name, archives), tree)
+    return {one: getattr(pinned, one) for one in _TOLD}
 
 
 def _compared(folder: Path, tree: Path, leave_out: Sequence[str], known: Library) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
-from synth.envs.repo.making.kinds import Kind
+from synth.envs.repo.making.kinds import BugKind
 from synth.envs.repo.pool import Library, base_of
 
 FEWEST_MISSES, MISSES_PER_TASK = 30, 8
@@ -62,7 +62,7 @@ class Lanes:
 
 
 def lanes_of(
-    pool: Path, libraries: list[Library], kinds: Mapping[str, Kind], tasks: int, seed: int
+    pool: Path, libraries: list[Library], kinds: Mapping[str, BugKind], tasks: int, seed: int
 ) -> Lanes:
     """One for each library and each kind that its language has; shares are those of the kinds, and
     alike for all libraries.

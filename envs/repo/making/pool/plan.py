@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synth.envs.repo.making.kinds import kinds_named
-from synth.envs.repo.making.pool_files import pool_at
-from synth.envs.repo.making.sdists import release
+from synth.envs.repo.making.pool.files import pool_at
+from synth.envs.repo.making.taking.sdists import release
 
 if TYPE_CHECKING:
-    from synth.envs.repo.making.pool_maker import WantedTasks
+    from synth.envs.repo.making.pool.maker import WantedTasks
 
 
 def planned(folder: Path, wanted: "WantedTasks", archives: Path) -> list[str]:

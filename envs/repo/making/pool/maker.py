@@ -13,9 +13,8 @@ import msgspec
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.kinds import kinds_named
-from synth.envs.repo.making.lanes import Lane, lanes_of
 from synth.envs.repo.making.libraries import prepared
-from synth.envs.repo.making.pool_files import (
+from synth.envs.repo.making.pool.files import (
     Tried,
     TriedFile,
     pool_at,
@@ -23,7 +22,8 @@ from synth.envs.repo.making.pool_files import (
     write_pool,
     write_task,
 )
-from synth.envs.repo.making.sdists import release, releases
+from synth.envs.repo.making.pool.lanes import Lane, lanes_of
+from synth.envs.repo.making.taking.sdists import release, releases
 from synth.envs.repo.making.tools import make_tools
 from synth.envs.repo.making.validation import Validation
 from synth.envs.repo.pool import Library, Pool, RepoTask, read_task, tools_of
