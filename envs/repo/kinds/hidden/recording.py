@@ -73,7 +73,7 @@ async def _given(library: Library, pool: Path) -> Mapping[tuple[str, str], list[
             library.engine,
             sorted(set(library.tests.values())),
             tools=tools,
-            environment={"SYNTH_CALLS": "1"},
+            environment={"SYNTH_LISTENER": "synth_calls"},
             time_s=TIME_S,
         )
     found: dict[tuple[str, str], list[_Given]] = {}

@@ -12,10 +12,9 @@ import signal
 import sys
 from typing import Any
 
-from synth_calls import literal
-
 MOST = 50
 SECONDS = 0.5
+literal = importlib.import_module("synth_calls").literal
 _ACCIDENTS = (TypeError, AttributeError, NameError, RecursionError, MemoryError, ImportError)
 
 

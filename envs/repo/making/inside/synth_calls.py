@@ -16,7 +16,7 @@ _PLAIN = (type(None), bool, int, float, str, bytes)
 _ROWS = (list, tuple, set, frozenset)
 
 
-def calls(descriptor: int) -> "Calls":
+def listening(descriptor: int) -> "Calls":
     """The plug-in, for the repository in the current directory."""
     return Calls(descriptor, os.getcwd())  # noqa: PTH109 - it may not be pathlib's
 
