@@ -12,12 +12,13 @@ from synth.schemas import ConfigError
 
 class BugKind(msgspec.Struct, frozen=True):
     """Where a way of breaking trees is (module:function), and its share of the default set; shares
-    of kinds that are asked for need no sum.
+    of kinds that are asked for need no sum. `last`: made of the tasks of other kinds, after these.
     """
 
     place: str
     share: float
     engines: tuple[str, ...] = ("python",)
+    last: bool = False
 
     def breaking(self) -> Breaking:
         """The way itself."""
@@ -25,6 +26,7 @@ class BugKind(msgspec.Struct, frozen=True):
         return cast(Breaking, getattr(import_module(module), name))
 
 
+_JS, _NODE = "synth.envs.repo.kinds.javascript", ("node",)
 KINDS: Mapping[str, BugKind] = {
     "single_site": BugKind("synth.envs.repo.making.sites.single_site:single_site", 0.4),
     "several_sites": BugKind("synth.envs.repo.kinds.several_sites:several_sites", 0.15),
@@ -32,6 +34,13 @@ KINDS: Mapping[str, BugKind] = {
     "contract_changed": BugKind("synth.envs.repo.kinds.contract_changed:contract_changed", 0.2),
     "algorithm_swapped": BugKind("synth.envs.repo.kinds.algorithm_swapped:algorithm_swapped", 0.15),
     "stale_state": BugKind("synth.envs.repo.kinds.stale_state:stale_state", 0.15),
+    "history_mirrored": BugKind("synth.envs.repo.kinds.history_mirrored:history_mirrored", 0.1),
+    "chained": BugKind("synth.envs.repo.kinds.chained:chained", 0.05, last=True),
+    "javascript_one_site": BugKind(f"{_JS}.sites:one_site", 0.1, _NODE),
+    "javascript_several_sites": BugKind(f"{_JS}.sites:several_sites", 0.3, _NODE),
+    "javascript_feature_removed": BugKind(f"{_JS}.feature:feature_removed", 0.35, _NODE),
+    "javascript_contract_changed": BugKind(f"{_JS}.contract:contract_changed", 0.15, _NODE),
+    "javascript_stale_state": BugKind(f"{_JS}.contract:stale_state", 0.1, _NODE),
 }
 
 

@@ -23,6 +23,7 @@ class Lane:
     kind: str
     wanted: float
     drawn: Iterator[BrokenTree]
+    last: bool = False
     kept: int = 0
     flying: int = 0
     misses: int = 0
@@ -51,7 +52,10 @@ class Lanes:
     def next(self) -> tuple[Lane, BrokenTree] | None:
         """A broken tree of the lane that has come least far; None once all have ended."""
         while going := [lane for lane in self.lanes if not lane.over]:
-            lane = min(going, key=lambda one: one.filled)
+            unfilled = any(one.filled < 1 for one in going if not one.last)
+            lane = min(
+                (one for one in going if not (one.last and unfilled)), key=lambda one: one.filled
+            )
             broken = next(lane.drawn, None)
             if broken is None:
                 lane.over = True
@@ -74,5 +78,5 @@ def lanes_of(
         for name, kind in fitting.items():
             chance = Random(f"{seed} {library.name} {name}")
             drawn = kind.breaking()(library, base_of(pool, library.name), chance)
-            found.lanes.append(Lane(library, name, tasks * kind.share / whole, drawn))
+            found.lanes.append(Lane(library, name, tasks * kind.share / whole, drawn, kind.last))
     return found
