@@ -85,7 +85,11 @@ def _taken(
         take(folder, tree, leave_out)
         return {"folder": str(folder)}
     pinned = release(name)
-    unpack(fetched(name, archives), tree)
+    unpack(fetched(name, pinned, archives), tree)
+    if pinned.older is not None:
+        older = tree.parent.parent / "older" / name
+        older.parent.mkdir(exist_ok=True)
+        unpack(fetched(name, pinned.older, archives), older)
     return {one: getattr(pinned, one) for one in _TOLD}
 
 
