@@ -41,7 +41,8 @@ def feature_removed(library: Library, base: Path, random: Random) -> Iterator[Br
         broken = tree.broken("javascript_feature_removed", edits, "feature", *names)
         hidden = broken and _without_tests(tree, broken, frozenset(names))
         if hidden is not None:
-            yield msgspec.structs.replace(hidden, hint=_hint(tree, function))
+            hint = "\n\n".join(_hint(tree, one) for one in gone if one.exported)
+            yield msgspec.structs.replace(hidden, hint=hint)
 
 
 def _removed(tree: JsTree, function: JsFunction) -> tuple[list[JsFunction], _Edits] | None:
