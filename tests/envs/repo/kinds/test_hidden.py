@@ -6,7 +6,8 @@ from random import Random
 import msgspec
 
 from synth.envs.repo.broken import BrokenTree
-from synth.envs.repo.kinds.hidden.differential import tests_of, with_generated_tests
+from synth.envs.repo.kinds.hidden.differential import tests_of as written
+from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.moved import Names, parted
 from synth.envs.repo.kinds.hidden.recording import RecordedCall, calls_file, module_of
 from synth.envs.repo.kinds.source.text import Source
@@ -79,7 +80,7 @@ def test_recorded_calls_become_a_test_each() -> None:
         call("mini.half(b'')", error="mini.errors:Odd"),
     ]
     assert (
-        tests_of(calls)
+        written(calls)
         == """import pytest
 
 import mini
