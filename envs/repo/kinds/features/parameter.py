@@ -7,7 +7,7 @@ from typing import NamedTuple
 from synth.envs.repo.kinds.algorithms.order import without_keyword
 from synth.envs.repo.kinds.features.unparameterised import optional, unparameterised
 from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, Tree
+from synth.envs.repo.kinds.source.tree import Call, Function, Tree, called
 
 
 class Lost(NamedTuple):
@@ -32,17 +32,20 @@ def _everywhere(
     tree: Tree, function: Function, argument: str
 ) -> tuple[tuple[Function, ...], dict[str, list[Edit]]] | None:
     edits, todo, done = dict[str, list[Edit]](), [function], list[Function]()
+    dropped = set[int]()
     while todo:
         one = todo.pop()
         done.append(one)
-        out = unparameterised(one, argument)
+        calls = [*tree.calls(one), *_own_calls(one)]
+        if not all(_names_all(call, one, argument) for call in calls):
+            return None
+        dropped |= {id(key.value) for call in calls for key in _handing(call, argument)}
+        out = unparameterised(one, argument, dropped)
         if out is None:
             return None
         edits.setdefault(one.source.path, []).extend(out)
-        for call in tree.calls(one):
-            if not _names_all(call, one, argument):
-                return None
-            handing = [key for key in call.node.keywords if key.arg == argument]
+        for call in calls:
+            handing = _handing(call, argument)
             edits.setdefault(call.caller.source.path, []).extend(
                 without_keyword(call.caller, call.node, key) for key in handing
             )
@@ -50,6 +53,19 @@ def _everywhere(
             if own and call.caller not in (*done, *todo):
                 todo.append(call.caller)
     return tuple(done), edits
+
+
+def _own_calls(function: Function) -> list[Call]:
+    """The calls of a function in itself."""
+    return [
+        Call(function, node)
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Call) and called(node) == function.node.name
+    ]
+
+
+def _handing(call: Call, argument: str) -> list[ast.keyword]:
+    return [key for key in call.node.keywords if key.arg == argument]
 
 
 def _its_own(key: ast.keyword) -> bool:
