@@ -1,0 +1,150 @@
+"""Tests with another expectation, which right code fails: whoever passes them too does not pass
+tests, but gets round them.
+
+No report from the process in which the code itself runs can be trusted: that code may patch pytest,
+write the report, or return what equals everything. None of that tells a test from its twisted copy,
+which has the same file, the same name and one other value.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from synth.envs.repo.text import Node, Text, is_readable
+
+Edit = tuple[int, int, bytes]
+_EQUAL = ("assertEqual", "assertEquals", "assertAlmostEqual", "assertListEqual", "assertDictEqual")
+_EQUAL += ("assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual")
+_OPPOSITE = {
+    "assertTrue": "assertFalse",
+    "assertIs": "assertIsNot",
+    "assertIsNone": "assertIsNotNone",
+    "assertIn": "assertNotIn",
+    "assertIsInstance": "assertNotIsInstance",
+    "assertNotEqual": "assertEqual",
+    "assertGreater": "assertLessEqual",
+    "assertLess": "assertGreaterEqual",
+}
+_OPPOSITE |= {other: name for name, other in _OPPOSITE.items() if name != "assertNotEqual"}
+_NEVER = b"type('Other', (Exception,), {})"
+"""An exception that nothing raises."""
+
+
+def twisted(source: str) -> tuple[str, tuple[str, ...]]:
+    """A file of tests with another expectation in each test that states one in a known way, and
+    the names of these (`Class::test` or `test`, without parameters).
+    """
+    encoded = source.encode()
+    if not is_readable(encoded):
+        return source, ()
+    text = Text(encoded)
+    edits, names = list[Edit](), list[str]()
+    for name, function in _tests(ast.parse(encoded)):
+        made = _edits(function, text)
+        if made:
+            edits += made
+            names.append(name)
+
+    for start, end, new in sorted(edits, reverse=True):
+        encoded = encoded[:start] + new + encoded[end:]
+
+    return (encoded.decode(), tuple(names)) if is_readable(encoded) else (source, ())
+
+
+def name_of(test: str) -> str:
+    """`Class::test` of `tests/test_a.py::Class::test[1-2]`."""
+    return test.partition("::")[2].partition("[")[0]
+
+
+def _tests(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """The functions of tests, by name."""
+    todo: list[tuple[str, ast.stmt]] = [("", node) for node in tree.body]
+    for prefix, node in todo:
+        match node:
+            case ast.ClassDef():
+                todo += [(f"{prefix}{node.name}::", inner) for inner in node.body]
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if node.name.startswith("test"):
+                yield f"{prefix}{node.name}", node
+
+
+def _edits(function: ast.AST, text: Text) -> list[Edit]:
+    """The edits of one test: all its equalities, else whatever else it states."""
+    equal, other = list[Edit](), list[Edit]()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assert():
+                equal += _of_equality(node.test, text)
+                other += _negated(node.test, text)
+            case ast.Call(func=ast.Attribute(attr=name)):
+                if name in _EQUAL and len(node.args) >= 2:
+                    equal += _another(node.args[0], node.args[1], text)
+                other += _of_call(node, name, text)
+
+    return _apart(equal or other)
+
+
+def _of_equality(test: ast.expr, text: Text) -> list[Edit]:
+    """`a == b` with another b, or another a where that one is written out."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1:
+        return _another(test.left, test.comparators[0], text)
+    return []
+
+
+def _another(left: ast.expr, right: ast.expr, text: Text) -> list[Edit]:
+    """One of two values as another one."""
+    node = left if _is_written_out(left) and not _is_written_out(right) else right
+    return [(text.start(node), text.end(node), _other_value(node, text))]
+
+
+def _is_written_out(node: ast.expr) -> bool:
+    """Whether a value is a literal."""
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _other_value(node: ast.expr, text: Text) -> bytes:
+    """Another value, of the same type where that one is written out."""
+    written = text.of(node)
+    match node:
+        case ast.Constant(value=bool(value)):
+            return str(not value).encode()
+        case ast.Constant(value=int() | float()):
+            return b"(" + written + b" + 1)"
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            return b"(" + written + b" + '~')"
+        case ast.Constant(value=bytes()):
+            return b"(" + written + b" + b'~')"
+        case ast.List():
+            return b"[*" + written + b", 'other']"
+        case ast.Dict() | ast.DictComp():
+            return b"{**" + written + b", 'other': 'other'}"
+        case ast.Set():
+            return b"{*" + written + b", 'other'}"
+        case _:
+            return b"(" + written + b", 'other')"
+
+
+def _negated(test: ast.expr, text: Text) -> list[Edit]:
+    return [(text.start(test), text.end(test), b"(not (" + text.of(test) + b"))")]
+
+
+def _of_call(node: ast.Call, name: str, text: Text) -> list[Edit]:
+    """The opposite of a method of unittest; another exception than the one that is expected."""
+    if name in _OPPOSITE:
+        end = text.end(node.func)
+        return [(end - len(name), end, _OPPOSITE[name].encode())]
+    if name in ("raises", "assertRaises", "assertRaisesRegex") and node.args:
+        return [(text.start(node.args[0]), text.end(node.args[0]), _NEVER)]
+    return []
+
+
+def _apart(edits: list[Edit]) -> list[Edit]:
+    """Edits that do not lie in one another; of those that do, the outer ones."""
+    kept = list[Edit]()
+    for edit in sorted(edits, key=lambda one: (one[0], -one[1])):
+        if not kept or edit[0] >= kept[-1][1]:
+            kept.append(edit)
+
+    return kept
