@@ -1,0 +1,31 @@
+"""Runs pytest with the plug-ins that lie beside this file.
+
+pytest and they are imported before the repository is to be found: no file of it takes their place.
+"""
+
+import os
+import sys
+
+import pytest
+import synth_results
+import synth_touched
+
+
+def main() -> int:
+    """The tests, with the arguments of this command; what came of them goes to the descriptor that
+    SYNTH_RESULT_FD names.
+    """
+    given = os.environ.pop("SYNTH_RESULT_FD", "")
+    touched = os.environ.pop("SYNTH_TOUCHED", "")
+    listening = synth_touched.touched if touched else synth_results.results
+    plugins = [listening(int(given))] if given else []
+
+    tools = str(sys.path[0])
+    sources = [os.getcwd(), os.path.join(os.getcwd(), "src")]  # noqa: PTH118
+    sys.path[0:1] = [*sources, tools]
+    os.environ["PYTHONPATH"] = ":".join([*sources, tools])  # for processes that tests start
+    return int(pytest.main(sys.argv[1:], plugins=plugins))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
