@@ -9,7 +9,7 @@ which has the same file, the same name and one other value.
 import ast
 from collections.abc import Iterator
 
-from synth.envs.repo.text import Node, Text, is_readable
+from synth.envs.repo.making.sites.splice import SourceText
 
 Edit = tuple[int, int, bytes]
 _EQUAL = ("assertEqual", "assertEquals", "assertAlmostEqual", "assertListEqual", "assertDictEqual")
@@ -33,21 +33,23 @@ def twisted(source: str) -> tuple[str, tuple[str, ...]]:
     """A file of tests with another expectation in each test that states one in a known way, and
     the names of these (`Class::test` or `test`, without parameters).
     """
-    encoded = source.encode()
-    if not is_readable(encoded):
+    try:
+        read = SourceText(source)
+    except (SyntaxError, ValueError, RecursionError):
         return source, ()
-    text = Text(encoded)
+
     edits, names = list[Edit](), list[str]()
-    for name, function in _tests(ast.parse(encoded)):
-        made = _edits(function, text)
+    for name, function in _tests(read.tree):
+        made = _edits(function, read)
         if made:
             edits += made
             names.append(name)
 
+    after = read.content
     for start, end, new in sorted(edits, reverse=True):
-        encoded = encoded[:start] + new + encoded[end:]
+        after = after[:start] + new + after[end:]
 
-    return (encoded.decode(), tuple(names)) if is_readable(encoded) else (source, ())
+    return after.decode(), tuple(names)
 
 
 def name_of(test: str) -> str:
@@ -66,33 +68,33 @@ def _tests(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
                 yield f"{prefix}{node.name}", node
 
 
-def _edits(function: ast.AST, text: Text) -> list[Edit]:
+def _edits(function: ast.AST, source: SourceText) -> list[Edit]:
     """The edits of one test: all its equalities, else whatever else it states."""
     equal, other = list[Edit](), list[Edit]()
     for node in ast.walk(function):
         match node:
             case ast.Assert():
-                equal += _of_equality(node.test, text)
-                other += _negated(node.test, text)
+                equal += _of_equality(node.test, source)
+                other += _negated(node.test, source)
             case ast.Call(func=ast.Attribute(attr=name)):
                 if name in _EQUAL and len(node.args) >= 2:
-                    equal += _another(node.args[0], node.args[1], text)
-                other += _of_call(node, name, text)
+                    equal += _another(node.args[0], node.args[1], source)
+                other += _of_call(node, name, source)
 
     return _apart(equal or other)
 
 
-def _of_equality(test: ast.expr, text: Text) -> list[Edit]:
+def _of_equality(test: ast.expr, source: SourceText) -> list[Edit]:
     """`a == b` with another b, or another a where that one is written out."""
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1:
-        return _another(test.left, test.comparators[0], text)
+        return _another(test.left, test.comparators[0], source)
     return []
 
 
-def _another(left: ast.expr, right: ast.expr, text: Text) -> list[Edit]:
+def _another(left: ast.expr, right: ast.expr, source: SourceText) -> list[Edit]:
     """One of two values as another one."""
     node = left if _is_written_out(left) and not _is_written_out(right) else right
-    return [(text.start(node), text.end(node), _other_value(node, text))]
+    return [(*source.span(node), _other_value(node, source))]
 
 
 def _is_written_out(node: ast.expr) -> bool:
@@ -104,9 +106,9 @@ def _is_written_out(node: ast.expr) -> bool:
     return True
 
 
-def _other_value(node: ast.expr, text: Text) -> bytes:
+def _other_value(node: ast.expr, source: SourceText) -> bytes:
     """Another value, of the same type where that one is written out."""
-    written = text.of(node)
+    written = source.of(node)
     match node:
         case ast.Constant(value=bool(value)):
             return str(not value).encode()
@@ -126,17 +128,17 @@ def _other_value(node: ast.expr, text: Text) -> bytes:
             return b"(" + written + b", 'other')"
 
 
-def _negated(test: ast.expr, text: Text) -> list[Edit]:
-    return [(text.start(test), text.end(test), b"(not (" + text.of(test) + b"))")]
+def _negated(test: ast.expr, source: SourceText) -> list[Edit]:
+    return [(*source.span(test), b"(not (" + source.of(test) + b"))")]
 
 
-def _of_call(node: ast.Call, name: str, text: Text) -> list[Edit]:
+def _of_call(node: ast.Call, name: str, source: SourceText) -> list[Edit]:
     """The opposite of a method of unittest; another exception than the one that is expected."""
     if name in _OPPOSITE:
-        end = text.end(node.func)
+        end = source.span(node.func)[1]
         return [(end - len(name), end, _OPPOSITE[name].encode())]
     if name in ("raises", "assertRaises", "assertRaisesRegex") and node.args:
-        return [(text.start(node.args[0]), text.end(node.args[0]), _NEVER)]
+        return [(*source.span(node.args[0]), _NEVER)]
     return []
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-ARGUMENTS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=no", "-p", "no:terminal"]
+ARGUMENTS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=no"]
 IMPORTED = ""
 """The name under which lines stand that are run when modules are imported."""
 
@@ -73,6 +73,7 @@ class Lines:
 def spectrum(tests: list[str], sources: list[str]) -> dict[str, Any]:
     """Outcomes of tests, and the lines that each of them runs."""
     outcomes, lines = Outcomes(), Lines(sources)
+    _quiet()
     lines.begin()
     try:
         pytest.main([*ARGUMENTS, *tests], plugins=[outcomes, lines])
@@ -166,10 +167,8 @@ def _quiet() -> None:
 def main(request: str, answer: str) -> None:
     """Reads what is asked, and writes what was found."""
     asked = json.loads(Path(request).read_text())
-    if "edits" in asked:
-        found = first_repair(asked)
-    else:
-        found = spectrum(asked["tests"], asked["sources"])
+    is_repair = "edits" in asked
+    found = first_repair(asked) if is_repair else spectrum(asked["tests"], asked["sources"])
     Path(answer).write_text(json.dumps(found))
 
 

@@ -7,14 +7,15 @@ that failing tests point to.
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 import msgspec
 
 from synth.envs.repo.bots.spectrum import Place, ranked
-from synth.envs.repo.bots.splices import LIKELY, Splice, splices
+from synth.envs.repo.bots.splices import SmallEdit, small_edits
 from synth.envs.repo.bots.trying import Candidate, Spectrum, Workshop, workshop
+from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.task_tree import TaskTree
 
 SPECTRUM_EDITS, TEXT_EDITS = 150, 20
@@ -59,69 +60,77 @@ async def _tried(shop: Workshop, known: Spectrum, edits: Iterable[Candidate]) ->
 async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
     """Edits by the suspicion of their lines; of lines alike, the likely operators first."""
     ranking = ranked(known.lines, known.failing)
-    texts = {path: await shop.text(path) for path in dict.fromkeys(at[0] for at, _ in ranking)}
-    by_place = defaultdict[Place, list[Splice]](list)
-    for path, text in texts.items():
-        for splice in splices(text):
-            by_place[path, splice.line].append(splice)
+    sources = await _sources(shop, dict.fromkeys(path for (path, _), _ in ranking))
+    by_place = defaultdict[Place, list[SmallEdit]](list)
+    for path, source in sources.items():
+        for edit in small_edits(source):
+            by_place[path, edit.line].append(edit)
 
     order = [
-        (-score, _rank(splice), number, place, splice)
-        for number, (place, score) in enumerate(ranking)
-        for splice in by_place[tuple(place)]  # type: ignore[index]
+        (-score, edit.rank, number, path, edit)
+        for number, ((path, line), score) in enumerate(ranking)
+        for edit in by_place[path, line]
     ]
     order.sort(key=lambda one: one[:3])
 
-    return (_candidate(place[0], texts[place[0]], splice) for *_, place, splice in order)
+    return _candidates(((path, edit) for *_, path, edit in order), sources)
 
 
 async def _named(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
     """Edits in the functions that are named most like what is asked, function by function."""
-    goal = shop.place.task.goal
-    told, identifiers = set(map(str.lower, _WORD.findall(goal))), set(_IDENTIFIER.findall(goal))
-    tests = set[str]()
+    goal, tests = shop.place.task.goal, set[str]()
     for test in known.failing:
         tests.update(words(test.split("::")[-1].partition("[")[0]) - {"test"})
 
-    texts = {path: await shop.text(path) for path in shop.place.library.source}
-    found = []
-    for path, text in texts.items():
-        for name, first, last in functions(text):
-            score = 2 * len(words(name) & tests) + len(words(name) & told)
-            score += _NAME_IN_GOAL * (name in identifiers)
-            found.append((-score, path, first, last))
+    sources = await _sources(shop, shop.place.library.source)
+    found = [
+        (-likeness(node.name, goal, tests), path, node.lineno, node.end_lineno or node.lineno)
+        for path, source in sources.items()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    order = (
+        (path, edit)
+        for score, path, first, last in sorted(found)
+        if score < 0
+        for edit in sorted(small_edits(sources[path]), key=lambda one: one.rank)
+        if first <= edit.line <= last
+    )
 
-    return _within(sorted(one for one in found if one[0] < 0), texts)
+    return _candidates(order, sources)
 
 
-def _within(order: Sequence[tuple[int, str, int, int]], texts: dict[str, bytes]) -> Iterator[Candidate]:
-    """The edits of some functions, likely ones first in each."""
-    for _, path, first, last in order:
-        inside = [one for one in splices(texts[path]) if first <= one.line <= last]
-        for splice in sorted(inside, key=_rank):
-            yield _candidate(path, texts[path], splice)
+async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceText]:
+    """The files that Python can read."""
+    found = dict[str, SourceText]()
+    for path in paths:
+        try:
+            found[path] = SourceText((await shop.text(path)).decode())
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+
+    return found
+
+
+def _candidates(
+    order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceText]
+) -> Iterator[Candidate]:
+    """The texts of edits, none twice."""
+    seen = set[tuple[str, str]]()
+    for path, edit in order:
+        text = edit.applied(sources[path])
+        if text is not None and (path, text) not in seen:
+            seen.add((path, text))
+            yield Candidate(path, text, edit.operator, edit.line)
+
+
+def likeness(name: str, goal: str, tests: Collection[str]) -> int:
+    """How much of a function's name is in the names of failing tests (twice), and in the goal."""
+    told, mine = set(map(str.lower, _WORD.findall(goal))), words(name)
+    in_goal = name in set(_IDENTIFIER.findall(goal))
+    return 2 * len(mine & set(tests)) + len(mine & told) + _NAME_IN_GOAL * in_goal
 
 
 def words(name: str) -> set[str]:
     """The words of a name: `test_clampLow` -> test, clamp, low."""
     return {word.lower() for word in _WORD.findall(name)}
-
-
-def functions(source: bytes) -> Iterator[tuple[str, int, int]]:
-    """(name, first line, last line) of the functions of a file."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name, node.lineno, node.end_lineno or node.lineno
-
-
-def _rank(splice: Splice) -> int:
-    return LIKELY.index(splice.operator) if splice.operator in LIKELY else len(LIKELY)
-
-
-def _candidate(path: str, text: bytes, splice: Splice) -> Candidate:
-    after = splice.applied(text).decode(errors="surrogateescape")
-    return Candidate(path, after, splice.operator, splice.line)

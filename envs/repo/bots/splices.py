@@ -1,16 +1,11 @@
-"""Small edits of Python source that undo small bugs: one operator, one argument, one number.
-
-An edit replaces bytes of the source and leaves all others as they are, so that it is as small as
-the bug was.
-"""
+"""Small edits of Python source that undo small bugs: one operator, one argument, one number."""
 
 import ast
-from collections.abc import Iterator
 
 import msgspec
 
 from synth.envs.repo.bots.operators import edits_of
-from synth.envs.repo.text import Text, is_readable
+from synth.envs.repo.making.sites.splice import SourceText, Splice
 
 LIKELY = (
     "comparison",
@@ -24,46 +19,42 @@ LIKELY = (
     "truth value",
     "sign",
     "name",
+    "pair",
+    "bound",
+    "operand left out",
 )
-"""Operators in the order in which a bot tries them on one line; all others come after."""
+"""Operators in the order in which a bot tries them; all others come after."""
 
 
-class Splice(msgspec.Struct, frozen=True):
+class SmallEdit(msgspec.Struct, frozen=True):
     """One edit: `line` is where the changed expression begins."""
 
     operator: str
     line: int
-    start: int
-    end: int
-    text: bytes
+    splice: Splice
 
-    def applied(self, source: bytes) -> bytes:
-        """The source with this edit."""
-        return source[: self.start] + self.text + source[self.end :]
+    @property
+    def rank(self) -> int:
+        """How many operators are likelier."""
+        return LIKELY.index(self.operator) if self.operator in LIKELY else len(LIKELY)
 
-
-def splices(source: bytes) -> Iterator[Splice]:
-    """All edits of a file that leave it readable, none twice, line by line."""
-    seen = {source}
-    for splice in sorted(_every(source), key=_place):
-        after = splice.applied(source)
-        if after not in seen and is_readable(after):
-            seen.add(after)
-            yield splice
-
-
-def _every(source: bytes) -> Iterator[Splice]:
-    """The edits of all nodes."""
-    if not is_readable(source):
-        return
-
-    text = Text(source)
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.expr | ast.stmt):
-            for operator, start, end, new in edits_of(node, text):
-                yield Splice(operator, node.lineno, start, end, new)
+    def applied(self, source: SourceText) -> str | None:
+        """The file with this edit; None where Python cannot read it, or it is as it was."""
+        one = self.splice
+        after = source.content[: one.start] + one.text + source.content[one.end :]
+        try:
+            ast.parse(after)
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+        return None if after == source.content else after.decode()
 
 
-def _place(splice: Splice) -> tuple[int, int, int]:
-    rank = LIKELY.index(splice.operator) if splice.operator in LIKELY else len(LIKELY)
-    return splice.line, rank, splice.start
+def small_edits(source: SourceText) -> list[SmallEdit]:
+    """All edits of a file, line by line, the likely ones first on each."""
+    found = [
+        SmallEdit(operator, node.lineno, splice)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.expr | ast.stmt)
+        for operator, splice in edits_of(node, source)
+    ]
+    return sorted(found, key=lambda one: (one.line, one.rank, one.splice.start))
