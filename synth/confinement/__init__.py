@@ -2,6 +2,14 @@
 and limits.
 """
 
+from synth.confinement.branches import (
+    Branch,
+    FileChange,
+    Frozen,
+    branch_of,
+    how_branches_are_made,
+    new_branch,
+)
 from synth.confinement.command import (
     INSIDE,
     ProcessLimits,
@@ -11,16 +19,24 @@ from synth.confinement.command import (
     missing,
 )
 from synth.confinement.processes import LOOK_S, HeldProcess, held, tree
+from synth.confinement.running import Ran
 
 __all__ = [
     "INSIDE",
     "LOOK_S",
+    "Branch",
+    "FileChange",
+    "Frozen",
     "HeldProcess",
     "ProcessLimits",
+    "Ran",
+    "branch_of",
     "confined_command",
     "environment_file",
     "hand_over",
     "held",
+    "how_branches_are_made",
     "missing",
+    "new_branch",
     "tree",
 ]

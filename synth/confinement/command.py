@@ -67,8 +67,9 @@ def confined_command(
     limits: ProcessLimits,
     read_only: Sequence[Path] = (),
     environment: int | None = None,
+    at: str = INSIDE,
 ) -> list[str]:
-    """`command` as it is to be started: `folder` is writable at /world, its current directory;
+    """`command` as it is to be started: `folder` is writable `at` /world, its current directory;
     `read_only` paths stand where they do here.
 
     The environment is what the descriptor `environment` holds (`environment_file`), and nothing
@@ -139,9 +140,9 @@ def confined_command(
         *seen,
         "--bind",
         str(folder.absolute()),
-        INSIDE,
+        at,
         "--chdir",
-        INSIDE,
+        at,
         "--remount-ro",
         "/dev",
         "--remount-ro",

@@ -1,0 +1,162 @@
+"""What differs between two trees in files and links, and how a difference is laid over a third."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Mapping
+
+from synth.confinement.keeper.files import content, create
+from synth.confinement.keeper.walking import LOOK, like, opened, parent
+
+Change = tuple[bytes, int, str | None]
+"""(content, mode, where a link leads)."""
+MOST_BYTES = 64 << 20
+"""Of all changes together: nothing that an agent writes may fill our own memory."""
+
+
+def changes(base: int, now: int, paths: Iterable[str]) -> dict[str, Change | None]:
+    """By path, what `now` has there that `base` has not; None where only `base` has a file.
+    Folders are no files, nor are pipes and sockets. Raises `OSError` (EFBIG) for too much.
+    """
+    found, size = dict[str, Change | None](), 0
+
+    for path in paths:
+        before, after = state(base, path), state(now, path)
+        if after == before:
+            continue
+
+        if after is not None:
+            size += len(after[0])
+            if size > MOST_BYTES:
+                raise OSError(errno.EFBIG, f"the changes hold more than {MOST_BYTES >> 20} MB")
+
+        found[path] = after
+
+    return found
+
+
+def state(root: int, path: str) -> Change | None:
+    """What a tree has at a path, no link being followed; None for anything but a file or a
+    link.
+    """
+    try:
+        look = opened(root, path, follow=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+    try:
+        mode = os.fstat(look).st_mode
+        if stat.S_ISLNK(mode):
+            return b"", 0o777, os.readlink("", dir_fd=look)
+        if not stat.S_ISREG(mode):
+            return None
+    finally:
+        os.close(look)
+
+    file = opened(root, path, os.O_RDONLY | os.O_NONBLOCK, follow=False)
+    try:
+        data = content(file, MOST_BYTES + 1)
+    finally:
+        os.close(file)
+
+    if len(data) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"holds more than {MOST_BYTES >> 20} MB", path)
+
+    return data, stat.S_IMODE(mode), None
+
+
+def every_path(*roots: int) -> list[str]:
+    """The paths of all that is no folder, in any of the trees."""
+    found = set[str]()
+    for root in roots:
+        for folder, folders, files, place in os.fwalk(".", dir_fd=root):
+            links = [name for name in folders if _is_link(place, name)]
+            found.update(f"{folder}/{name}"[2:] for name in [*files, *links])
+
+    return sorted(found)
+
+
+def apply(root: int, changed: Mapping[str, Change | None]) -> None:
+    """Lays changes over a tree: deletions first, with folders that they leave empty; what stands
+    where a file comes gives way. No link is followed.
+    """
+    for path in sorted(changed, reverse=True):
+        delete(root, path)
+
+    for path, change in sorted(changed.items()):
+        if change is not None:
+            _lay(root, path, change)
+
+    for path in sorted((path for path, one in changed.items() if one is None), reverse=True):
+        _tidy(root, path)
+
+
+def _lay(root: int, path: str, change: Change) -> None:
+    data, mode, link = change
+    if link is None:
+        create(root, path, data, mode, follow=False)
+        return
+
+    place, name = parent(root, path, make=True, follow=False)
+    try:
+        os.symlink(link, name, dir_fd=place)
+        like(place, name, os.fstat(place))
+    finally:
+        os.close(place)
+
+
+def delete(root: int, path: str) -> None:
+    """Takes away what stands at a path, folders with all in them; nothing where nothing is."""
+    try:
+        place, name = parent(root, path, follow=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+    try:
+        remove(place, name)
+    except FileNotFoundError:
+        return
+    finally:
+        os.close(place)
+
+
+def remove(place: int, name: str) -> None:
+    """Takes away a file, or a folder with all in it, whatever their modes."""
+    if not stat.S_ISDIR(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=place)
+        return
+
+    look = os.open(name, LOOK | os.O_DIRECTORY, dir_fd=place)
+    try:
+        os.chmod(f"/proc/self/fd/{look}", 0o700)  # noqa: PTH101 - a descriptor, no path
+        inside = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=look)
+    finally:
+        os.close(look)
+
+    try:
+        for each in os.listdir(inside):  # noqa: PTH208 - a descriptor, no path
+            remove(inside, each)
+    finally:
+        os.close(inside)
+
+    os.rmdir(name, dir_fd=place)
+
+
+def _tidy(root: int, path: str) -> None:
+    """Takes away the folders above a deleted file that hold nothing any more."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        try:
+            place, name = parent(root, path, follow=False)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        try:
+            os.rmdir(name, dir_fd=place)
+        except OSError:
+            return
+        finally:
+            os.close(place)
+
+
+def _is_link(place: int, name: str) -> bool:
+    return stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode)

@@ -1,0 +1,130 @@
+"""Opens what stands in a tree, by descriptors from its root and never through a link out of it."""
+
+import errno
+import os
+import stat
+from collections import deque
+from contextlib import ExitStack
+
+STANDS_AT = "/repo"
+"""Where processes see the tree: an absolute link that begins so stays inside."""
+MOST_LINKS = 40
+LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def opened(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> int:
+    """A descriptor of what `path` names in the tree; the caller closes it.
+
+    With `follow`, links are followed as long as they stay inside. Raises `PermissionError` for
+    what leads out, else `OSError` as the system does.
+    """
+    with ExitStack() as stack:
+        way, todo, links = [os.dup(root)], deque(_parts(path)), 0
+        stack.callback(_close, way)
+
+        while todo:
+            part = todo.popleft()
+            if part == "..":
+                _up(way, path)
+                continue
+
+            if stat.S_ISLNK(os.stat(part, dir_fd=way[-1], follow_symlinks=False).st_mode):
+                if follow:
+                    links += 1
+                    _follow(way, todo, part, path, links)
+                    continue
+                if todo:
+                    raise NotADirectoryError(errno.ENOTDIR, "a link stands on the way", path)
+
+            wanted = LOOK | os.O_DIRECTORY if todo else flags | os.O_NOFOLLOW | os.O_CLOEXEC
+            way.append(os.open(part, wanted, dir_fd=way[-1]))
+
+        return _last(way, flags)
+
+
+def parent(root: int, path: str, *, make: bool = False, follow: bool = True) -> tuple[int, str]:
+    """A descriptor of the folder that holds `path`, and the name in it. With `make`, folders that
+    are missing on the way are made.
+    """
+    *above, name = _parts(path) or [""]
+    if name in ("", ".."):
+        raise IsADirectoryError(errno.EISDIR, "names a folder", path)
+
+    place = opened(root, ".", LOOK | os.O_DIRECTORY)
+    for number, part in enumerate(above):
+        here, place = place, -1
+        try:
+            if make and not _there(here, part):
+                _made(here, part)
+            if follow:  # from the root again: a link may lead anywhere inside
+                place = opened(root, "/".join(above[: number + 1]), LOOK | os.O_DIRECTORY)
+            else:
+                place = os.open(part, LOOK | os.O_DIRECTORY, dir_fd=here)
+        finally:
+            os.close(here)
+
+    return place, name
+
+
+def _made(place: int, name: str) -> None:
+    """A folder, with the owner of the one that holds it."""
+    os.mkdir(name, 0o755, dir_fd=place)
+    like(place, name, os.fstat(place))
+
+
+def like(place: int, name: str, owner: os.stat_result) -> None:
+    """Gives a new file the owner that others in its tree have, where it is not ours."""
+    if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+        os.chown(name, owner.st_uid, owner.st_gid, dir_fd=place, follow_symlinks=False)
+
+
+def _there(place: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=place, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+
+    return True
+
+
+def _parts(path: str) -> list[str]:
+    """The names on the way. Raises `PermissionError` for an absolute path elsewhere."""
+    if path.startswith("/"):
+        if path != STANDS_AT and not path.startswith(STANDS_AT + "/"):
+            raise PermissionError(errno.EPERM, "leads out of the tree", path)
+        path = path[len(STANDS_AT) :]
+
+    return [part for part in path.split("/") if part not in ("", ".")]
+
+
+def _up(way: list[int], path: str) -> None:
+    if len(way) == 1:
+        raise PermissionError(errno.EPERM, "leads out of the tree", path)
+
+    os.close(way.pop())
+
+
+def _follow(way: list[int], todo: deque[str], link: str, path: str, links: int) -> None:
+    """Puts what a link says before what is still to go."""
+    if links > MOST_LINKS:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+
+    target = os.readlink(link, dir_fd=way[-1])
+    parts = _parts(target)
+    if target.startswith("/"):
+        _close(way[1:])
+        del way[1:]
+
+    todo.extendleft(reversed(parts))
+
+
+def _last(way: list[int], flags: int) -> int:
+    if len(way) > 1:
+        return way.pop()
+
+    return os.open(".", flags & ~os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=way[0])
+
+
+def _close(descriptors: list[int]) -> None:
+    for each in descriptors:
+        os.close(each)
