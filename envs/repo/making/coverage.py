@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import msgspec
-
 from synth.confinement.branches import Branch
+
 from synth.envs.repo.making.functions import OUTSIDE, function_at, functions_of
-from synth.envs.repo.making.testing import told
+from synth.envs.repo.making.runs import told
 from synth.envs.repo.pool import Library, base_of
 from synth.schemas import ConfigError
 

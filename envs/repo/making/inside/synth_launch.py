@@ -21,7 +21,8 @@ def main() -> int:
     plugins = [listening(int(given))] if given else []
 
     tools = str(sys.path[0])
-    sources = [os.getcwd(), os.path.join(os.getcwd(), "src")]  # noqa: PTH118
+    here = os.getcwd()  # noqa: PTH109 - as short as it can be, before anything else
+    sources = [here, f"{here}/src"]
     sys.path[0:1] = [*sources, tools]
     os.environ["PYTHONPATH"] = ":".join([*sources, tools])  # for processes that tests start
     return int(pytest.main(sys.argv[1:], plugins=plugins))

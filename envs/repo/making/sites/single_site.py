@@ -68,7 +68,7 @@ def by_operator(texts: Mapping[str, SourceText]) -> dict[str, list[Site]]:
         for node in _in_functions(source.tree):
             for name, operator in OPERATORS.items():
                 found[name] += [(path, splice) for splice in operator(node, source)]
-    return dict(found)
+    return {name: sites for name, sites in found.items() if sites}
 
 
 def source_text(place: Path) -> SourceText | None:
@@ -87,7 +87,10 @@ def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:
         node = todo.pop()
         yield node
         apart = {id(getattr(node, name, None)) for name in ("annotation", "returns")}
-        todo += [child for child in ast.iter_child_nodes(node) if id(child) not in apart]
+        for child in ast.iter_child_nodes(node):
+            # before Python 3.12 what stands in an f-string does not know where it stands
+            if id(child) not in apart and not isinstance(child, ast.JoinedStr):
+                todo.append(child)
 
 
 def _outside(tree: ast.AST) -> Iterator[ast.AST]:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from synth.confinement.branches import Branch, FileChange
 
 from synth.confinement import ProcessLimits
-from synth.confinement.branches import Branch, FileChange
 from synth.envs.repo.pool import Engine, Library
 
 LIMITS = ProcessLimits(memory_mb=1024, processes=64, file_mb=64, disk_mb=256, cpu_s=120)
@@ -66,13 +66,13 @@ async def run_tests(
     """What came of each test of some files (of all that pytest finds, where none is named), with
     hidden ones laid over the tree first.
 
-    `tools` must be among what the branch shows read-only.
+    `tools`, an absolute path, must be among what the branch shows read-only.
     """
-    seen = await tests_seen(branch, library.engine, files, hidden, tools=tools)
+    seen = await seen_tests(branch, library.engine, files, hidden, tools=tools)
     return seen.outcomes
 
 
-async def tests_seen(
+async def seen_tests(
     branch: Branch,
     engine: Engine,
     files: Sequence[str],
@@ -105,7 +105,7 @@ async def told(
     program, *options = COMMANDS[engine]
     began = time.monotonic()
     ran = await branch.run(
-        [str(tools.resolve() / program), *options, *files],
+        [f"{tools}/{program}", *options, *files],
         environment=environment,
         time_s=time_s,
         result=True,

@@ -1,0 +1,122 @@
+"""The goal of a task, out of how its tests fail; what it would give away is left out."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from random import Random
+
+from synth.envs.data_file import data_file
+from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.making.leaks import leaks
+from synth.envs.repo.making.runs import SeenFailure
+from synth.envs.repo.making.statements import TestedStatement, statement_at
+from synth.envs.repo.making.trees import both_texts, text_of
+
+WORDS: Mapping[str, str] = data_file("repo/goals")
+MOST_TRIED, EXAMPLES = 16, 2
+UNNAMED = 1 / 3
+"""The share of goals that tell what goes wrong without naming a test, where that can be."""
+
+
+class Telling(Enum):
+    """How much of a failing test is told: never its name where it is hidden."""
+
+    NAMED = "named"
+    UNNAMED = "unnamed"
+    HIDDEN = "hidden"
+
+
+def goal_of(
+    library: str, tree: Path, broken: BrokenTree, failing: Mapping[str, SeenFailure], chance: Random
+) -> str | None:
+    """What a task asks for; None where nothing can be said without giving the edit away."""
+    texts = both_texts(tree, broken)
+    operators = f"{broken.about.get('operators', '')} {broken.kind}"
+    hidden = all(seen.file in broken.hidden for seen in failing.values())
+    names = [name for name in failing if hidden or failing[name].file not in broken.hidden]
+    chance.shuffle(names)
+    how = Telling.HIDDEN if hidden else Telling.NAMED
+    if not hidden and chance.random() < UNNAMED:
+        how = Telling.UNNAMED
+
+    examples = list[str]()
+    for name in names[:MOST_TRIED]:
+        statement = _statement(tree, broken, failing[name])
+        for said in _told(name, failing[name], statement, how):
+            if said not in examples and not leaks(
+                said, texts, operators=operators, told=broken.hint
+            ):
+                examples.append(said)
+                break
+        if len(examples) == EXAMPLES:
+            break
+
+    if not examples and not (hidden and broken.hint):
+        return None
+    return _whole(library, broken, examples, len(failing), hidden=hidden)
+
+
+def _whole(
+    library: str, broken: BrokenTree, examples: Sequence[str], count: int, *, hidden: bool
+) -> str:
+    """All sentences together."""
+    opening = WORDS["purpose" if broken.hint else "fault"]
+    lines = [opening.format(library=library, hint=broken.hint.strip()), *examples]
+    if hidden:
+        lines.append(WORDS["hidden"])
+    else:
+        lines.append(WORDS["one_test" if count == 1 else "more_tests"].format(count=count))
+    return "\n\n".join([lines[0], "\n".join(lines[1:]), WORDS["closing"].strip()])
+
+
+def _told(
+    name: str, seen: SeenFailure, statement: TestedStatement | None, how: Telling
+) -> Iterator[str]:
+    """Ways to say how a test fails, the fullest first; only a statement that calls something says
+    enough without the name of its test.
+    """
+    whats = [] if statement is None else list(_whats(seen, statement))
+    if seen.doc:
+        whats = [f"{one} {WORDS['described'].format(doc=seen.doc)}" for one in whats] + whats
+    if how is not Telling.NAMED and statement is not None and "(" in statement.text:
+        yield from whats
+    if how is not Telling.HIDDEN:
+        yield from (WORDS["named"].format(test=f"`{name}`", what=one) for one in whats)
+        yield WORDS["only_named"].format(test=f"`{name}`")
+
+
+def _whats(seen: SeenFailure, statement: TestedStatement) -> Iterator[str]:
+    """What a statement should have done, and what it did."""
+    said = {"statement": statement.text, "error": seen.error, "message": _flat(seen.message)}
+    if seen.compared is not None:
+        left, operator, right = seen.compared
+        value = _plain(statement.expected)
+        if value in (left, right) and operator in ("==", "is"):
+            told = {"call": statement.call, "expected": statement.expected}
+            yield WORDS["equal"].format(**told, seen=right if left == value else left)
+        yield WORDS["sides"].format(**said, seen=left, expected=right)
+    elif seen.message.startswith("DID NOT RAISE") or "not raised" in seen.message:
+        yield WORDS["silent"].format(**said)
+    elif seen.error == "AssertionError":
+        if seen.message and not seen.message.startswith("assert "):
+            yield WORDS["says"].format(**said)
+        yield WORDS["holds"].format(**said)
+    else:
+        if seen.message:
+            yield WORDS["raises"].format(**said)
+        yield WORDS["raises_mutely"].format(**said)
+
+
+def _statement(tree: Path, broken: BrokenTree, seen: SeenFailure) -> TestedStatement | None:
+    text = broken.hidden.get(seen.file) or broken.solution.get(seen.file)
+    return statement_at(text or text_of(tree / seen.file), seen.line)
+
+
+def _plain(source: str) -> str:
+    """A value as it prints itself, from how a test writes it."""
+    return repr(ast.literal_eval(source)) if source else ""
+
+
+def _flat(message: str) -> str:
+    return " ".join(message.split())
