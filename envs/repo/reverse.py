@@ -104,7 +104,7 @@ def _changed(start: Facts, end: Facts) -> tuple[list[str], list[str]]:
 @cache
 def _words() -> Mapping[str, str]:
     """The parts of a goal."""
-    found: Mapping[str, str] = data_file("repo/goals")
+    found: Mapping[str, str] = data_file("repo/mended")
     return found
 
 

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import msgspec
-from synth.confinement.branches import Branch
 
+from synth.confinement.branches import Branch
 from synth.envs.repo.making.functions import OUTSIDE, function_at, functions_of
 from synth.envs.repo.making.runs import told
 from synth.envs.repo.pool import Library, base_of

@@ -1,6 +1,5 @@
 """The goal of a task, out of how its tests fail; what it would give away is left out."""
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -89,12 +88,13 @@ def _told(
 def _whats(seen: SeenFailure, statement: TestedStatement) -> Iterator[str]:
     """What a statement should have done, and what it did."""
     said = {"statement": statement.text, "error": seen.error, "message": _flat(seen.message)}
+    given = ", ".join(f"{name} = {value}" for name, value in seen.given.items())
+    said["given"] = WORDS["given"].format(given=given) if given else ""
     if seen.compared is not None:
         left, operator, right = seen.compared
-        value = _plain(statement.expected)
-        if value in (left, right) and operator in ("==", "is"):
-            told = {"call": statement.call, "expected": statement.expected}
-            yield WORDS["equal"].format(**told, seen=right if left == value else left)
+        if statement.call and operator in ("==", "is"):
+            gives, expected = (left, right) if statement.first else (right, left)
+            yield WORDS["equal"].format(**said, call=statement.call, expected=expected, seen=gives)
         yield WORDS["sides"].format(**said, seen=left, expected=right)
     elif seen.message.startswith("DID NOT RAISE") or "not raised" in seen.message:
         yield WORDS["silent"].format(**said)
@@ -111,11 +111,6 @@ def _whats(seen: SeenFailure, statement: TestedStatement) -> Iterator[str]:
 def _statement(tree: Path, broken: BrokenTree, seen: SeenFailure) -> TestedStatement | None:
     text = broken.hidden.get(seen.file) or broken.solution.get(seen.file)
     return statement_at(text or text_of(tree / seen.file), seen.line)
-
-
-def _plain(source: str) -> str:
-    """A value as it prints itself, from how a test writes it."""
-    return repr(ast.literal_eval(source)) if source else ""
 
 
 def _flat(message: str) -> str:

@@ -1,9 +1,11 @@
 """A library of a pool: its pristine tree, the tests that always pass there, what they call."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+
+import msgspec
 
 from synth.confinement.branches import branch_of
 from synth.envs.repo.making.coverage import measure
@@ -50,7 +52,7 @@ async def prepared(
         about=about,
     )
     tests = await _always_passing(library, pool)
-    library = Library(**{**_fields(library), "tests": tests})
+    library = msgspec.structs.replace(library, tests=tests)
     await _measured(library, pool)
     say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
     return library
@@ -106,7 +108,3 @@ async def _measured(library: Library, pool: Path) -> None:
     base = base_of(pool, library.name)
     async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
         await measure(branch, library, pool)
-
-
-def _fields(library: Library) -> Mapping[str, object]:
-    return {name: getattr(library, name) for name in library.__struct_fields__}

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from synth.confinement.branches import Branch, FileChange
 
 from synth.confinement import ProcessLimits
+from synth.confinement.branches import Branch, FileChange
 from synth.envs.repo.pool import Engine, Library
 
 LIMITS = ProcessLimits(memory_mb=1024, processes=64, file_mb=64, disk_mb=256, cpu_s=120)
 TIME_S = 90.0
 PASSED = "passed"
 COMMANDS: Mapping[Engine, tuple[str, ...]] = {
-    "python": ("bin/pytest", "-q", "--tb=no", "-p", "no:terminal"),
+    "python": ("bin/pytest", "-q", "--tb=no"),
     "node": ("bin/node-test",),
 }
 """By engine, what of a pool's tools runs the test files that follow, and writes what came of them
@@ -23,7 +23,9 @@ to the descriptor that SYNTH_RESULT_FD names (`inside/synth_results.py` says in 
 
 
 class SeenFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """How a test failed, as the plug-in saw it. `compared`: one side, the operator, the other."""
+    """How a test failed, as the plug-in saw it. `compared`: one side, the operator, the other;
+    `given`: its parameters by name, as they print themselves.
+    """
 
     outcome: str
     file: str
@@ -32,6 +34,7 @@ class SeenFailure(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     compared: tuple[str, str, str] | None = None
     doc: str = ""
+    given: Mapping[str, str] = {}
 
 
 class TestRun(msgspec.Struct, frozen=True, kw_only=True):

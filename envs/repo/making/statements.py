@@ -9,13 +9,13 @@ LONGEST = 300
 
 
 class TestedStatement(msgspec.Struct, frozen=True):
-    """A statement on one line. `call` and `expected` are the sides of `assert call == expected`,
-    where the second is written out as a value.
+    """A statement on one line. `call` is the side of `assert call == other` that calls something,
+    where the other side does not, or is a value; `first` whether it is the left one.
     """
 
     text: str
     call: str = ""
-    expected: str = ""
+    first: bool = True
 
 
 def statement_at(text: str, line: int) -> TestedStatement | None:
@@ -34,36 +34,26 @@ def statement_at(text: str, line: int) -> TestedStatement | None:
     if len(said) > LONGEST or isinstance(found, (ast.FunctionDef, ast.ClassDef)):
         return None
 
-    return TestedStatement(said, *_sides(text, found))
+    return TestedStatement(said, *_call(text, found))
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
 
 
-def _sides(text: str, statement: ast.stmt) -> tuple[str, str]:
-    """The call and the value of an assertion that they are equal."""
+def _call(text: str, statement: ast.stmt) -> tuple[str, bool]:
+    """The calling side of an assertion that two are equal, and whether it is the left one."""
     compared = statement.test if isinstance(statement, ast.Assert) else None
     if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
-        return "", ""
+        return "", True
+    if not isinstance(compared.ops[0], (ast.Eq, ast.Is)):
+        return "", True
 
     left, right = compared.left, compared.comparators[0]
-    if not isinstance(compared.ops[0], (ast.Eq, ast.Is)):
-        return "", ""
-    if _value(left) and not _value(right):
-        left, right = right, left
-    if not _value(right) or not any(isinstance(node, ast.Call) for node in ast.walk(left)):
-        return "", ""
-
-    return _one_line(text, left), _one_line(text, right)
-
-
-def _value(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
+    calls = [any(isinstance(node, ast.Call) for node in ast.walk(side)) for side in (left, right)]
+    if calls[0] == calls[1]:
+        return "", True
+    return _one_line(text, left if calls[0] else right), calls[0]
 
 
 def _one_line(text: str, node: ast.AST) -> str:

@@ -78,6 +78,7 @@ def _failure(item: Any, excinfo: Any, compared: list[str] | None) -> dict[str, A
         if str(entry.path) == str(item.path):
             line = entry.lineno + 1
     function = getattr(item, "function", None)
+    given = getattr(getattr(item, "callspec", None), "params", {})
     doc = (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
     error = excinfo.value
     told = str(getattr(error, "msg", None) or error) if _quiet(error) else ""
@@ -87,6 +88,7 @@ def _failure(item: Any, excinfo: Any, compared: list[str] | None) -> dict[str, A
         "message": _plain(told)[:LONGEST],
         "compared": compared if isinstance(error, AssertionError) else None,
         "doc": _plain(doc)[:LONGEST],
+        "given": {name: _said(value) for name, value in given.items()},
     }
 
 

@@ -1,0 +1,38 @@
+"""The kinds of bugs by name: how a tree is broken, and its share of a pool."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+import msgspec
+
+from synth.envs.repo.broken import Breaking
+from synth.schemas import ConfigError
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """Where a way of breaking trees is (module:function), and its share of the default set; shares
+    of kinds that are asked for need no sum.
+    """
+
+    place: str
+    share: float
+    engines: tuple[str, ...] = ("python",)
+
+    def breaking(self) -> Breaking:
+        """The way itself."""
+        module, _, name = self.place.partition(":")
+        return cast(Breaking, getattr(import_module(module), name))
+
+
+KINDS: Mapping[str, Kind] = {
+    "single_site": Kind("synth.envs.repo.making.sites.single_site:single_site", 0.4),
+}
+
+
+def kinds_named(names: tuple[str, ...]) -> Mapping[str, Kind]:
+    """Some of them; all, where none is named. Raises `ConfigError`."""
+    unknown = [name for name in names if name not in KINDS]
+    if unknown:
+        raise ConfigError(f"--kind {unknown[0]}: not known; known: {', '.join(KINDS)}")
+    return {name: KINDS[name] for name in names or KINDS}
