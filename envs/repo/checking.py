@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from synth.confinement.branches import new_branch
-from synth.envs.repo.making.testing import tests_seen
+from synth.envs.repo.making.runs import seen_tests
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
@@ -51,7 +51,7 @@ async def _passed(place: TaskTree, counted: Changes, settings: RepoSettings) -> 
 
     try:
         await branch.apply({**place.broken_source, **counted, **place.judged_with})
-        ran = await tests_seen(
+        ran = await seen_tests(
             branch, place.library.engine, files, tools=place.tools, time_s=settings.tests_s
         )
     finally:

@@ -14,7 +14,7 @@ from synth.envs.repo.repair.erring import NEXT
 from synth.envs.repo.repair.plan import Done, RepairPlan, Texts
 from synth.envs.repo.reverse import looks, possible_edits
 from synth.envs.repo.starting import RepoConfig, RepoSettings
-from synth.envs.repo.task_tree import Changes, TaskTree, task_tree
+from synth.envs.repo.task_tree import Changes, TaskTree, pool_in, task_tree
 from synth.envs.repo.tasks import explored
 from synth.envs.repo.terminal.files import CannotError
 from synth.envs.repo.terminal.live_tree import LiveTree
@@ -38,7 +38,6 @@ from synth.schemas import (
     content_hash,
     valid_text,
 )
-
 
 MOST_REMEMBERED = 200
 """Calls that the expert can look back upon."""
@@ -178,7 +177,7 @@ class RepoEnv:
         tree, place = self._live, self._live.place
         changed = [path for path in await tree.changes() if place.counts(path)]
         start = place.start_texts([*place.wanted, *changed, *place.seen_tests])
-        wanted = {path: start[path] for path in changed} | place.wanted
+        wanted = {**{path: start[path] for path in changed}, **place.wanted}
         now = {path: await tree.text(path) for path in wanted}
 
         return Texts(start, now, wanted)

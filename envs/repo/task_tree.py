@@ -57,7 +57,7 @@ class TaskTree:
 
     @cached_property
     def broken_source(self) -> Changes:
-        """The sources that are broken at the start."""
+        """What is broken at the start, tests and configuration apart."""
         return {path: change for path, change in self.edits.items() if self.counts(path)}
 
     @cached_property
@@ -108,7 +108,7 @@ class TaskTree:
         if matches(path, self.library.protected):
             return False
 
-        if path in self.library.source or path in self.task.solution:
+        if path in self.library.source or path in {*self.task.solution, *self.task.edits}:
             return True
 
         place = PurePosixPath(path)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from synth.envs.repo.repair.acts import Act
+from synth.envs.repo.repair.acts import Act, call_hash
 from synth.envs.repo.repair.plan import SUBMIT, RepairPlan, as_act
 from synth.envs.repo.repair.slips import function_at, functions, slipped_edits, slips
 
@@ -71,9 +71,7 @@ def wrong_file_first(plan: RepairPlan) -> Act:
     if not plan.done.has(wrong):
         return plan.unseen() or plan.edit(wrong)
 
-    is_new = plan.done.calls[-1 - plan.done.since_edit :][:1] == plan.done.calls[-1:]
-
-    return plan.tests if is_new and plan.done.since_edit == 0 else plan.next()
+    return plan.tests if plan.done.calls[-1] == call_hash(*wrong) else plan.next()
 
 
 def breaks_another(plan: RepairPlan) -> Act:

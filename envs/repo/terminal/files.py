@@ -47,7 +47,7 @@ def _range(lines: str | None, count: int) -> tuple[int, int]:
     if lines is None or not lines.strip():
         return 1, count
 
-    first, dash, last = lines.strip().partition("-")
+    first, _, last = lines.strip().partition("-")
     numbers = [part.strip() for part in (first, last or first)]
     if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in numbers):
         raise CannotError("`lines` names lines as `20-60`, or one as `20`.")

@@ -47,7 +47,7 @@ def started(command: str) -> list[str]:
 
 def environment(shell: Shell, tools: Path) -> dict[str, str]:
     """The variables that a shell starts with."""
-    variables = first_variables() | shell.exported
+    variables = {**first_variables(), **shell.exported}
     return {
         **{name: _here(value, tools) for name, value in variables.items() if value is not None},
         "SYNTH_CWD": _here(shell.cwd, tools),
