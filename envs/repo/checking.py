@@ -23,15 +23,26 @@ class Outcomes:
         self._passed: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     async def passed(
-        self, place: TaskTree, changes: Changes, settings: RepoSettings
+        self,
+        place: TaskTree,
+        changes: Changes,
+        settings: RepoSettings,
+        tests: Changes = {},
     ) -> frozenset[str]:
-        """The tests that pass in a fresh branch with these changes of the source."""
+        """The tests that pass in a fresh branch with these changes of the source; `tests` are files
+        of tests in another text.
+        """
         counted = {path: one for path, one in changes.items() if _counts(place, path, changes)}
-        told = sorted((path, digest_of(one)) for path, one in counted.items())
+        told = [
+            sorted((path, digest_of(one)) for path, one in each.items())
+            for each in (counted, tests)
+        ]
         name = content_hash([str(place.base), place.library.digest, place.task.id, told])
         found = self._passed.get(name)
         if found is None:
-            found = self._passed[name] = await _passed(place, counted, settings)
+            found = self._passed[name] = await _passed(
+                place, {**counted, **place.judged_with, **tests}, settings
+            )
             while len(self._passed) > MOST_REMEMBERED:
                 self._passed.popitem(last=False)
 
@@ -43,14 +54,14 @@ class Outcomes:
 OUTCOMES = Outcomes()
 
 
-async def _passed(place: TaskTree, counted: Changes, settings: RepoSettings) -> frozenset[str]:
+async def _passed(place: TaskTree, changes: Changes, settings: RepoSettings) -> frozenset[str]:
     """Runs the tests; none passed where the run was ended before its time."""
     branch = await new_branch(place.base, limits=settings.limits, read_only=[place.tools])
     task = place.task
     files = sorted({*task.test_files, *task.hidden})
 
     try:
-        await branch.apply({**place.broken_source, **counted, **place.judged_with})
+        await branch.apply({**place.broken_source, **changes})
         ran = await seen_tests(
             branch, place.library.engine, files, tools=place.tools, time_s=settings.tests_s
         )
@@ -101,4 +112,4 @@ def check_of(place: TaskTree) -> Check:
     required = (
         RowPredicate("test", {"id": key_of(name), "passed": True}) for name in place.task.failing
     )
-    return Check(required=tuple(required))
+    return Check(required=tuple(required), free=("file/*/digest",))
