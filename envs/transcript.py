@@ -111,6 +111,20 @@ def why_failed(verdict: CheckResult) -> str:
     return ", ".join(failed) or "not passed"
 
 
+def first_error(found: Transcript) -> str | None:
+    """The first call of an episode that was answered by an error, and by which; None without."""
+
+    answered = enumerate(zip(found.actions, found.responses, strict=False))
+    for turn, (action, response) in answered:
+        for seen in response.observations:
+            if seen.error:
+                asked = next((c for c in action.tool_calls if c.call_id == seen.call_id), None)
+                call = f"{asked.name} {asked.arguments}" if asked else "words"
+                return f"turn {turn}, {call}, was answered {seen.content!r}"[:300]
+
+    return None
+
+
 def difference(expected: Transcript, found: Transcript) -> str | None:
     """The first thing in which two transcripts of the same actions differ, or None."""
 

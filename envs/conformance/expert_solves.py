@@ -4,7 +4,7 @@ the state alone.
 
 from synth.envs.bots import expert
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part
-from synth.envs.transcript import MAX_TURNS, why_failed
+from synth.envs.transcript import MAX_TURNS, first_error, why_failed
 
 
 @part("expert")
@@ -17,7 +17,9 @@ async def expert_solves(bench: ConformanceRig) -> str:
         found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
         if not found.verdict.passed:
             why, turns = why_failed(found.verdict), len(found.actions)
-            unsolved.append(f"{task.task_id}: {why} after {turns} turns")
+            refused = first_error(found)
+            said = f"; {refused}" if refused else ""
+            unsolved.append(f"{task.task_id}: {why} after {turns} turns{said}")
 
     if unsolved:
         of = f"{len(unsolved)} of {len(bench.tasks)} unsolved"

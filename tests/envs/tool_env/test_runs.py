@@ -10,7 +10,7 @@ import pytest
 from synth.envs.audit.audit import audit
 from synth.envs.audit.questions import QUESTIONS
 from synth.envs.registry import ENVS
-from synth.envs.tool_env import Require, Task, ToolEnv, tool, world_of
+from synth.envs.tool_env import Require, Task, ToolEnv, ToolError, tool, world_of
 from synth.envs.world import EnvEntry
 from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in, world
@@ -218,6 +218,30 @@ def test_with_gold_the_questions_of_the_audit_pass_and_mutants_of_the_kit_are_as
         "12",
         "100 %",
     )
+
+
+class Jammed(Lamp):
+    @tool
+    def switch(self, to: Literal["on", "off"]) -> str:
+        """Switch the lamp on or off."""
+        raise ToolError("The switch is jammed.")
+
+    def tasks(self, seed: int, count: int) -> Any:
+        required = Require("lamp", "on")
+        return [
+            Task.new(self, seed + i, "On, please.", required, gold=[("switch", {"to": "on"})])
+            for i in range(count)
+        ]
+
+
+def test_an_audit_says_how_a_gold_call_was_answered_that_does_not_work() -> None:
+    asked = [question for question in QUESTIONS if question.name == "expert"]
+    report = asyncio.run(audit(world_of(Jammed), {}, seed=7, tasks=1, questions=asked))
+    (answer,) = report.answers
+    said = " ".join(str(finding.detail) for finding in answer.findings)
+    call = """turn 0, switch {"to":"on"}, was answered 'The switch is jammed.'"""
+    assert not answer.passed
+    assert call in said
 
 
 class Listed(Lamp):
