@@ -1,42 +1,16 @@
 """Processes of worlds, confined: no network, no home, a read-only system, a user id of their own,
-and limits.
+and limits; and branches of a folder for them to work in.
+
+A name is imported when it is first asked for: the keeper's process needs none of them.
+`__init__.pyi` is the list of names.
 """
 
-from synth.confinement.branches import (
-    Branch,
-    FileChange,
-    Frozen,
-    branch_of,
-    how_branches_are_made,
-    new_branch,
-)
-from synth.confinement.command import (
-    INSIDE,
-    ProcessLimits,
-    confined_command,
-    environment_file,
-    hand_over,
-    missing,
-)
-from synth.confinement.processes import LOOK_S, HeldProcess, held, tree
-from synth.confinement.running import Ran
+from synth.lazy_names import importer, names_in
 
-__all__ = [
-    "INSIDE",
-    "LOOK_S",
-    "Branch",
-    "FileChange",
-    "Frozen",
-    "HeldProcess",
-    "ProcessLimits",
-    "Ran",
-    "branch_of",
-    "confined_command",
-    "environment_file",
-    "hand_over",
-    "held",
-    "how_branches_are_made",
-    "missing",
-    "new_branch",
-    "tree",
-]
+_MODULES = names_in(f"{__path__[0]}/__init__.pyi")
+__all__ = sorted(_MODULES)
+__getattr__ = importer(__name__, _MODULES, globals())
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__doc__"]

@@ -1,22 +1,22 @@
 """Branches of a folder: views that commands may change, each for itself, while the folder stays."""
 
 import asyncio
-import os
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+import weakref
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
-from synth.confinement.command import ProcessLimits, confined_command, hand_over
-from synth.confinement.keeper import differences, files
+from synth.confinement.cgroups import no_cgroups
+from synth.confinement.command import Inside, ProcessLimits, ReadOnly, confined_command
 from synth.confinement.keeper.walking import STANDS_AT
-from synth.confinement.running import Ran, ran
+from synth.confinement.keeping import Connection, Keeper, KeeperEndedError, keeper
+from synth.confinement.running import Bounds, Ran, ran
 
-T = TypeVar("T")
+_IN_FOLDER = ("/bin/sh", "-c", 'cd -- "$0" && exec "$@"')
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -27,25 +27,28 @@ class FileChange(msgspec.Struct, frozen=True):
     link: str | None = None
 
 
-class Frozen(msgspec.Struct, frozen=True):
-    """A point that a branch of the same folder can go on from."""
+class Frozen:
+    """A point that any branch of the same folder can go on from, as long as this object lives."""
 
-    place: str
+    def __init__(self, kept_by: Keeper, number: int) -> None:
+        self.keeper, self.number = kept_by, number
+        weakref.finalize(self, kept_by.dropped.append, number).atexit = False
 
 
 class Branch:
     """A copy-on-write view of a folder, which itself is never written. Its tree stands at /repo for
-    the commands in it. One thing at a time.
+    the commands in it. One thing at a time. Paths are the tree's; no link leads out of it.
     """
 
     def __init__(
-        self, base: Path, home: Path, limits: ProcessLimits, read_only: Sequence[Path]
+        self, line: Connection, place: tuple[str, int], limits: ProcessLimits, read_only: ReadOnly
     ) -> None:
-        self._base, self._home, self._limits = base, home, limits
-        self._read_only = read_only
+        self._line, self._limits, self._read_only = line, limits, read_only
         self._lock = asyncio.Lock()
-        self._frozen = 0
-        self._tree = home / "tree"
+        self._folder = Path("/sys", place[0])
+        self._inside = Inside(
+            at=STANDS_AT, enter=line.keeper.enter, user=place[1], own_memory=no_cgroups()
+        )
 
     async def run(
         self,
@@ -59,110 +62,85 @@ class Branch:
     ) -> Ran:
         """Runs a command confined in the tree; nothing that it starts outlives it.
 
-        With `result`, the variable SYNTH_RESULT_FD names a descriptor for it to write to.
+        With `result`, the variable SYNTH_RESULT_FD names a descriptor for it to write to. Raises
+        `KeeperEndedError` where the branch is no more.
         """
 
-        def line(file: int | None) -> Sequence[str]:
+        def line(file: int | None, groups: Sequence[Path]) -> Sequence[str]:
             return confined_command(
-                ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', cwd, *command],
-                folder=self._tree,
+                [*_IN_FOLDER, cwd, *command],
+                folder=self._folder,
                 limits=self._limits,
                 read_only=self._read_only,
                 environment=file,
-                at=STANDS_AT,
+                inside=replace(self._inside, groups=groups),
             )
 
+        bounds = Bounds(limits=self._limits, time_s=time_s, output_bytes=output_bytes)
         async with self._lock:
-            return await ran(
-                line,
-                environment=environment,
-                time_s=time_s,
-                output_bytes=output_bytes,
-                result=result,
-            )
+            try:
+                found = await ran(line, bounds, environment, result=result)
+            finally:
+                full = await self._line.ask("ran")
+            if full and found.ended_by is None:
+                return msgspec.structs.replace(found, ended_by="size")
+            return found
 
     async def changes(self) -> Mapping[str, FileChange | None]:
-        """By path, the files that differ from the folder's, as they are now; None for deleted."""
-
-        def found() -> dict[str, FileChange | None]:
-            base = os.open(self._base, os.O_PATH | os.O_DIRECTORY)
-            try:
-                with _root(self._tree) as now:
-                    seen = differences.changes(base, now, differences.every_path(base, now))
-            finally:
-                os.close(base)
-            return {p: None if one is None else FileChange(*one) for p, one in seen.items()}
-
-        return await self._apart(found)
+        """By path, the files that differ from the folder's, as they are now; None for deleted.
+        Folders are none. Raises `OSError` (EFBIG) for more than 64 MB.
+        """
+        found = await self._ask("changes")
+        return {path: None if one is None else FileChange(*one) for path, one in found.items()}
 
     async def apply(self, changes: Mapping[str, FileChange | None]) -> None:
-        """Lays changes over the tree, following no link."""
+        """Lays changes over the tree; folders that deletions leave empty go too."""
         told = {
             path: None if one is None else (one.data, one.mode, one.link)
             for path, one in changes.items()
         }
-        await self._in_tree(lambda root: differences.apply(root, told))
+        await self._ask("apply", told)
 
     async def read(self, path: str, limit: int) -> bytes:
-        """The first bytes of a file. Raises `OSError`, also for a link that leads out."""
-        return await self._in_tree(lambda root: files.read(root, path, limit))
+        """The first bytes of a file. Raises `OSError`."""
+        found: bytes = await self._ask("read", path, limit)
+        return found
 
     async def write(self, path: str, data: bytes) -> None:
         """A file's content anew; folders above it are made. Raises `OSError`."""
-        await self._in_tree(lambda root: files.write(root, path, data))
+        await self._ask("write", path, data)
 
     async def listed(self, path: str) -> Sequence[str]:
         """The names in a folder, those of folders with a slash at the end. Raises `OSError`."""
-        return await self._in_tree(lambda root: files.listed(root, path))
+        found: Sequence[str] = await self._ask("listed", path)
+        return found
 
     async def freeze(self) -> Frozen:
         """A point to come back to."""
-        async with self._lock:
-            self._frozen += 1
-            place = self._home / f"frozen{self._frozen}"
-            await _copied(self._tree, place)
-            return Frozen(str(place))
+        return Frozen(self._line.keeper, await self._ask("freeze"))
 
     async def thaw(self, frozen: Frozen) -> None:
-        """Goes on from a frozen point."""
-        async with self._lock:
-            await _command("rm", "-rf", "--", str(self._tree))
-            await _copied(Path(frozen.place), self._tree)
+        """Goes on from a frozen point, of this branch or another one of the same folder."""
+        if frozen.keeper is not self._line.keeper:
+            raise KeeperEndedError("the keeper that froze this has ended")
+
+        await self._ask("thaw", frozen.number)
 
     async def close(self) -> None:
         """Gives back all that the branch holds."""
         async with self._lock:
-            await _command("rm", "-rf", "--", str(self._home))
+            with suppress(KeeperEndedError):
+                await self._line.ask("close")
+            self._line.close()
 
-    async def _in_tree(self, work: Callable[[int], T]) -> T:
-        def done() -> T:
-            with _root(self._tree) as root:
-                return work(root)
-
-        return await self._apart(done)
-
-    async def _apart(self, work: Callable[[], T]) -> T:
+    async def _ask(self, name: str, *arguments: Any) -> Any:
         async with self._lock:
-            return await asyncio.to_thread(work)
-
-
-class _root:  # noqa: N801
-    """A descriptor of a tree's root."""
-
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
-
-    def __enter__(self) -> int:
-        self._file = os.open(self._tree, os.O_PATH | os.O_DIRECTORY)
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._file)
+            return await self._line.ask(name, *arguments)
 
 
 @asynccontextmanager
 async def branch_of(
-    base: Path, *, limits: ProcessLimits, read_only: Sequence[Path] = ()
+    base: Path, *, limits: ProcessLimits, read_only: ReadOnly = ()
 ) -> AsyncIterator[Branch]:
     """A branch of a folder, closed at the end."""
     branch = await new_branch(base, limits=limits, read_only=read_only)
@@ -172,33 +150,22 @@ async def branch_of(
         await branch.close()
 
 
-async def new_branch(
-    base: Path, *, limits: ProcessLimits, read_only: Sequence[Path] = ()
-) -> Branch:
-    """A branch of a folder, which its user closes."""
-    home = Path(tempfile.mkdtemp(prefix="synth-branch-"))
-    os.chmod(home, 0o711)  # noqa: PTH101
+async def new_branch(base: Path, *, limits: ProcessLimits, read_only: ReadOnly = ()) -> Branch:
+    """A branch of a folder, which its user closes. Raises `ConfigError` where nothing can be
+    confined, `OSError` for a folder that cannot be read.
+    """
+    line = (await asyncio.to_thread(keeper)).connection()
+    folder = await asyncio.to_thread(base.resolve)
     try:
-        await _copied(base, home / "tree")
-        await asyncio.to_thread(hand_over, home / "tree")
+        place = await line.ask("open", str(folder), limits.disk_mb << 20)
     except BaseException:
-        shutil.rmtree(home, ignore_errors=True)
+        line.close()
         raise
 
-    return Branch(base, home, limits, read_only)
+    return Branch(line, place, limits, read_only)
 
 
 def how_branches_are_made() -> str:
-    """How branches come about on this machine, in a line."""
-    return "copies: overlay file systems are not used yet"
-
-
-async def _copied(source: Path, target: Path) -> None:
-    await _command("cp", "-a", "--reflink=auto", "--", str(source), str(target))
-
-
-async def _command(*words: str) -> None:
-    process = await asyncio.create_subprocess_exec(*words, stderr=asyncio.subprocess.PIPE)
-    _, said = await process.communicate()
-    if process.returncode:
-        raise OSError(process.returncode, said.decode("utf-8", "replace").strip()[:300])
+    """How branches come about on this machine, in a line; the first answer takes a moment."""
+    found = keeper()
+    return found.how if found.overlays else f"copies: {found.how}"

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,6 +24,9 @@ _CONFIGURATION = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/e
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _NEEDED = ("bwrap", "prlimit")
 _FILTER_FD, _FIRST_FREE_FD = 9, 10
+_SECOND_NET = 4
+ReadOnly = Sequence[Path] | Mapping[str, Path]
+"""What a world may read: paths as they stand here, or by where they stand inside."""
 
 
 class ProcessLimits(BaseModel):
@@ -60,17 +64,32 @@ def missing() -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class Inside:
+    """Where a confined command is started: `enter` are the words of a program that goes into other
+    namespaces, `user` who it is where we are root (None: the owner that its folder is given),
+    `groups` the files of cgroups that it enters. `at` is where its folder stands.
+    """
+
+    at: str = INSIDE
+    enter: Sequence[str] = ()
+    user: int | None = None
+    groups: Sequence[Path] = ()
+    own_memory: bool = True
+    """Whether a process that holds too much is refused more memory, and not only ended."""
+
+
 def confined_command(
     command: Sequence[str],
     *,
     folder: Path,
     limits: ProcessLimits,
-    read_only: Sequence[Path] = (),
+    read_only: ReadOnly = (),
     environment: int | None = None,
-    at: str = INSIDE,
+    inside: Inside = Inside(),
 ) -> list[str]:
-    """`command` as it is to be started: `folder` is writable `at` /world, its current directory;
-    `read_only` paths stand where they do here.
+    """`command` as it is to be started: `folder` is writable at /world, its current directory;
+    `read_only` paths stand where they do here, or at the places that they are given.
 
     The environment is what the descriptor `environment` holds (`environment_file`), and nothing
     else: nothing of ours reaches the process,
@@ -84,32 +103,36 @@ def confined_command(
     if problem is not None:
         raise ConfigError(f"{problem}; or allow worlds to run unconfined with `unconfined: true`")
 
-    seen = [
-        argument
-        for path in read_only
-        for argument in ("--ro-bind", str(_shown(path)), str(path.absolute()))
-    ]
-
-    if os.geteuid() == 0:
-        hidden = next((path for path in read_only if not _reachable(path.resolve())), None)
-        if hidden is not None:
-            raise ConfigError(
-                f"{hidden}: lies in a folder that only its owner may enter, and worlds run as "
-                "another user; put it elsewhere"
-            )
-
-    system = [argument for path in _SYSTEM for argument in _as_it_stands(Path(path))]
-    configuration = [
-        argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)
-    ]
-    variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8"}
-
     return [
         "/usr/bin/env",
         "-i",
-        *_with_filter(),
-        *_other_user(folder),
+        *_with_filter(inside.groups),
+        *inside.enter,
+        *_other_user(folder, inside.user),
         _place("bwrap"),
+        *_apart(),
+        *([] if environment is None else ["--args", str(environment)]),
+        *_system(limits),
+        *_shown_to_it(read_only),
+        "--bind",
+        str(folder.absolute()),
+        inside.at,
+        "--chdir",
+        inside.at,
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--",
+        *_limited(limits, inside),
+        *command,
+    ]
+
+
+def _apart() -> list[str]:
+    """The options for namespaces of its own, without any right or variable of ours."""
+    variables = {"PATH": _PATH, "HOME": "/tmp", "LANG": "C.UTF-8"}
+    return [
         "--unshare-all",
         "--unshare-user",
         "--disable-userns",
@@ -126,9 +149,14 @@ def confined_command(
         "world",
         "--clearenv",
         *[argument for name, value in variables.items() for argument in ("--setenv", name, value)],
-        *([] if environment is None else ["--args", str(environment)]),
-        *system,
-        *configuration,
+    ]
+
+
+def _system(limits: ProcessLimits) -> list[str]:
+    """The options for the system that it sees, and an empty /tmp."""
+    return [
+        *[argument for path in _SYSTEM for argument in _as_it_stands(Path(path))],
+        *[argument for path in _CONFIGURATION for argument in ("--ro-bind-try", path, path)],
         "--proc",
         "/proc",
         "--dev",
@@ -137,26 +165,45 @@ def confined_command(
         str(limits.file_mb << 20),
         "--tmpfs",
         "/tmp",
-        *seen,
-        "--bind",
-        str(folder.absolute()),
-        at,
-        "--chdir",
-        at,
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--",
+    ]
+
+
+def _shown_to_it(read_only: ReadOnly) -> list[str]:
+    """The options for what it may read beside. Raises `ConfigError`."""
+    places = (
+        read_only
+        if isinstance(read_only, Mapping)
+        else {str(path.absolute()): path for path in read_only}
+    )
+    if os.geteuid() == 0:
+        hidden = next((path for path in places.values() if not _reachable(path.resolve())), None)
+        if hidden is not None:
+            raise ConfigError(
+                f"{hidden}: lies in a folder that only its owner may enter, and worlds run as "
+                "another user; put it elsewhere"
+            )
+
+    return [
+        argument
+        for place, path in places.items()
+        for argument in ("--ro-bind", str(_shown(path)), place)
+    ]
+
+
+def _limited(limits: ProcessLimits, inside: Inside) -> list[str]:
+    """The program that sets the limits of each process. Where a cgroup counts all processes, the
+    number for their user is no more than a second net: other trees may be of the same user.
+    """
+    processes = limits.processes * (_SECOND_NET if inside.groups else 1)
+    return [
         "prlimit",
-        f"--data={limits.memory_mb << 20}",
-        f"--nproc={limits.processes}",
+        *([f"--data={limits.memory_mb << 20}"] if inside.own_memory else []),
+        f"--nproc={processes}",
         f"--fsize={limits.file_mb << 20}",
         f"--nofile={limits.open_files}",
         f"--cpu={limits.cpu_s}",
         "--core=0",
         "--",
-        *command,
     ]
 
 
@@ -193,12 +240,20 @@ def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
         os.close(inherited)
 
 
-def _with_filter() -> list[str]:
-    """Opens the filter of system calls for bubblewrap, on a number that survives the start of a
-    program.
+def _with_filter(groups: Sequence[Path]) -> list[str]:
+    """Enters the cgroups, and opens the filter of system calls for bubblewrap, on a number that
+    survives the start of a program. What cannot be entered is not left out: nothing is started.
     """
     place = program_file()
-    return [] if place is None else ["/bin/sh", "-c", f'exec "$@" {_FILTER_FD}<"$0"', place]
+    if place is None and not groups:
+        return []
+
+    enter = (
+        'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 >"$1" || exit 125; shift; n=$((n-1)); done'
+    )
+    begin = 'exec "$@"' if place is None else f'exec "$@" {_FILTER_FD}<"$0"'
+    words = [str(len(groups)), *map(str, groups)]
+    return ["/bin/sh", "-c", f"{enter}; {begin}", place or "sh", *words]
 
 
 def _filter() -> list[str]:
@@ -206,19 +261,18 @@ def _filter() -> list[str]:
     return [] if program_file() is None else ["--seccomp", str(_FILTER_FD)]
 
 
-def _other_user(folder: Path) -> list[str]:
+def _other_user(folder: Path, user: int | None) -> list[str]:
     """Where we are root, becomes a user that nobody else is: its processes are counted apart, and
     files of others are not its own.
     """
     if os.geteuid() != 0:
         return []
 
-    user = hand_over(folder)
-
+    who = hand_over(folder) if user is None else user
     return [
         _place("setpriv"),
-        f"--reuid={user}",
-        f"--regid={user}",
+        f"--reuid={who}",
+        f"--regid={who}",
         "--clear-groups",
         "--inh-caps=-all",
     ]

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,13 +35,16 @@ def tree(process: int) -> list[int]:
 def held(process: int) -> HeldProcess:
     """What a process and all its descendants hold together."""
     inside = _tree(process)
-    memory, deleted = 0, dict[tuple[int, int], int]()
+    return HeldProcess(sum(_memory(each) for each in inside), deleted(inside))
 
-    for each in inside:
-        memory += _memory(each)
-        deleted.update(_deleted(each))
 
-    return HeldProcess(memory, sum(deleted.values()))
+def deleted(processes: Iterable[int]) -> int:
+    """Bytes of files that are in no folder any more and that processes hold open."""
+    found = dict[tuple[int, int], int]()
+    for each in processes:
+        found.update(_deleted(each))
+
+    return sum(found.values())
 
 
 def _tree(process: int) -> list[int]:

@@ -4,19 +4,26 @@ import asyncio
 import fcntl
 import os
 import signal
+from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
-from synth.confinement.command import environment_file
+from synth.confinement.cgroups import Cgroup, new_cgroup
+from synth.confinement.command import ProcessLimits, environment_file
+from synth.confinement.processes import LOOK_S, held
 
 RESULT_FD = "SYNTH_RESULT_FD"
 """The variable that names the descriptor for a command's result."""
 RESULT_BYTES = 32 << 20
 _FIRST_FREE_FD = 10
 _CHUNK = 1 << 16
+_LEAVE_S = 5.0
+_FILE_TOO_LARGE = 128 + signal.SIGXFSZ
 EndedBy = Literal["time", "memory", "processes", "size"]
 
 
@@ -58,34 +65,47 @@ class Kept:
         return kept, self._seen - len(kept)
 
 
-Line = Callable[[int | None], Sequence[str]]
-"""The command line, given the descriptor of the environment."""
+Line = Callable[[int | None, Sequence[Path]], Sequence[str]]
+"""The command line, given the descriptor of the environment and the entrances of cgroups."""
 
 
-async def ran(
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Of one command: `time_s` and `output_bytes` end it or cut what it prints, `limits` are those
+    of its tree.
+    """
+
+    limits: ProcessLimits
+    time_s: float
+    output_bytes: int
+
+
+async def ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, result: bool) -> Ran:
+    """Runs a command line to its end, or ends it with all that it started when its time is up."""
+    group = new_cgroup(bounds.limits)
+    try:
+        return await _ran(line, bounds, environment, group, result=result)
+    finally:
+        if group is not None:
+            await group.close()
+
+
+async def _ran(
     line: Line,
-    *,
+    bounds: Bounds,
     environment: Mapping[str, str],
-    time_s: float,
-    output_bytes: int,
+    group: Cgroup | None,
+    *,
     result: bool,
 ) -> Ran:
-    """Runs a command line to its end, or ends it with all that it started when its time is up."""
-    printed, result_bytes = Kept(output_bytes), bytearray()
+    printed, written = Kept(bounds.output_bytes), bytearray()
     read, write = _pipe() if result else (-1, -1)
     named = {**environment, RESULT_FD: str(write)} if result else environment
+    entrances = [] if group is None else group.entrances
 
     try:
         with environment_file(named) as file:
-            process = await asyncio.create_subprocess_exec(
-                *line(file),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                env={"PATH": os.environ.get("PATH", os.defpath)},
-                start_new_session=True,
-                pass_fds=[each for each in (file, write) if each is not None and each >= 0],
-            )
+            process = await _started(line(file, entrances), [file, write])
     except BaseException:
         _close(read)
         raise
@@ -94,33 +114,62 @@ async def ran(
 
     work = [asyncio.create_task(_output(process, printed))]
     if result:
-        work.append(asyncio.create_task(_result(read, result_bytes)))
+        work.append(asyncio.create_task(_result(read, written)))
 
-    in_time = await _ended(process, work, time_s)
+    ended_by = await _ended(process, work, bounds, group)
     output, left_out = printed.told()
-    code = process.returncode if in_time else None
-    return Ran(code, output, None if in_time else "time", bytes(result_bytes), left_out)
+    code = None if ended_by is not None else process.returncode
+    ended_by = ended_by or (None if group is None else group.met)
+    if code == _FILE_TOO_LARGE:
+        ended_by = ended_by or "size"
+    return Ran(code, output, ended_by, bytes(written), left_out)
+
+
+async def _started(words: Sequence[str], inherited: Sequence[int | None]) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *words,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={"PATH": os.environ.get("PATH", os.defpath)},
+        start_new_session=True,
+        pass_fds=[each for each in inherited if each is not None and each >= 0],
+    )
 
 
 async def _ended(
-    process: asyncio.subprocess.Process, work: list[asyncio.Task[None]], time_s: float
-) -> bool:
-    """Waits for the end, and brings it about; whether it came in time."""
+    process: Process, work: list[asyncio.Task[None]], bounds: Bounds, group: Cgroup | None
+) -> EndedBy | None:
+    """Waits for the end, or brings it about; why it had to."""
+    whole = asyncio.gather(*work, process.wait())
+    watch = asyncio.create_task(_outgrown(process, bounds.limits if group is None else None))
     try:
-        done, _ = await asyncio.wait(
-            [*work, asyncio.create_task(process.wait())],
-            timeout=time_s,
-            return_when=asyncio.ALL_COMPLETED,
-        )
-        return len(done) == len(work) + 1
+        both: list[asyncio.Future[Any]] = [whole, watch]
+        await asyncio.wait(both, timeout=bounds.time_s, return_when=asyncio.FIRST_COMPLETED)
+        if whole.done():
+            return None
+        return watch.result() if watch.done() else "time"
     finally:
+        watch.cancel()
         end(process)
-        await asyncio.wait([*work, asyncio.create_task(process.wait())], timeout=5)
-        for task in work:
-            task.cancel()
+        if group is not None and not whole.done():
+            group.kill()
+        await asyncio.wait([whole], timeout=_LEAVE_S)
+        whole.cancel()
 
 
-def end(process: asyncio.subprocess.Process) -> None:
+async def _outgrown(process: Process, limits: ProcessLimits | None) -> EndedBy:
+    """Returns when a tree that no cgroup counts holds more memory than it may."""
+    while limits is not None:
+        await asyncio.sleep(LOOK_S)
+        if held(process.pid).memory > limits.memory_mb << 20:
+            return "memory"
+
+    await asyncio.Event().wait()
+    raise RuntimeError("nobody sets the event")
+
+
+def end(process: Process) -> None:
     """Kills what runs inside first: its parent returns when the kernel has ended all of them."""
     if process.returncode is not None:
         return
@@ -142,7 +191,7 @@ def _children(process: int) -> list[int]:
         return []
 
 
-async def _output(process: asyncio.subprocess.Process, printed: Kept) -> None:
+async def _output(process: Process, printed: Kept) -> None:
     if process.stdout is None:
         raise RuntimeError("the command was started without a pipe")
 

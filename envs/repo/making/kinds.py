@@ -10,7 +10,7 @@ from synth.envs.repo.broken import Breaking
 from synth.schemas import ConfigError
 
 
-class Kind(msgspec.Struct, frozen=True):
+class BugKind(msgspec.Struct, frozen=True):
     """Where a way of breaking trees is (module:function), and its share of the default set; shares
     of kinds that are asked for need no sum.
     """
@@ -25,12 +25,12 @@ class Kind(msgspec.Struct, frozen=True):
         return cast(Breaking, getattr(import_module(module), name))
 
 
-KINDS: Mapping[str, Kind] = {
-    "single_site": Kind("synth.envs.repo.making.sites.single_site:single_site", 0.4),
+KINDS: Mapping[str, BugKind] = {
+    "single_site": BugKind("synth.envs.repo.making.sites.single_site:single_site", 0.4),
 }
 
 
-def kinds_named(names: tuple[str, ...]) -> Mapping[str, Kind]:
+def kinds_named(names: tuple[str, ...]) -> Mapping[str, BugKind]:
     """Some of them; all, where none is named. Raises `ConfigError`."""
     unknown = [name for name in names if name not in KINDS]
     if unknown:

@@ -1,6 +1,7 @@
 """A library of a pool: its pristine tree, the tests that always pass there, what they call."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -8,16 +9,18 @@ from pathlib import Path
 import msgspec
 
 from synth.confinement.branches import branch_of
+from synth.envs.data_file import data_file
 from synth.envs.repo.making.coverage import measure
 from synth.envs.repo.making.layout import files_of, matches, protected_patterns, source_of
 from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
-from synth.envs.repo.making.sdists import fetched, release
-from synth.envs.repo.making.unpacking import take, unpack
+from synth.envs.repo.making.taking.sdists import fetched, release
+from synth.envs.repo.making.taking.unpacking import take, unpack
 from synth.envs.repo.pool import Library, base_of, tools_of
 from synth.schemas import ConfigError, content_hash
 
 RUNS, AT_ONCE, TIME_S = 5, 2, 300.0
 FEWEST_TESTS = 5
+_TOLD = ("repository", "version", "licence", "sha256")
 
 
 async def prepared(
@@ -28,19 +31,22 @@ async def prepared(
     leave_out: Sequence[str] = (),
     archives: Path,
     say: Callable[[str], None] = lambda line: None,
+    known: Library | None = None,
 ) -> Library:
-    """Takes a library into a pool, by its name or out of a user's folder, and runs its tests.
+    """Takes a library into a pool, by its name or out of a user's folder, and runs its tests;
+    `known` is what the pool has of it, and stays where the tree is the same.
     Raises `ConfigError` where they do not run, or too few pass.
     """
     tree = base_of(pool, name)
-    if folder is None:
-        pinned = release(name)
-        archive = await asyncio.to_thread(fetched, name, archives)
-        await asyncio.to_thread(unpack, archive, tree)
-        about = {"version": pinned.version, "licence": pinned.licence, "sha256": pinned.sha256}
-    else:
-        await asyncio.to_thread(take, folder, tree, leave_out)
-        about = {"folder": str(folder)}
+    if folder is not None and known is not None:
+        await asyncio.to_thread(_compared, folder, tree, leave_out, known)
+        return known
+
+    about = await asyncio.to_thread(_taken, name, tree, folder, leave_out, archives)
+    benchmark = benchmark_of(about.get("repository", name))
+    if benchmark is not None:
+        about["benchmark"] = benchmark
+        say(f"{name}: {benchmark} draws tasks from it; train on none of these")
 
     library = Library(
         name=name,
@@ -56,6 +62,43 @@ async def prepared(
     await _measured(library, pool)
     say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
     return library
+
+
+def _taken(
+    name: str, tree: Path, folder: Path | None, leave_out: Sequence[str], archives: Path
+) -> dict[str, str]:
+    """Writes a library's tree; where it is from."""
+    if folder is not None:
+        take(folder, tree, leave_out)
+        return {"folder": str(folder)}
+    pinned = release(name)
+    unpack(fetched(name, archives), tree)
+    return {one: getattr(pinned, one) for one in _TOLD}
+
+
+def _compared(folder: Path, tree: Path, leave_out: Sequence[str], known: Library) -> None:
+    """Raises `ConfigError` where a user's folder is no longer what a pool has of it."""
+    now = tree.with_name(f"{tree.name}.now")
+    try:
+        take(folder, now, leave_out)
+        if tree_digest(now) != known.digest:
+            raise ConfigError(
+                f"--folder {folder}: has changed since tasks were made of it; make another pool"
+            )
+    finally:
+        shutil.rmtree(now, ignore_errors=True)
+
+
+def benchmark_of(repository: str) -> str | None:
+    """The public benchmark that draws from a repository, which is known by owner/name or by its
+    name.
+    """
+    wanted = repository.lower()
+    for benchmark, known in data_file("repo/benchmarks").items():
+        for one in known:
+            if wanted in (one.lower(), one.lower().rpartition("/")[2]):
+                return str(benchmark)
+    return None
 
 
 def tree_digest(tree: Path) -> str:

@@ -5,7 +5,9 @@ plug-ins; and the commands `python` and `pytest`, which find them wherever the p
 import compileall
 import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.resources import files
@@ -30,9 +32,7 @@ def make_tools(folder: Path) -> None:
         if one.name.startswith("synth_")
     }
     commands = {name: text.format(python=python) for name, text in data_file("repo/tools").items()}
-    told = [repr(sorted(inside.items())), repr(commands), sys.version]
-    told += [f"{one.name} {one.version}" for one in packages]
-    said = sha256("\n".join(told).encode()).hexdigest()
+    said = _said(packages, inside, commands)
     if _text(folder / "made-of") == said:
         return
 
@@ -50,6 +50,15 @@ def make_tools(folder: Path) -> None:
     (new / "made-of").write_text(said)
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
+
+
+def _said(
+    packages: Sequence[Distribution], inside: Mapping[str, bytes], commands: Mapping[str, str]
+) -> str:
+    """The hash of what the folder is made of."""
+    told = [repr(sorted(inside.items())), repr(commands), sys.version]
+    told += [f"{one.name} {one.version}" for one in packages]
+    return sha256("\n".join(told).encode()).hexdigest()
 
 
 def _packages() -> list[Distribution]:
@@ -85,7 +94,7 @@ def _copy(package: Distribution, into: Path) -> None:
             continue
         place = into / one
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(package.locate_file(one), place)
+        shutil.copyfile(str(package.locate_file(one)), place)
 
 
 def _python() -> str:
@@ -110,8 +119,6 @@ def _compile(folder: Path, python: str) -> None:
             folder, quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
         )
         return
-    import subprocess
-
     command = [python, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
     subprocess.run([*command, str(folder)], check=False, capture_output=True)
 

@@ -11,7 +11,7 @@ import msgspec
 from synth.confinement.branches import branch_of
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.coverage import Coverage, changed_functions, read_coverage
-from synth.envs.repo.making.goals import goal_of
+from synth.envs.repo.making.goals.goal import goal_of
 from synth.envs.repo.making.runs import LIMITS, SeenFailure, TestRun, as_changes, seen_tests
 from synth.envs.repo.making.trees import Texts, both_texts, checked_texts, whole_texts
 from synth.envs.repo.pool import Library, RepoTask, base_of, tools_of

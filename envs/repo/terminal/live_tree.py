@@ -53,8 +53,7 @@ class LiveTree:
         """(what a command says, whether it was stopped)."""
         tools = self.place.tools
         ran = await self._branch.run(
-            shell.started(command),
-            environment=shell.environment(self.shell, tools),
+            shell.started(command, self.shell, tools),
             time_s=self._settings.command_s,
             result=True,
         )

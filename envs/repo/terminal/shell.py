@@ -40,18 +40,16 @@ def _data() -> _Data:
     return msgspec.convert(data_file("repo/shell"), _Data)
 
 
-def started(command: str) -> list[str]:
-    """The command line of a shell that runs a command."""
-    return ["/bin/bash", "--noprofile", "--norc", "-c", _data().wrapper, "bash", command]
+def started(command: str, before: Shell, tools: Path) -> list[str]:
+    """The command line of a shell that runs a command where the last one was."""
+    wrapper = ["/bin/bash", "--noprofile", "--norc", "-c", _data().wrapper, "bash"]
+    variables = {**first_variables(), **before.exported}
+    given = [
+        name if value is None else f"{name}={_here(value, tools)}"
+        for name, value in sorted(variables.items())
+    ]
 
-
-def environment(shell: Shell, tools: Path) -> dict[str, str]:
-    """The variables that a shell starts with."""
-    variables = {**first_variables(), **shell.exported}
-    return {
-        **{name: _here(value, tools) for name, value in variables.items() if value is not None},
-        "SYNTH_CWD": _here(shell.cwd, tools),
-    }
+    return [*wrapper, command, _here(before.cwd, tools), *given]
 
 
 def first_variables() -> dict[str, str | None]:
@@ -76,7 +74,7 @@ def carried(before: Shell, told: bytes, tools: Path) -> Shell:
         return before
 
     held = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-    own = {name: value for name, value in held.items() if _is_carried(name, value)}
+    own = {name: value for name, value in held.items() if _is_carried(name)}
     first = first_variables()
     changed: dict[str, str | None] = {
         name: value for name, value in sorted(own.items()) if first.get(name) != value
@@ -88,6 +86,6 @@ def carried(before: Shell, told: bytes, tools: Path) -> Shell:
     return Shell(valid_text(cwd) or before.cwd, kept)
 
 
-def _is_carried(name: str, value: str) -> bool:
+def _is_carried(name: str) -> bool:
     """Whether a variable is one of the agent's."""
-    return name not in _data().not_carried and not name.startswith("BASH_FUNC_")
+    return name.isidentifier() and name not in _data().not_carried

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable, Mapping
 
 from synth.confinement.keeper.files import content, create
-from synth.confinement.keeper.walking import LOOK, like, opened, parent
+from synth.confinement.keeper.walking import entries, like, opened, parent
 
 Change = tuple[bytes, int, str | None]
 """(content, mode, where a link leads)."""
@@ -67,13 +67,9 @@ def state(root: int, path: str) -> Change | None:
 
 def every_path(*roots: int) -> list[str]:
     """The paths of all that is no folder, in any of the trees."""
-    found = set[str]()
-    for root in roots:
-        for folder, folders, files, place in os.fwalk(".", dir_fd=root):
-            links = [name for name in folders if _is_link(place, name)]
-            found.update(f"{folder}/{name}"[2:] for name in [*files, *links])
-
-    return sorted(found)
+    return sorted(
+        {path for root in roots for path, state in entries(root) if not stat.S_ISDIR(state.st_mode)}
+    )
 
 
 def apply(root: int, changed: Mapping[str, Change | None]) -> None:
@@ -120,24 +116,17 @@ def delete(root: int, path: str) -> None:
         os.close(place)
 
 
-def remove(place: int, name: str) -> None:
-    """Takes away a file, or a folder with all in it, whatever their modes."""
+def remove(place: int | None, name: str) -> None:
+    """Takes away a file, or a folder with all in it."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=place)
         return
 
-    look = os.open(name, LOOK | os.O_DIRECTORY, dir_fd=place)
-    try:
-        os.chmod(f"/proc/self/fd/{look}", 0o700)  # noqa: PTH101 - a descriptor, no path
-        inside = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=look)
-    finally:
-        os.close(look)
-
-    try:
-        for each in os.listdir(inside):  # noqa: PTH208 - a descriptor, no path
-            remove(inside, each)
-    finally:
-        os.close(inside)
+    for path, state in reversed(list(entries(place, name))):
+        if stat.S_ISDIR(state.st_mode):
+            os.rmdir(path, dir_fd=place)
+        else:
+            os.unlink(path, dir_fd=place)
 
     os.rmdir(name, dir_fd=place)
 
@@ -156,7 +145,3 @@ def _tidy(root: int, path: str) -> None:
             return
         finally:
             os.close(place)
-
-
-def _is_link(place: int, name: str) -> bool:
-    return stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode)

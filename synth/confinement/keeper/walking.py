@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections import deque
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 STANDS_AT = "/repo"
@@ -128,3 +129,32 @@ def _last(way: list[int], flags: int) -> int:
 def _close(descriptors: list[int]) -> None:
     for each in descriptors:
         os.close(each)
+
+
+def entries(root: int | None, below: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """The path and state of all that stands in a tree, or in a folder of it; folders before what
+    they hold. What lies deeper than a path can say is left out. Nothing else may change the tree.
+    """
+    todo = [below]
+    while todo:
+        folder = todo.pop()
+        try:
+            place = os.open(
+                folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root
+            )
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                continue
+            raise
+
+        try:
+            names = sorted(os.listdir(place))  # noqa: PTH208 - a descriptor, no path
+            seen = [(name, os.stat(name, dir_fd=place, follow_symlinks=False)) for name in names]
+        finally:
+            os.close(place)
+
+        for name, state in seen:
+            path = f"{folder}/{name}" if folder else name
+            yield path, state
+            if stat.S_ISDIR(state.st_mode):
+                todo.append(path)

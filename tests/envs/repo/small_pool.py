@@ -51,7 +51,9 @@ def broken_trees() -> list[BrokenTree]:
     return [_broken(**told) for told in _TEXTS["broken"]]
 
 
-def _broken(kind: str, edits: list[list[str]], hidden: dict[str, str] | None = None, sites: int = 1) -> BrokenTree:
+def _broken(
+    kind: str, edits: list[list[str]], hidden: dict[str, str] | None = None, sites: int = 1
+) -> BrokenTree:
     texts = dict[str, str | None]()
     for path, old, new in edits:
         before = texts.get(path) or _TEXTS["files"][path]

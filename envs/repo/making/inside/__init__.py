@@ -1,1 +1,1 @@
-"""What runs inside the box, beside the tests; copied into a pool's tools, imports nothing of ours."""
+"""What runs beside the tests, inside the box; copied into a pool's tools, it imports none of us."""

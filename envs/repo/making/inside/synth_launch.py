@@ -5,10 +5,9 @@ pytest and they are imported before the repository is to be found: no file of it
 
 import os
 import sys
+from importlib import import_module
 
 import pytest
-import synth_results
-import synth_touched
 
 
 def main() -> int:
@@ -17,8 +16,8 @@ def main() -> int:
     """
     given = os.environ.pop("SYNTH_RESULT_FD", "")
     touched = os.environ.pop("SYNTH_TOUCHED", "")
-    listening = synth_touched.touched if touched else synth_results.results
-    plugins = [listening(int(given))] if given else []
+    listener = import_module("synth_touched" if touched else "synth_results")
+    plugins = [listener.listening(int(given))] if given else []
 
     tools = str(sys.path[0])
     here = os.getcwd()  # noqa: PTH109 - as short as it can be, before anything else

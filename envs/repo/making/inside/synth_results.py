@@ -7,16 +7,17 @@ test also what is told of it in words: the line of the test, both sides of a com
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
+from _pytest._io.saferepr import saferepr
 
 LONGEST = 400
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
-def results(descriptor: int) -> "Results":
+def listening(descriptor: int) -> "Results":
     """The plug-in."""
     return Results(descriptor)
 
@@ -41,7 +42,7 @@ class Results:
         self._compared = [_said(left), op, _said(right)]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[None]:
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
         """One of a test's three phases has ended."""
         report: Any = yield
         test = self._tests.setdefault(
@@ -80,33 +81,23 @@ def _failure(item: Any, excinfo: Any, compared: list[str] | None) -> dict[str, A
     function = getattr(item, "function", None)
     given = getattr(getattr(item, "callspec", None), "params", {})
     doc = (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
-    error = excinfo.value
-    told = str(getattr(error, "msg", None) or error) if _quiet(error) else ""
+    error = excinfo.type.__name__
+    told = excinfo.exconly(tryshort=True)
+    head, _, rest = told.partition(": ")
+    told = rest if head.rpartition(".")[2] == error else told
     return {
         "line": line,
-        "error": type(error).__name__,
+        "error": error,
         "message": _plain(told)[:LONGEST],
-        "compared": compared if isinstance(error, AssertionError) else None,
+        "compared": compared if excinfo.errisinstance(AssertionError) else None,
         "doc": _plain(doc)[:LONGEST],
         "given": {name: _said(value) for name, value in given.items()},
     }
 
 
-def _quiet(error: BaseException) -> bool:
-    """Whether an error can be asked what it says."""
-    try:
-        str(error)
-    except Exception:  # noqa: BLE001 - it is an object of the repository, and may do anything
-        return False
-    return True
-
-
 def _said(value: object) -> str:
-    """A value as it prints itself, cut where it is long."""
-    try:
-        return _plain(repr(value))[:LONGEST]
-    except Exception as error:  # noqa: BLE001 - as above
-        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+    """A value as it prints itself, cut where it is long; whatever its `repr` does."""
+    return _plain(saferepr(value, LONGEST))
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 READING = -1
 
 
-def touched(descriptor: int) -> "Touched":
+def listening(descriptor: int) -> "Touched":
     """The plug-in, for the repository in the current directory."""
     return Touched(descriptor, os.getcwd())  # noqa: PTH109 - it may not be pathlib's
 
@@ -48,7 +48,7 @@ class Touched:
                 self._touched[path[len(self._root) :], code.co_firstlineno].add(test)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
         """A test runs, from its fixtures to their end."""
         self._noted(READING)
         sys.setprofile(self._called)  # tests have been seen to take it away

@@ -66,7 +66,8 @@ def and_or(node: ast.AST, source: SourceText) -> Iterator[Splice]:
     """a and b -> a or b; of a longer row, which is one expression, no part."""
     if isinstance(node, ast.BoolOp) and len(node.values) == 2:
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
-        yield from source.between(*node.values, *words)
+        left, right = node.values
+        yield from source.between(left, right, *words)
 
 
 def integer_plus_one(node: ast.AST, source: SourceText) -> Iterator[Splice]:

@@ -54,10 +54,10 @@ def single_site(library: Library, tree: Path, chance: Random) -> Iterator[Broken
         chance.shuffle(names)
         for name in names:
             path, splice = sites[name].pop()
-            text = texts[path].spliced(splice)
-            if text is not None:
+            edited = texts[path].spliced(splice)
+            if edited is not None:
                 about = {"operators": name, "modules": path}
-                yield BrokenTree(kind=KIND, edits={path: text}, about=about)
+                yield BrokenTree(kind=KIND, edits={path: edited}, about=about)
         names = [name for name in names if sites[name]]
 
 
@@ -82,7 +82,7 @@ def source_text(place: Path) -> SourceText | None:
 def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node of every function, once; annotations apart, which nothing executes."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    todo = [node for node in _outside(tree) if isinstance(node, functions)]
+    todo: list[ast.AST] = [node for node in _outside(tree) if isinstance(node, functions)]
     while todo:
         node = todo.pop()
         yield node

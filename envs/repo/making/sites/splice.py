@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import msgspec
 
@@ -26,8 +27,9 @@ class SourceText:
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where an expression begins and ends."""
-        place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-        return self._lines[place[0] - 1] + place[1], self._lines[place[2] - 1] + place[3]
+        placed = cast(ast.expr, node)
+        start = self._lines[placed.lineno - 1] + placed.col_offset
+        return start, self._lines[(placed.end_lineno or 0) - 1] + (placed.end_col_offset or 0)
 
     def of(self, node: ast.AST) -> bytes:
         """What an expression says."""

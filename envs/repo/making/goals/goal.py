@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from random import Random
 
 from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree
-from synth.envs.repo.making.leaks import leaks
+from synth.envs.repo.making.goals.leaks import leaks
+from synth.envs.repo.making.goals.statements import TestedStatement, statement_at
 from synth.envs.repo.making.runs import SeenFailure
-from synth.envs.repo.making.statements import TestedStatement, statement_at
 from synth.envs.repo.making.trees import both_texts, text_of
 
 WORDS: Mapping[str, str] = data_file("repo/goals")
@@ -30,30 +31,38 @@ def goal_of(
     library: str, tree: Path, broken: BrokenTree, failing: Mapping[str, SeenFailure], chance: Random
 ) -> str | None:
     """What a task asks for; None where nothing can be said without giving the edit away."""
-    texts = both_texts(tree, broken)
-    operators = f"{broken.about.get('operators', '')} {broken.kind}"
-    hidden = all(seen.file in broken.hidden for seen in failing.values())
-    names = [name for name in failing if hidden or failing[name].file not in broken.hidden]
+    unseen = {*broken.hidden, *broken.edits}  # an edited test is not what it is in the agent's tree
+    hidden = all(seen.file in unseen for seen in failing.values())
+    names = [name for name in failing if hidden or failing[name].file not in unseen]
     chance.shuffle(names)
     how = Telling.HIDDEN if hidden else Telling.NAMED
     if not hidden and chance.random() < UNNAMED:
         how = Telling.UNNAMED
 
-    examples = list[str]()
-    for name in names[:MOST_TRIED]:
-        statement = _statement(tree, broken, failing[name])
-        for said in _told(name, failing[name], statement, how):
-            if said not in examples and not leaks(
-                said, texts, operators=operators, told=broken.hint
-            ):
-                examples.append(said)
-                break
-        if len(examples) == EXAMPLES:
-            break
-
+    examples = _examples(tree, broken, {name: failing[name] for name in names[:MOST_TRIED]}, how)
     if not examples and not (hidden and broken.hint):
         return None
     return _whole(library, broken, examples, len(failing), hidden=hidden)
+
+
+def _examples(
+    tree: Path, broken: BrokenTree, failing: Mapping[str, SeenFailure], how: Telling
+) -> list[str]:
+    """How some tests fail, the first way of saying so that gives nothing away."""
+    texts = both_texts(tree, broken)
+    operators = f"{broken.about.get('operators', '')} {broken.kind}"
+    found = list[str]()
+    for name, seen in failing.items():
+        ways = _told(name, seen, _statement(tree, broken, seen), how)
+        sound = (
+            said
+            for said in ways
+            if said not in found and not leaks(said, texts, operators=operators, told=broken.hint)
+        )
+        found += islice(sound, 1)
+        if len(found) == EXAMPLES:
+            break
+    return found
 
 
 def _whole(
@@ -87,31 +96,34 @@ def _told(
 
 def _whats(seen: SeenFailure, statement: TestedStatement) -> Iterator[str]:
     """What a statement should have done, and what it did."""
-    said = {"statement": statement.text, "error": seen.error, "message": _flat(seen.message)}
     given = ", ".join(f"{name} = {value}" for name, value in seen.given.items())
-    said["given"] = WORDS["given"].format(given=given) if given else ""
-    if seen.compared is not None:
-        left, operator, right = seen.compared
-        if statement.call and operator in ("==", "is"):
-            gives, expected = (left, right) if statement.first else (right, left)
-            yield WORDS["equal"].format(**said, call=statement.call, expected=expected, seen=gives)
-        yield WORDS["sides"].format(**said, seen=left, expected=right)
-    elif seen.message.startswith("DID NOT RAISE") or "not raised" in seen.message:
-        yield WORDS["silent"].format(**said)
-    elif seen.error == "AssertionError":
-        if seen.message and not seen.message.startswith("assert "):
-            yield WORDS["says"].format(**said)
-        yield WORDS["holds"].format(**said)
-    else:
-        if seen.message:
-            yield WORDS["raises"].format(**said)
-        yield WORDS["raises_mutely"].format(**said)
+    said = {
+        "statement": statement.text,
+        "error": seen.error,
+        "message": " ".join(seen.message.split()),
+        "given": WORDS["given"].format(given=given) if given else "",
+    }
+    if seen.compared is None:
+        yield from (WORDS[one].format(**said) for one in _words(seen))
+        return
+
+    left, operator, right = seen.compared
+    if statement.call and operator in ("==", "is"):
+        gives, expected = (left, right) if statement.first else (right, left)
+        yield WORDS["equal"].format(**said, call=statement.call, expected=expected, seen=gives)
+    yield WORDS["sides"].format(**said, seen=left, expected=right)
+
+
+def _words(seen: SeenFailure) -> Sequence[str]:
+    """Which words tell of a failure, the fullest first."""
+    if seen.message.startswith("DID NOT RAISE") or "not raised" in seen.message:
+        return ("silent",)
+    if seen.error == "AssertionError":
+        mute = not seen.message or seen.message.startswith("assert ")
+        return ("holds",) if mute else ("says", "holds")
+    return ("raises", "raises_mutely") if seen.message else ("raises_mutely",)
 
 
 def _statement(tree: Path, broken: BrokenTree, seen: SeenFailure) -> TestedStatement | None:
     text = broken.hidden.get(seen.file) or broken.solution.get(seen.file)
     return statement_at(text or text_of(tree / seen.file), seen.line)
-
-
-def _flat(message: str) -> str:
-    return " ".join(message.split())

@@ -28,7 +28,7 @@ def unpack(archive: Path, folder: Path) -> None:
     """
     try:
         with tarfile.open(archive, "r:gz") as opened:
-            _write(_members(opened), folder, archive)
+            _write(_members(opened, archive), folder, archive)
     except (tarfile.TarError, zlib.error, EOFError, UnicodeError, OSError) as error:
         raise ConfigError(f"{archive}: cannot be unpacked: {error}") from None
 
@@ -45,17 +45,17 @@ def take(source: Path, folder: Path, leave_out: Sequence[str] = ()) -> None:
         raise ConfigError(f"{error.filename or source}: {error.strerror or error}") from None
 
 
-def _members(opened: tarfile.TarFile) -> Iterator[File]:
+def _members(opened: tarfile.TarFile, archive: Path) -> Iterator[File]:
     """The files of an archive, as they come."""
     for member in opened:
         if member.isdir():
             continue
         if not member.isreg() or member.issparse():
             what = "a link" if member.issym() or member.islnk() else "no plain file"
-            raise ConfigError(f"{opened.name}: {member.name!r} is {what}, and not taken")
+            raise ConfigError(f"{archive}: {member.name!r} is {what}, and not taken")
         top, _, path = member.name.partition("/")
         if top in ("", ".", "..") or not path:
-            raise ConfigError(f"{opened.name}: {member.name!r} stands in no folder of its own")
+            raise ConfigError(f"{archive}: {member.name!r} stands in no folder of its own")
         content = opened.extractfile(member)
         if content is not None:
             yield path, content, bool(member.mode & 0o100)

@@ -14,21 +14,22 @@ from synth.schemas import ConfigError
 TIME_S = 600
 
 
-class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PinnedSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of `data/libraries.yaml`."""
 
+    repository: str
     version: str
     licence: str
     sha256: str
     leave_out: tuple[str, ...] = ()
 
 
-def releases() -> dict[str, Release]:
+def releases() -> dict[str, PinnedSource]:
     """The libraries that are known by name."""
-    return msgspec.convert(data_file("repo/libraries"), dict[str, Release])
+    return msgspec.convert(data_file("repo/libraries"), dict[str, PinnedSource])
 
 
-def release(name: str) -> Release:
+def release(name: str) -> PinnedSource:
     """One of them. Raises `ConfigError`."""
     found = releases().get(name)
     if found is None:
@@ -65,7 +66,7 @@ def fetched(name: str, folder: Path) -> Path:
         return found.rename(folder / found.name)
 
 
-def _archive(folder: Path, wanted: Release) -> Path | None:
+def _archive(folder: Path, wanted: PinnedSource) -> Path | None:
     """The file of a folder that has the wanted hash."""
     for path in sorted(folder.glob("*.tar.gz")):
         if sha256(path.read_bytes()).hexdigest() == wanted.sha256:

@@ -1,0 +1,32 @@
+"""What the making of a pool would do, without doing it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synth.envs.repo.making.kinds import kinds_named
+from synth.envs.repo.making.pool.files import pool_at
+from synth.envs.repo.making.taking.sdists import release
+
+if TYPE_CHECKING:
+    from synth.envs.repo.making.pool.maker import WantedTasks
+
+
+def planned(folder: Path, wanted: "WantedTasks", archives: Path) -> list[str]:
+    """A line for each library, and one for each kind. Raises `ConfigError`."""
+    there = {one.name: one for one in pool_at(folder).libraries}
+    lines = list[str]()
+    for name in [*wanted.libraries, *wanted.folders]:
+        if name in there:
+            lines.append(f"{name}: is in the pool, {len(there[name].tests):,} tests")
+        elif name in wanted.folders:
+            lines.append(f"{name}: taken from {wanted.folders[name]}")
+        else:
+            one = release(name)
+            said = f"{name} {one.version} ({one.licence}, {one.repository})"
+            lines.append(f"{said}: fetched by pip with its hash, and kept in {archives}")
+
+    kinds = kinds_named(wanted.kinds)
+    whole = sum(kind.share for kind in kinds.values())
+    for name, kind in kinds.items():
+        lines.append(f"{name}: {kind.share / whole:.0%} of {wanted.tasks:,} tasks")
+    return lines

@@ -1,0 +1,128 @@
+"""Several layers made into one: what the file system would show, written down."""
+
+import os
+import shutil
+import stat
+
+from synth.confinement.keeper.differences import remove
+from synth.confinement.keeper.walking import entries
+
+OPAQUE = ("trusted.overlay.opaque", "user.overlay.opaque")
+_WHITEOUT = os.makedev(0, 0)
+Place = dict[int, str]
+
+
+def is_whiteout(state: os.stat_result) -> bool:
+    """Whether an entry of a layer says that there is nothing."""
+    return stat.S_ISCHR(state.st_mode) and state.st_rdev == _WHITEOUT
+
+
+def is_opaque(layer: int, path: str) -> bool:
+    """Whether a folder of a layer hides what lower layers have there."""
+    place = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=layer)
+    try:
+        return any(name in os.listxattr(place) for name in OPAQUE)
+    finally:
+        os.close(place)
+
+
+def merge(layer: int, into: int, base: int, opaque: str) -> None:
+    """Lays one layer over another, which is on `base`; `opaque` is the attribute to be used. Hard
+    links within the layer stay such.
+    """
+    linked = Place()
+    for path, state in entries(layer):
+        if is_whiteout(state):
+            _gone(into, path)
+            if _shines_through(into, base, path):
+                os.mknod(path, stat.S_IFCHR, _WHITEOUT, dir_fd=into)
+        elif stat.S_ISDIR(state.st_mode):
+            _folder(layer, into, path, opaque)
+        elif state.st_nlink > 1 and state.st_ino in linked:
+            _gone(into, path)
+            os.link(linked[state.st_ino], path, src_dir_fd=into, dst_dir_fd=into)
+        else:
+            linked[state.st_ino] = path
+            _gone(into, path)
+            _copy(layer, into, path, state)
+
+    for path, state in entries(layer):
+        if not is_whiteout(state):
+            _dressed(into, path, state)
+
+
+def _gone(into: int, path: str) -> None:
+    try:
+        remove(into, path)
+    except FileNotFoundError:
+        return
+
+
+def _folder(layer: int, into: int, path: str, opaque: str) -> None:
+    """A folder that goes on with what is below it, unless it hides that, or a file was there."""
+    hides = is_opaque(layer, path)
+    try:
+        was = os.stat(path, dir_fd=into, follow_symlinks=False)
+    except FileNotFoundError:
+        was = None
+
+    if was is not None and stat.S_ISDIR(was.st_mode) and not hides:
+        return
+
+    if was is not None:
+        remove(into, path)
+    os.mkdir(path, dir_fd=into)
+    if hides or was is not None:
+        place = os.open(path, os.O_RDONLY | os.O_DIRECTORY, dir_fd=into)
+        try:
+            os.setxattr(place, opaque, b"y")
+        finally:
+            os.close(place)
+
+
+def _shines_through(into: int, base: int, path: str) -> bool:
+    """Whether the base has something at a path that no folder above it hides."""
+    above = path
+    while "/" in above:
+        above = above.rpartition("/")[0]
+        if is_opaque(into, above):
+            return False
+        if not _is_folder(base, above):
+            return False
+
+    try:
+        os.stat(path, dir_fd=base, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+    return True
+
+
+def _is_folder(base: int, path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path, dir_fd=base, follow_symlinks=False).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _copy(layer: int, into: int, path: str, state: os.stat_result) -> None:
+    if stat.S_ISLNK(state.st_mode):
+        os.symlink(os.readlink(path, dir_fd=layer), path, dir_fd=into)
+    elif stat.S_ISREG(state.st_mode):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with (
+            os.fdopen(os.open(path, os.O_RDONLY, dir_fd=layer), "rb") as source,
+            os.fdopen(os.open(path, flags, 0o600, dir_fd=into), "wb") as target,
+        ):
+            shutil.copyfileobj(source, target, 1 << 20)
+    else:  # pipes and sockets
+        os.mknod(path, stat.S_IFMT(state.st_mode) | 0o600, state.st_rdev, dir_fd=into)
+
+
+def _dressed(into: int, path: str, state: os.stat_result) -> None:
+    """The owner, mode and time of an entry, once nothing is put into it any more."""
+    os.chown(path, state.st_uid, state.st_gid, dir_fd=into, follow_symlinks=False)
+    if not stat.S_ISLNK(state.st_mode):
+        os.chmod(path, state.st_mode & 0o7777, dir_fd=into)
+    times = (state.st_atime_ns, state.st_mtime_ns)
+    os.utime(path, ns=times, dir_fd=into, follow_symlinks=False)

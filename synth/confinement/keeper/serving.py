@@ -1,0 +1,171 @@
+"""The keeper's process: serves one connection per branch, and ends when its parent does.
+
+The parent starts it in namespaces of its own, so that no mount is seen anywhere else, and all of
+them go with it.
+"""
+
+import array
+import itertools
+import os
+import select
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from synth.confinement.keeper.bases import Bases
+from synth.confinement.keeper.copies import CopiedBranch, CopiedPoint
+from synth.confinement.keeper.messages import receive, send
+from synth.confinement.keeper.mounts import GUARDED, mount, unmount
+from synth.confinement.keeper.overlay import OverlayBranch, Point
+from synth.confinement.keeper.stale import mark, sweep
+from synth.confinement.keeper.work import WORK, Kept
+
+ROOM = "/sys"
+"""Where the keeper's mounts are, in its own view of the machine: a folder of every Linux, in which
+nothing lies that anybody would branch.
+"""
+
+
+class Keeper:
+    """What all branches share: the bases, and the points that somebody still holds."""
+
+    def __init__(self, *, as_root: bool) -> None:
+        self._as_root, self._numbers = as_root, itertools.count()
+        self._bases = Bases(as_root=as_root)
+        self._lock = threading.Lock()
+        self.points = dict[int, Point | CopiedPoint]()
+        self.home: str | None = None
+
+    def try_overlay(self) -> str:
+        """Why no overlay file system can be had, in a few words; empty where it can."""
+        try:
+            mount("synth", ROOM, "tmpfs", GUARDED, "size=16m,mode=755")
+        except OSError as error:
+            return f"nothing can be mounted: {error.strerror}"
+
+        os.chdir(ROOM)
+        try:
+            self._tried()
+        except OSError as error:
+            os.chdir("/")
+            unmount(ROOM)
+            return f"no overlay file system: {error.strerror}"
+
+        return ""
+
+    def _tried(self) -> None:
+        """A branch that goes through all that branches do. Raises `OSError`."""
+        place = Path("trial")
+        place.mkdir()
+        (place / "a").write_bytes(b"a")
+        branch = self.branch(f"{ROOM}/trial", 1 << 20)
+        Path(branch.place, "a").unlink()
+        branch.settle()
+        point = branch.freeze()
+        Path(branch.place, "b").write_bytes(b"b")
+        branch.settle()
+        branch.thaw(point)  # type: ignore[arg-type]  # all are of one kind
+        left = os.listdir(branch.place)  # noqa: PTH208 - a name alone
+        branch.close()
+        shutil.rmtree(place)
+        if left:
+            raise OSError(0, "a deleted file came back")
+
+    def copies_in(self, home: str) -> None:
+        """From now on branches are copies, in a folder."""
+        self.home = home
+
+    def branch(self, folder: str, size: int) -> Kept:
+        """A new branch. Raises `OSError`."""
+        if self.home is not None:
+            return CopiedBranch(folder, self.home, size)
+
+        with self._lock:
+            base = self._bases.base(folder)
+        return OverlayBranch(base, next(self._numbers), size, as_root=self._as_root)
+
+    def serve(self, line: socket.socket) -> None:
+        """One branch, from its beginning to the end of its connection."""
+        branch: Kept | None = None
+        try:
+            while (said := receive(line)) is not None:
+                name, arguments, dropped = said
+                for number in dropped:
+                    self.points.pop(number, None)
+                if name == "open":
+                    made = answer(self.branch, *arguments)
+                    branch = made[1] if made[0] == "done" else None
+                    send(line, ("done", (branch.place, branch.user)) if branch else made)
+                elif name == "close" and branch is not None:
+                    closing, branch = branch, None
+                    send(line, answer(closing.close))
+                elif branch is not None:
+                    send(line, answer(WORK[name], self, branch, *arguments))
+        finally:
+            line.close()
+            if branch is not None:
+                branch.close()
+
+    def keep(self, point: Point | CopiedPoint) -> int:
+        """The number by which a point is known."""
+        number = next(self._numbers)
+        self.points[number] = point
+        return number
+
+
+def answer(work: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
+    """What work gives, or its error, as a message."""
+    try:
+        return "done", work(*arguments)
+    except OSError as error:
+        return "refused", error.errno or 0, error.strerror or str(error), error.filename or ""
+    except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the parent shall know
+        return "broken", f"{type(error).__name__}: {error}"
+
+
+def main() -> None:
+    """Serves until the parent has ended. Arguments: the descriptor of the line to it, who we are
+    (`root`, `user` or `nobody`, who cannot mount), and its process.
+    """
+    line, who, parent = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+    os.umask(0o022)
+    keeper = Keeper(as_root=who == "root")
+    why = "nothing may be mounted here" if who == "nobody" else keeper.try_overlay()
+    sweep(Path(tempfile.gettempdir()), groups=False)
+    home = tempfile.mkdtemp(prefix=mark()) if why else None
+    if home is not None:
+        Path(home).chmod(0o711)
+        keeper.copies_in(home)
+
+    threading.stack_size(1 << 20)
+    send(line, ("copies", why) if why else ("overlay", f"overlay as {who}"))
+    try:
+        _serve_all(keeper, line, os.pidfd_open(parent))
+    finally:
+        if home is not None:
+            shutil.rmtree(home, ignore_errors=True)
+        os._exit(0)  # not waiting for threads that still read
+
+
+def _serve_all(keeper: Keeper, line: socket.socket, parent: int) -> None:
+    """Takes a connection for each branch."""
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    poll.register(parent, select.POLLIN)
+
+    while True:
+        ready = dict(poll.poll())
+        if parent in ready:
+            return
+        said, ancillary, _, _ = line.recvmsg(1, socket.CMSG_SPACE(4))
+        if not said:
+            return
+        for _, _, data in ancillary:
+            for number in array.array("i", data):
+                one = socket.socket(fileno=number)
+                threading.Thread(target=keeper.serve, args=(one,), daemon=True).start()
