@@ -40,6 +40,8 @@ class Names(NamedTuple):
 
 def parted(source: Source, names: Names) -> Parted | None:
     """None where no test mentions any of the names."""
+    if not any(one in source.text for one in names.names | names.arguments):
+        return None
     names, moved, whole = _with_helpers(source, names)
     tests = list(_tests(source.tree))
     unseen = [one for one in tests if names.in_code(one.node) or _in_class(one, names)]
