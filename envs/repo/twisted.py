@@ -25,6 +25,13 @@ _OPPOSITE = {
     "assertLess": "assertGreaterEqual",
 }
 _OPPOSITE |= {other: name for name, other in _OPPOSITE.items() if name != "assertNotEqual"}
+_OTHER = (
+    b"(lambda v: not v if isinstance(v, bool) else v + 1 if isinstance(v, (int, float)) else "
+    b"v + type(v)('~') if isinstance(v, str) else v + type(v)(b'~') if isinstance(v, bytes) else "
+    b"[*v, 'other'] if isinstance(v, list) else (*v, 'other') if isinstance(v, tuple) else "
+    b"{**v, 'other': 'other'} if isinstance(v, dict) else (v, 'other'))"
+)
+"""What makes another value of one that is known only when the test runs."""
 _NEVER = b"type('Other', (Exception,), {})"
 """An exception that nothing raises."""
 
@@ -39,7 +46,7 @@ def twisted(source: str) -> tuple[str, tuple[str, ...]]:
         return source, ()
 
     edits, names = list[Edit](), list[str]()
-    for name, function in _tests(read.tree):
+    for name, function in tests_in(read.tree):
         made = _edits(function, read)
         if made:
             edits += made
@@ -57,8 +64,8 @@ def name_of(test: str) -> str:
     return test.partition("::")[2].partition("[")[0]
 
 
-def _tests(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """The functions of tests, by name."""
+def tests_in(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """The functions of tests, with their names (`Class::test`)."""
     todo: list[tuple[str, ast.stmt]] = [("", node) for node in tree.body]
     for prefix, node in todo:
         match node:
@@ -72,29 +79,30 @@ def _edits(function: ast.AST, source: SourceText) -> list[Edit]:
     """The edits of one test: all its equalities, else whatever else it states."""
     equal, other = list[Edit](), list[Edit]()
     for node in ast.walk(function):
-        match node:
-            case ast.Assert():
-                equal += _of_equality(node.test, source)
-                other += _negated(node.test, source)
-            case ast.Call(func=ast.Attribute(attr=name)):
-                if name in _EQUAL and len(node.args) >= 2:
-                    equal += _another(node.args[0], node.args[1], source)
-                other += _of_call(node, name, source)
+        pair = equality(node)
+        if pair is not None:
+            equal.append((*source.span(pair[1]), _other_value(pair[1], source)))
+        elif isinstance(node, ast.Assert):
+            other += _negated(node.test, source)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            other += _of_call(node, node.func.attr, source)
 
     return _apart(equal or other)
 
 
-def _of_equality(test: ast.expr, source: SourceText) -> list[Edit]:
-    """`a == b` with another b, or another a where that one is written out."""
-    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and len(test.ops) == 1:
-        return _another(test.left, test.comparators[0], source)
-    return []
+def equality(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """(what is found, what is expected) of `assert a == b` and its like: the side that is written
+    out is expected, else the right one.
+    """
+    match node:
+        case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right])):
+            pair = left, right
+        case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]) if name in _EQUAL:
+            pair = left, right
+        case _:
+            return None
 
-
-def _another(left: ast.expr, right: ast.expr, source: SourceText) -> list[Edit]:
-    """One of two values as another one."""
-    node = left if _is_written_out(left) and not _is_written_out(right) else right
-    return [(*source.span(node), _other_value(node, source))]
+    return pair[::-1] if _is_written_out(pair[0]) and not _is_written_out(pair[1]) else pair
 
 
 def _is_written_out(node: ast.expr) -> bool:
@@ -103,11 +111,12 @@ def _is_written_out(node: ast.expr) -> bool:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
+
     return True
 
 
 def _other_value(node: ast.expr, source: SourceText) -> bytes:
-    """Another value, of the same type where that one is written out."""
+    """Another value of the same type."""
     written = source.of(node)
     match node:
         case ast.Constant(value=bool(value)):
@@ -124,8 +133,10 @@ def _other_value(node: ast.expr, source: SourceText) -> bytes:
             return b"{**" + written + b", 'other': 'other'}"
         case ast.Set():
             return b"{*" + written + b", 'other'}"
+        case ast.Tuple():
+            return b"(*" + written + b", 'other')"
         case _:
-            return b"(" + written + b", 'other')"
+            return _OTHER + b"(" + written + b")"
 
 
 def _negated(test: ast.expr, source: SourceText) -> list[Edit]:
