@@ -4,12 +4,14 @@ laid over the task's tree with its tests as they were.
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from pathlib import Path
 
 from synth.confinement.branches import new_branch
 from synth.envs.repo.making.runs import seen_tests
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
+from synth.envs.repo.terminal.shell import TOOLS
 from synth.schemas import Check, RowPredicate, content_hash
 
 MOST_REMEMBERED = 4096
@@ -48,14 +50,14 @@ OUTCOMES = Outcomes()
 
 async def _passed(place: TaskTree, counted: Changes, settings: RepoSettings) -> frozenset[str]:
     """Runs the tests; none passed where the run was ended before its time."""
-    branch = await new_branch(place.base, limits=settings.limits, read_only=[place.tools])
+    branch = await new_branch(place.base, limits=settings.limits, read_only={TOOLS: place.tools})
     task = place.task
     files = sorted({*task.test_files, *task.hidden})
 
     try:
         await branch.apply({**place.broken_source, **counted, **place.judged_with})
         ran = await seen_tests(
-            branch, place.library.engine, files, tools=place.tools, time_s=settings.tests_s
+            branch, place.library.engine, files, tools=Path(TOOLS), time_s=settings.tests_s
         )
     finally:
         await branch.close()
