@@ -3,13 +3,15 @@ laid over the task's tree with its tests as they were.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from synth.confinement.branches import new_branch
-from synth.envs.repo.making.runs import seen_tests
+from synth.envs.repo.making.runs import TestRun, seen_tests
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
+from synth.envs.repo.terminal.shell import TOOLS
 from synth.schemas import Check, RowPredicate, content_hash
 
 MOST_REMEMBERED = 4096
@@ -23,29 +25,18 @@ class Outcomes:
         self._passed: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     async def passed(
-        self,
-        place: TaskTree,
-        changes: Changes,
-        settings: RepoSettings,
-        tests: Changes = {},
+        self, place: TaskTree, changes: Changes, settings: RepoSettings
     ) -> frozenset[str]:
-        """The tests that pass in a fresh branch with these changes of the source; `tests` are files
-        of tests in another text.
-        """
-        counted = {path: one for path, one in changes.items() if _counts(place, path, changes)}
-        if not (counted or tests or place.task.hidden or place.task.solution):
+        """The tests that pass in a fresh branch with these changes of the source."""
+        mine = counted(place, changes)
+        if not mine and not place.task.hidden and not place.task.solution:
             return _at_start(place)
 
-        told = [
-            sorted((path, digest_of(one)) for path, one in each.items())
-            for each in (counted, tests)
-        ]
+        told = sorted((path, digest_of(one)) for path, one in mine.items())
         name = content_hash([str(place.base), place.library.digest, place.task.id, told])
         found = self._passed.get(name)
         if found is None:
-            found = self._passed[name] = await _passed(
-                place, {**counted, **place.judged_with, **tests}, settings
-            )
+            found = self._passed[name] = await _passed(place, mine, settings)
             while len(self._passed) > MOST_REMEMBERED:
                 self._passed.popitem(last=False)
 
@@ -57,21 +48,26 @@ class Outcomes:
 OUTCOMES = Outcomes()
 
 
-async def _passed(place: TaskTree, changes: Changes, settings: RepoSettings) -> frozenset[str]:
-    """Runs the tests; none passed where the run was ended before its time."""
-    branch = await new_branch(place.base, limits=settings.limits, read_only=[place.tools])
-    task = place.task
-    files = sorted({*task.test_files, *task.hidden})
+async def _passed(place: TaskTree, mine: Changes, settings: RepoSettings) -> frozenset[str]:
+    """The tests that pass; none where the run was ended before its time."""
+    files = sorted({*place.task.test_files, *place.task.hidden})
+    ran = await outcomes_of(place, {**mine, **place.judged_with}, files, settings)
+
+    return ran.passed
+
+
+async def outcomes_of(
+    place: TaskTree, changes: Changes, tests: Sequence[str], settings: RepoSettings
+) -> TestRun:
+    """What comes of some tests in a fresh branch of the task's tree with these changes."""
+    branch = await new_branch(place.base, limits=settings.limits, read_only={TOOLS: place.tools})
+    engine, tools = place.library.engine, Path(TOOLS)
 
     try:
         await branch.apply({**place.broken_source, **changes})
-        ran = await seen_tests(
-            branch, place.library.engine, files, tools=place.tools, time_s=settings.tests_s
-        )
+        return await seen_tests(branch, engine, tests, tools=tools, time_s=settings.tests_s)
     finally:
         await branch.close()
-
-    return ran.passed
 
 
 def _at_start(place: TaskTree) -> frozenset[str]:
@@ -80,10 +76,13 @@ def _at_start(place: TaskTree) -> frozenset[str]:
     return frozenset(name for name in tests if tests[name] in files) - set(place.task.failing)
 
 
-def _counts(place: TaskTree, path: str, changes: Changes) -> bool:
-    """Whether a change is part of the solution: a file of source, no link."""
-    change = changes[path]
-    return place.counts(path) and (change is None or change.link is None)
+def counted(place: TaskTree, changes: Changes) -> Changes:
+    """The changes that may be part of a solution: of files of source, no link."""
+    return {
+        path: one
+        for path, one in changes.items()
+        if place.counts(path) and (one is None or one.link is None)
+    }
 
 
 def tests_of(place: TaskTree, passing_at_start: frozenset[str]) -> list[str]:

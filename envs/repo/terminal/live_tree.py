@@ -1,27 +1,23 @@
 """The tree of an episode: a branch of a task's tree, in which an agent runs commands."""
 
-from collections import OrderedDict
 from hashlib import sha256
 
 from synth.confinement.branches import (
     Branch,
     FileChange,
-    Frozen,
-    how_branches_are_made,
     new_branch,
 )
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal import shell
 from synth.envs.repo.terminal.files import CannotError, inside, replaced, shown_lines, text_of
+from synth.envs.repo.terminal.frozen import FROZEN
 from synth.envs.repo.terminal.observed import cut, observed
 from synth.envs.repo.terminal.shell import Shell
 from synth.schemas import content_hash
 
 LARGEST_SHOWN = 4 << 20
 """Bytes of a file that are looked at or edited."""
-MOST_FROZEN = 40
-"""Points of one tree that are kept; to go back to an older one, files are written anew."""
 _ENDED = {
     "time": "stopped after {seconds:g} s",
     "memory": "stopped: too much memory",
@@ -38,29 +34,31 @@ class LiveTree:
         self.shell = Shell()
         self._settings, self._branch = settings, branch
         self._changes: Changes | None = {}
-        self._frozen = OrderedDict[str, Frozen]()
 
     @classmethod
     async def opened(cls, place: TaskTree, settings: RepoSettings) -> "LiveTree":
         """The tree as a task finds it."""
-        limits = settings.limits
-        branch = await new_branch(place.base, limits=limits, read_only=[place.tools])
-        await branch.apply(place.edits)
+        branch = await new_branch(
+            place.base, limits=settings.limits, read_only={shell.TOOLS: place.tools}
+        )
+        tree = cls(place, settings, branch)
+        if not await FROZEN.thaw(tree._name({}), branch):
+            await branch.apply(place.edits)
+            await FROZEN.keep(tree._name({}), branch)
 
-        return cls(place, settings, branch)
+        return tree
 
     async def bash(self, command: str, most: int) -> tuple[str, bool]:
         """(what a command says, whether it was stopped)."""
-        tools = self.place.tools
         ran = await self._branch.run(
-            shell.started(command, self.shell, tools),
+            shell.started(command, self.shell),
             time_s=self._settings.command_s,
             result=True,
         )
-        self.shell = shell.carried(self.shell, ran.result, tools)
+        self.shell = shell.carried(self.shell, ran.result)
         self._changes = None
 
-        text = shell.anywhere(observed(ran.output, most), tools).rstrip("\n")
+        text = observed(ran.output, most).rstrip("\n")
         if ran.ended_by is not None:
             ended = _ENDED[ran.ended_by].format(seconds=self._settings.command_s)
             return f"{text}\n[{ended}]".lstrip(), True
@@ -129,27 +127,22 @@ class LiveTree:
         return content_hash([self.place.task.id, told, self.shell.cwd, dict(self.shell.exported)])
 
     async def freeze(self) -> None:
-        """Keeps the tree as it is, where that costs no copy, so that going back is a mount."""
-        if not how_branches_are_made().startswith("overlay"):
-            return
-
-        name = _name(await self.changes())
-        if name not in self._frozen:
-            self._frozen[name] = await self._branch.freeze()
-            if len(self._frozen) > MOST_FROZEN:
-                self._frozen.popitem(last=False)
+        """Keeps the tree as it is, so that going back to it in this process is a mount."""
+        await FROZEN.keep(self._name(await self.changes()), self._branch)
 
     async def restore(self, changes: Changes, then: Shell) -> None:
         """Makes the tree what it was once."""
-        frozen = self._frozen.get(_name(changes))
-        now = await self.changes()
-        if frozen is not None:
-            await self._branch.thaw(frozen)
-        elif _name(changes) != _name(now):
+        name, now = self._name(changes), await self.changes()
+        if name != self._name(now) and not await FROZEN.thaw(name, self._branch):
             back = {path: _at_start(self.place, path) for path in now}
             await self._branch.apply({**back, **changes})
 
         self._changes, self.shell = changes, then
+
+    def _name(self, changes: Changes) -> str:
+        """What a tree is kept under."""
+        told = sorted((path, digest_of(one)) for path, one in changes.items())
+        return content_hash([str(self.place.base), self.place.task.id, told])
 
     async def close(self) -> None:
         """Lets the branch go."""
@@ -176,11 +169,6 @@ def against(now: Changes, place: TaskTree) -> Changes:
             found[path] = now[path]
 
     return found
-
-
-def _name(changes: Changes) -> str:
-    """What a tree is kept under."""
-    return content_hash(sorted((path, digest_of(one)) for path, one in changes.items()))
 
 
 def _at_start(place: TaskTree, path: str) -> FileChange | None:

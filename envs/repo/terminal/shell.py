@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
@@ -13,8 +12,8 @@ LARGEST_CARRIED = 16_384
 """Bytes of exported variables that are carried on; with more the last ones stay."""
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _ROOT = "/repo"
-_TOOLS = "/tools"
-"""What stands for the folder of tools in all that is kept and shown, wherever it lies."""
+TOOLS = "/tools"
+"""Where what runs the tests stands inside."""
 
 
 class Shell(msgspec.Struct, frozen=True):
@@ -40,36 +39,25 @@ def _data() -> _Data:
     return msgspec.convert(data_file("repo/shell"), _Data)
 
 
-def started(command: str, before: Shell, tools: Path) -> list[str]:
+def started(command: str, before: Shell) -> list[str]:
     """The command line of a shell that runs a command where the last one was."""
     wrapper = ["/bin/bash", "--noprofile", "--norc", "-c", _data().wrapper, "bash"]
     variables = {**first_variables(), **before.exported}
     given = [
-        name if value is None else f"{name}={_here(value, tools)}"
-        for name, value in sorted(variables.items())
+        name if value is None else f"{name}={value}" for name, value in sorted(variables.items())
     ]
 
-    return [*wrapper, command, _here(before.cwd, tools), *given]
+    return [*wrapper, command, before.cwd, *given]
 
 
 def first_variables() -> dict[str, str | None]:
     """The variables of a first shell."""
-    return {**_data().variables, "PATH": f"{_TOOLS}/bin:{_PATH}"}
+    return {**_data().variables, "PATH": f"{TOOLS}/bin:{_PATH}"}
 
 
-def _here(text: str, tools: Path) -> str:
-    """A text with the folder of tools as it is named on this machine."""
-    return text.replace(_TOOLS, str(tools))
-
-
-def anywhere(text: str, tools: Path) -> str:
-    """A text with the folder of tools as it is named on all machines."""
-    return text.replace(str(tools), _TOOLS)
-
-
-def carried(before: Shell, told: bytes, tools: Path) -> Shell:
+def carried(before: Shell, told: bytes) -> Shell:
     """What a shell left to the next one, as it told at its end; as before where it did not."""
-    cwd, *pairs = anywhere(told.decode("utf-8", "replace"), tools).split("\0")
+    cwd, *pairs = told.decode("utf-8", "replace").split("\0")
     if not told or not pairs:
         return before
 
