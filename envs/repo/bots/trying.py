@@ -10,6 +10,7 @@ from synth.confinement import ProcessLimits
 from synth.confinement.branches import Branch, branch_of
 from synth.envs.repo.bots.spectrum import Place
 from synth.envs.repo.task_tree import TaskTree
+from synth.envs.repo.terminal.shell import TOOLS
 
 _FOLDER = ".synth_bot"
 _LARGEST = 64 << 20
@@ -94,7 +95,7 @@ class Workshop:
         await self._branch.write(f"{_FOLDER}/inside.py", inside.read_bytes())
         await self._branch.write(f"{_FOLDER}/request", msgspec.json.encode(request))
         names = [f"{_FOLDER}/{name}" for name in ("inside.py", "request", "answer")]
-        command = [str(self.place.tools / "bin" / "python"), *names]
+        command = [f"{TOOLS}/bin/python", *names]
         await self._branch.run(command, time_s=time_s)
         try:
             return await self._branch.read(names[-1], _LARGEST)
@@ -105,6 +106,6 @@ class Workshop:
 @asynccontextmanager
 async def workshop(place: TaskTree, limits: ProcessLimits = LIMITS) -> AsyncIterator[Workshop]:
     """A branch of a task's broken tree, for a bot alone."""
-    async with branch_of(place.base, limits=limits, read_only=[place.tools]) as branch:
+    async with branch_of(place.base, limits=limits, read_only={TOOLS: place.tools}) as branch:
         await branch.apply(place.edits)
         yield Workshop(branch, place)
