@@ -38,9 +38,9 @@ class OtherTests(msgspec.Struct, frozen=True):
     varied: tuple[str, ...]
 
     @property
-    def asked(self) -> list[str]:
-        """What is run: names without parameters, which may be others now."""
-        return sorted({one.partition("[")[0] for one in self.twisted} | set(self.varied))
+    def command(self) -> list[str]:
+        """What is run: whole files, as parameters make other names, and not all need be readable."""
+        return ["--continue-on-collection-errors", *sorted(self.files)]
 
 
 async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> SubVerdict:
@@ -48,7 +48,7 @@ async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> S
     other inputs what the broken tree does, where the solution does otherwise.
     """
     tests = other_tests(place)
-    if not tests.asked:
+    if not tests.files:
         return SubVerdict(HONEST, True)
 
     solution = {path: place.file(path, text) for path, text in place.wanted.items()}
@@ -132,7 +132,7 @@ async def _ran(
     found = _REMEMBERED.get(name)
     if found is None:
         every = {**mine, **place.judged_with, **tests.files}
-        found = _REMEMBERED[name] = await outcomes_of(place, every, tests.asked, settings)
+        found = _REMEMBERED[name] = await outcomes_of(place, every, tests.command, settings)
         while len(_REMEMBERED) > MOST_REMEMBERED:
             _REMEMBERED.popitem(last=False)
 

@@ -50,6 +50,8 @@ def _inputs(function: ast.AST) -> Iterator[ast.Constant]:
         left_out |= {id(pair[1])} if pair else set()
         if isinstance(node, ast.Assert):
             left_out.add(id(node.msg))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize"):
+            left_out |= {id(one) for one in [*node.args[:1], *node.keywords]}
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Expr):
             left_out |= {id(one) for one in ast.iter_child_nodes(node) if _is_words(one)}
         todo += [one for one in ast.iter_child_nodes(node) if id(one) not in left_out]

@@ -3,7 +3,7 @@
 from synth.envs.repo.varied import varied
 
 TEXT = '''
-@mark([(1, "ab")])
+@mark.parametrize("ab, cd", [(1, "ab")], ids=["one"])
 def test_it(a, b):
     """Say 1."""
     value = [1, "xyz"]
@@ -19,7 +19,7 @@ def test_other():
 def test_numbers_of_inputs_become_others() -> None:
     text = varied(TEXT, {"test_it"}, 0)
     assert text is not None
-    assert '@mark([((1 + 1), "ab")])' in text
+    assert '@mark.parametrize("ab, cd", [((1 + 1), "ab")], ids=["one"])' in text
     assert 'value = [(1 + 1), "xyz"]' in text
     assert 'f(value, (2.5 + 1), True, "é") == [3, "no"], "words 1"' in text
     assert "self.assertEqual(5, f((1 + 1)))" in text
@@ -30,7 +30,7 @@ def test_numbers_of_inputs_become_others() -> None:
 def test_texts_of_inputs_become_others_of_the_same_length() -> None:
     text = varied(TEXT, {"test_it"}, 1)
     assert text is not None
-    assert "@mark([(1, 'ba')])" in text
+    assert """@mark.parametrize("ab, cd", [(1, 'ba')], ids=["one"])""" in text
     assert "value = [1, 'yzx']" in text
 
 
