@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.hidden.partly import partly_hidden
 from synth.envs.repo.kinds.source.change import Change, broken_tree
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import Function, Tree, read_tree
@@ -16,6 +17,7 @@ _Site = tuple[str, Edit]
 """An operator, and what it does to a function."""
 
 
+@partly_hidden
 def several_sites(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
     """Chains of calls are drawn, and a site in each of their functions; each set of places once."""
     tree = read_tree(library, base)
