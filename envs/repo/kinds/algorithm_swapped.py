@@ -6,6 +6,7 @@ from random import Random
 
 from synth.envs.repo.kinds.algorithms import depth, loops, narrow, order
 from synth.envs.repo.kinds.algorithms.rewriting import Idea, Rewriting
+from synth.envs.repo.kinds.hidden.partly import partly_hidden
 from synth.envs.repo.kinds.source.change import Change, Found, breaking
 from synth.envs.repo.kinds.source.tree import Function, Tree
 
@@ -30,6 +31,7 @@ _MOST_PAIRS = 400
 """Of one idea: neighbours are many in a large module."""
 
 
+@partly_hidden
 @breaking("algorithm_swapped")
 def algorithm_swapped(tree: Tree, random: Random) -> Found:
     """One rewriting of one function, or two of the same idea in functions of one file."""

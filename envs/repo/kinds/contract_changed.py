@@ -14,6 +14,7 @@ from synth.envs.repo.kinds.contracts.parameters import (
     swapped_parameters,
 )
 from synth.envs.repo.kinds.contracts.values import changed_values, swapped_pair
+from synth.envs.repo.kinds.hidden.partly import partly_hidden
 from synth.envs.repo.kinds.source.change import Change, Found, breaking
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import Call, Function, Tree
@@ -26,6 +27,7 @@ PROMISES: tuple[Callable[[Function], Contracts], ...] = (
 )
 
 
+@partly_hidden
 @breaking("contract_changed")
 def contract_changed(tree: Tree, random: Random) -> Found:
     """The definition and all callers but one differ; or several callers of a function that stayed

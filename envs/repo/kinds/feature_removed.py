@@ -11,6 +11,7 @@ from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.features.parameter import lost_parameters
 from synth.envs.repo.kinds.features.removal import is_definition, removed, units_of
 from synth.envs.repo.kinds.features.words import missing, missing_parameter
+from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
 from synth.envs.repo.kinds.hidden.moved import Names
 from synth.envs.repo.kinds.source.change import Change, broken_tree, in_turn
@@ -30,7 +31,8 @@ def feature_removed(library: Library, base: Path, random: Random) -> Iterator[Br
         broken = broken_tree(KIND, tree, change)
         hidden = broken and hidden_tests(tree, broken, _unseen(change))
         if hidden is not None:
-            yield hidden
+            names = change.functions if change.pattern == "function" else ()
+            yield with_generated_tests(library, base, hidden, names, random) or hidden
 
 
 def _unseen(change: Change) -> Names:

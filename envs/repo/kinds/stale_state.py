@@ -3,6 +3,7 @@
 from itertools import combinations
 from random import Random
 
+from synth.envs.repo.kinds.hidden.partly import partly_hidden
 from synth.envs.repo.kinds.source.change import Change, Found, breaking
 from synth.envs.repo.kinds.source.tree import Tree
 from synth.envs.repo.kinds.states.kept import first_part_alone, past_a_change
@@ -24,6 +25,7 @@ PATTERNS = (
 _MOST_PAIRS = 200
 
 
+@partly_hidden
 @breaking("stale_state")
 def stale_state(tree: Tree, random: Random) -> Found:
     """One pattern at one place, or at two of one file."""

@@ -56,7 +56,7 @@ async def measure(branch: Branch, library: Library, pool: Path) -> Coverage:
             library.engine,
             sorted(set(library.tests.values())),
             tools=pool / "tools",
-            environment={"SYNTH_TOUCHED": "1"},
+            environment={"SYNTH_LISTENER": "synth_touched"},
             time_s=TIME_S,
         )
         try:

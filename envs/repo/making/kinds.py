@@ -27,6 +27,11 @@ class BugKind(msgspec.Struct, frozen=True):
 
 KINDS: Mapping[str, BugKind] = {
     "single_site": BugKind("synth.envs.repo.making.sites.single_site:single_site", 0.4),
+    "several_sites": BugKind("synth.envs.repo.kinds.several_sites:several_sites", 0.15),
+    "feature_removed": BugKind("synth.envs.repo.kinds.feature_removed:feature_removed", 0.25),
+    "contract_changed": BugKind("synth.envs.repo.kinds.contract_changed:contract_changed", 0.2),
+    "algorithm_swapped": BugKind("synth.envs.repo.kinds.algorithm_swapped:algorithm_swapped", 0.15),
+    "stale_state": BugKind("synth.envs.repo.kinds.stale_state:stale_state", 0.15),
 }
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from synth.confinement.branches import branch_of
 from synth.envs.data_file import data_file
+from synth.envs.repo.kinds.hidden.recording import recorded
 from synth.envs.repo.making.coverage import measure
 from synth.envs.repo.making.layout import files_of, matches, protected_patterns, source_of
 from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
@@ -151,3 +152,4 @@ async def _measured(library: Library, pool: Path) -> None:
     base = base_of(pool, library.name)
     async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
         await measure(branch, library, pool)
+    await recorded(library, pool)

@@ -1,9 +1,10 @@
 """Tests that mention some names, taken out of a test file; what is left can still be read."""
 
 import ast
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from synth.envs.repo.kinds.source.names import (
     assigned,
@@ -23,11 +24,32 @@ class Parted(NamedTuple):
     unseen: str
 
 
+class Unseen(Protocol):
+    """Which code of a test file must not be seen."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What must not be imported either."""
+
+    def in_text(self, text: str) -> bool:
+        """Whether a file may hold such code."""
+
+    def in_code(self, node: ast.AST) -> bool:
+        """Whether a piece of code is such."""
+
+    def and_also(self, more: Iterable[str]) -> "Unseen":
+        """With what uses helpers of these names."""
+
+
 class Names(NamedTuple):
     """What a test mentions that must not be seen: names, or arguments that it names in a call."""
 
     names: frozenset[str]
     arguments: frozenset[str] = frozenset()
+
+    def in_text(self, text: str) -> bool:
+        """Whether a file may mention one."""
+        return any(one in text for one in self.names | self.arguments)
 
     def in_code(self, node: ast.AST) -> bool:
         """Whether a piece of code mentions one."""
@@ -38,8 +60,10 @@ class Names(NamedTuple):
         return self._replace(names=self.names | frozenset(more))
 
 
-def parted(source: Source, names: Names) -> Parted | None:
+def parted(source: Source, names: Unseen) -> Parted | None:
     """None where no test mentions any of the names."""
+    if not names.in_text(source.text):
+        return None
     names, moved, whole = _with_helpers(source, names)
     tests = list(_tests(source.tree))
     unseen = [one for one in tests if names.in_code(one.node) or _in_class(one, names)]
@@ -66,11 +90,13 @@ def parted(source: Source, names: Names) -> Parted | None:
     return Parted(left, rest)
 
 
-def unseen_path(path: str) -> str:
-    """Where the tests that are taken out of a file stand when the check runs them."""
-    place = PurePosixPath(path)
+def unseen_path(path: str, text: str) -> str:
+    """Where the tests that are taken out of a file stand when the check runs them; by their text,
+    so that several tasks of one tree do not meet.
+    """
+    place, mark = PurePosixPath(path), hashlib.sha256(text.encode()).hexdigest()[:8]
     stem = place.stem if place.stem.startswith("test") else f"test_{place.stem}"
-    return str(place.with_name(f"{stem}_unseen{place.suffix}"))
+    return str(place.with_name(f"{stem}_{mark}{place.suffix}"))
 
 
 class _Test(NamedTuple):
@@ -88,7 +114,7 @@ def _tests(tree: ast.Module) -> Iterator[_Test]:
                     yield _Test(inner, node)
 
 
-def _with_helpers(source: Source, names: Names) -> tuple[Names, list[ast.stmt], bool]:
+def _with_helpers(source: Source, names: Unseen) -> tuple[Unseen, list[ast.stmt], bool]:
     """The names with those of helpers that mention them, these helpers, and whether something that
     is no definition does.
     """
@@ -112,7 +138,7 @@ def _with_helpers(source: Source, names: Names) -> tuple[Names, list[ast.stmt], 
     return names, moved, False
 
 
-def _in_class(test: _Test, names: Names) -> bool:
+def _in_class(test: _Test, names: Unseen) -> bool:
     """Whether what a test's class has beside its tests mentions a name."""
     if test.owner is None:
         return False

@@ -73,7 +73,11 @@ def broken_tree(kind: str, tree: Tree, change: Change) -> BrokenTree | None:
     sites = sites_of(tree, edits)
     if not sites:
         return None
-    about = {"pattern": change.pattern, "functions": " ".join(change.functions)}
+    about = {
+        "operators": change.pattern,
+        "modules": " ".join(sorted(edits)),
+        "functions": " ".join(change.functions),
+    }
     return BrokenTree(kind=kind, edits=edits, sites=sites, hint=change.hint, about=about)
 
 

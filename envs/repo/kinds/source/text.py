@@ -72,6 +72,10 @@ class Source:
         """The byte that a statement's first line starts at, decorators included."""
         return self._line_starts[self.first_line(node) - 1]
 
+    def lines(self, node: ast.stmt) -> str:
+        """A statement with its decorators, from the start of its first line."""
+        return self._bytes[self.line_of(node) : self.end(node)].decode()
+
     def lines_removed(self, node: ast.stmt) -> Edit:
         """The lines of a statement taken out, with the comments right above a definition and the
         empty lines after it.

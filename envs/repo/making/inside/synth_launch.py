@@ -15,8 +15,8 @@ def main() -> int:
     SYNTH_RESULT_FD names.
     """
     given = os.environ.pop("SYNTH_RESULT_FD", "")
-    touched = os.environ.pop("SYNTH_TOUCHED", "")
-    listener = import_module("synth_touched" if touched else "synth_results")
+    asked = os.environ.pop("SYNTH_LISTENER", "synth_results")
+    listener = import_module(asked)
     plugins = [listener.listening(int(given))] if given else []
 
     tools = str(sys.path[0])
