@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from synth.boundary import imported
-from synth.confinement import LOOK_S, confined_command, environment_file, held, tree
+from synth.confinement import (
+    LOOK_S,
+    Cgroup,
+    Inside,
+    confined_command,
+    deleted,
+    environment_file,
+    held,
+    new_cgroup,
+    tree,
+)
 from synth.envs.mcp.connection import (
     EXTRA,
     LONGEST_WORDS,
@@ -62,6 +72,7 @@ class McpServer:
         self._said: IO[str] | None = None
         self._connection: Connection | None = None
         self._processes = 0
+        self._group: Cgroup | None = None
 
     async def start(self) -> None:
         """Starts the server and reads its tools. Raises `McpServerError`, and `ConfigError` where
@@ -70,21 +81,20 @@ class McpServer:
 
         environment, self.keys = resolved(self.settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
+        if not self.settings.unconfined:
+            self._group = await asyncio.to_thread(new_cgroup, self.settings.limits)
+
         # `end` closes it
         self._said = tempfile.TemporaryFile(  # noqa: SIM115
             "w+", encoding="utf-8", errors="replace"
         )
-        with self._command(environment) as command:
-            self._task = asyncio.create_task(self._live(command, client))
-            waiting = asyncio.create_task(self._ready.wait())
-            try:
-                await _first_of(waiting, self._task, limit_s=self.settings.start_s)
-            finally:
-                waiting.cancel()
-
-        if not self._ready.is_set():
-            what = "did not start" if self._task.done() else "was not ready in time"
-            raise await self._ended(what, Fault.INFRASTRUCTURE)
+        try:
+            with self._command(environment) as command:
+                self._task = asyncio.create_task(self._live(command, client))
+                await self._first_words(self._task)
+        except BaseException:
+            await self.end()
+            raise
 
         if not self.tools:
             await self.end()
@@ -96,6 +106,18 @@ class McpServer:
 
         self._processes = self._count()
         self._watch = asyncio.create_task(self._outgrown())
+
+    async def _first_words(self, task: "asyncio.Task[None]") -> None:
+        """Waits until the server is ready. Raises `McpServerError` where it is not in time."""
+        waiting = asyncio.create_task(self._ready.wait())
+        try:
+            await _first_of(waiting, task, limit_s=self.settings.start_s)
+        finally:
+            waiting.cancel()
+
+        if not self._ready.is_set():
+            what = "did not start" if task.done() else "was not ready in time"
+            raise await self._ended(what, Fault.INFRASTRUCTURE)
 
     @property
     def lives(self) -> bool:
@@ -110,6 +132,9 @@ class McpServer:
         return self.settings.stateless and self.lives and self._count() <= self._processes
 
     def _count(self) -> int:
+        if self._group is not None:
+            return len(self._group.processes)
+
         return len(tree(self._connection.process.pid)) if self._connection is not None else 0
 
     @contextmanager
@@ -131,6 +156,7 @@ class McpServer:
                 limits=settings.limits,
                 read_only=settings.shown,
                 environment=file,
+                inside=Inside(groups=() if self._group is None else self._group.entrances),
             )
             yield ServerCommand(confined, path, () if file is None else (file,))
 
@@ -164,7 +190,7 @@ class McpServer:
             answer.cancel()
             raise
 
-        too_much = self._watch.result() if self._watch.done() else self._disk()
+        too_much = self._watch.result() if self._watch.done() else self._now()
         if too_much or not answer.done():
             died = self._task.done()
             answer.cancel()
@@ -188,16 +214,30 @@ class McpServer:
         to read.
         """
 
-        limits = self.settings.limits
         while self._connection is not None:
             await asyncio.sleep(LOOK_S)
-            found = held(self._connection.process.pid)
-            if found.memory > limits.memory_mb << 20:
-                return f"the processes together hold more than {limits.memory_mb} MB of memory"
-            if too_much := self._disk(found.deleted):
+            inside = tree(self._connection.process.pid) if self._group is None else None
+            open_still = deleted(inside or (self._group.processes if self._group else ()))
+            if too_much := self._memory() or self._disk(open_still):
                 return too_much
 
         return ""
+
+    def _now(self) -> str:
+        """As `_outgrown`, without a look at all processes."""
+        return (self._memory() if self._group is not None else "") or self._disk()
+
+    def _memory(self) -> str:
+        """Where there is a cgroup it ended what grew, else this ends it."""
+        most = self.settings.limits.memory_mb
+        if self._group is not None:
+            outgrown = self._group.met == "memory"
+        elif self._connection is not None:
+            outgrown = held(self._connection.process.pid).memory > most << 20
+        else:
+            outgrown = False
+
+        return f"the processes together hold more than {most} MB of memory" if outgrown else ""
 
     def _disk(self, deleted: int = 0) -> str:
         most = self.settings.limits.disk_mb
@@ -226,6 +266,10 @@ class McpServer:
         if self._said is not None:
             self._said.close()
             self._said = None
+
+        group, self._group = self._group, None
+        if group is not None:
+            await group.close()
 
     async def _ended(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> McpServerError:
         """The error with the server's own last words, after which the server is ended."""

@@ -66,14 +66,14 @@ class Branch:
         `KeeperEndedError` where the branch is no more.
         """
 
-        def line(file: int | None, groups: Sequence[Path]) -> Sequence[str]:
+        def line(file: int | None, groups: Sequence[Path], told: int) -> Sequence[str]:
             return confined_command(
                 [*_IN_FOLDER, cwd, *command],
                 folder=self._folder,
                 limits=self._limits,
                 read_only=self._read_only,
                 environment=file,
-                inside=replace(self._inside, groups=groups),
+                inside=replace(self._inside, groups=groups, told=told),
             )
 
         bounds = Bounds(limits=self._limits, time_s=time_s, output_bytes=output_bytes)

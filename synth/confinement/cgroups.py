@@ -20,7 +20,7 @@ from synth.confinement.hierarchy import Hierarchy, hierarchies
 from synth.confinement.keeper.stale import mark, sweep
 
 _NUMBERS = itertools.count()
-_OURS = 3
+_OURS = 4
 """Processes of bubblewrap and of those who start it, which count too."""
 _LEAVE_S = 5.0
 Met = Literal["memory", "processes"]
