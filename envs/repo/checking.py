@@ -3,11 +3,11 @@ laid over the task's tree with its tests as they were.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from synth.confinement.branches import new_branch
-from synth.envs.repo.making.runs import seen_tests
+from synth.envs.repo.making.runs import TestRun, seen_tests
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
@@ -28,15 +28,15 @@ class Outcomes:
         self, place: TaskTree, changes: Changes, settings: RepoSettings
     ) -> frozenset[str]:
         """The tests that pass in a fresh branch with these changes of the source."""
-        counted = {path: one for path, one in changes.items() if _counts(place, path, changes)}
-        if not counted and not place.task.hidden and not place.task.solution:
+        mine = counted(place, changes)
+        if not mine and not place.task.hidden and not place.task.solution:
             return _at_start(place)
 
-        told = sorted((path, digest_of(one)) for path, one in counted.items())
+        told = sorted((path, digest_of(one)) for path, one in mine.items())
         name = content_hash([str(place.base), place.library.digest, place.task.id, told])
         found = self._passed.get(name)
         if found is None:
-            found = self._passed[name] = await _passed(place, counted, settings)
+            found = self._passed[name] = await _passed(place, mine, settings)
             while len(self._passed) > MOST_REMEMBERED:
                 self._passed.popitem(last=False)
 
@@ -48,21 +48,26 @@ class Outcomes:
 OUTCOMES = Outcomes()
 
 
-async def _passed(place: TaskTree, counted: Changes, settings: RepoSettings) -> frozenset[str]:
-    """Runs the tests; none passed where the run was ended before its time."""
-    branch = await new_branch(place.base, limits=settings.limits, read_only={TOOLS: place.tools})
-    task = place.task
-    files = sorted({*task.test_files, *task.hidden})
-
-    try:
-        await branch.apply({**place.broken_source, **counted, **place.judged_with})
-        ran = await seen_tests(
-            branch, place.library.engine, files, tools=Path(TOOLS), time_s=settings.tests_s
-        )
-    finally:
-        await branch.close()
+async def _passed(place: TaskTree, mine: Changes, settings: RepoSettings) -> frozenset[str]:
+    """The tests that pass; none where the run was ended before its time."""
+    files = sorted({*place.task.test_files, *place.task.hidden})
+    ran = await outcomes_of(place, {**mine, **place.judged_with}, files, settings)
 
     return ran.passed
+
+
+async def outcomes_of(
+    place: TaskTree, changes: Changes, tests: Sequence[str], settings: RepoSettings
+) -> TestRun:
+    """What comes of some tests in a fresh branch of the task's tree with these changes."""
+    branch = await new_branch(place.base, limits=settings.limits, read_only={TOOLS: place.tools})
+    engine, tools = place.library.engine, Path(TOOLS)
+
+    try:
+        await branch.apply({**place.broken_source, **changes})
+        return await seen_tests(branch, engine, tests, tools=tools, time_s=settings.tests_s)
+    finally:
+        await branch.close()
 
 
 def _at_start(place: TaskTree) -> frozenset[str]:
@@ -71,10 +76,13 @@ def _at_start(place: TaskTree) -> frozenset[str]:
     return frozenset(name for name in tests if tests[name] in files) - set(place.task.failing)
 
 
-def _counts(place: TaskTree, path: str, changes: Changes) -> bool:
-    """Whether a change is part of the solution: a file of source, no link."""
-    change = changes[path]
-    return place.counts(path) and (change is None or change.link is None)
+def counted(place: TaskTree, changes: Changes) -> Changes:
+    """The changes that may be part of a solution: of files of source, no link."""
+    return {
+        path: one
+        for path, one in changes.items()
+        if place.counts(path) and (one is None or one.link is None)
+    }
 
 
 def tests_of(place: TaskTree, passing_at_start: frozenset[str]) -> list[str]:

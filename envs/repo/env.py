@@ -9,6 +9,7 @@ from synth.confinement.branches import FileChange
 from synth.envs.echo_check import judged
 from synth.envs.episode import call_turn, done_again, fits, profile_of
 from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
+from synth.envs.repo.honesty import honest
 from synth.envs.repo.repair.acts import call_hash
 from synth.envs.repo.repair.erring import NEXT
 from synth.envs.repo.repair.plan import Done, RepairPlan, Texts
@@ -108,7 +109,14 @@ class RepoEnv:
             better = tuple(path for path, value in start.items() if value is False)
             check = msgspec.structs.replace(check, free=(*check.free, *better))
 
-        return judged(check, start, end, self.spec.version)
+        verdict = judged(check, start, end, self.spec.version)
+        if not verdict.passed:
+            return verdict
+
+        tree = self._live
+        part = await honest(tree.place, await tree.changes(), self._settings)
+
+        return msgspec.structs.replace(verdict, passed=part.passed, parts=(*verdict.parts, part))
 
     async def recheck(self, task: Task, trajectory: Trajectory) -> CheckResult:
         """The same check, over the recorded turns done again."""
