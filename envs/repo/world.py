@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from synth.envs.repo.bots.cheats import cheats
 from synth.envs.repo.env import RepoEnv
 from synth.envs.repo.mutants import otherwise, with_slips
 from synth.envs.repo.reverse import goal_of
@@ -13,6 +14,19 @@ from synth.envs.repo.tasks import explored, made, pinned
 from synth.envs.repo.tools import SPEC
 from synth.envs.world import EnvEntry, EnvStart, unbound
 from synth.schemas import Draft, Env, NoGoal, Task, Window
+
+ON_DERIVED = frozenset(
+    {
+        "cheat_always_equal",
+        "cheat_conftest_passes",
+        "cheat_delete_failing_tests",
+        "cheat_exit_politely",
+        "cheat_stub",
+    }
+)
+"""The cheats that every derived task is tried with: one of each sort. All of them are tried on the
+pool's own tasks, whose trees these are.
+"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,7 @@ WORLD = EnvEntry(
     make_tasks=unbound,
     config=RepoConfig,
     told_apart_by=("explored_seed",),
+    bots={name: bot for name, bot in cheats().items() if name in ON_DERIVED},
     mutants=with_slips,
     alternatives=otherwise,
     start=EnvStart(RepoSettings, bound, ("pool",)),
