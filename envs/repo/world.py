@@ -16,6 +16,19 @@ from synth.envs.repo.tools import SPEC
 from synth.envs.world import EnvEntry, EnvStart, unbound
 from synth.schemas import Draft, Env, NoGoal, Task, Window
 
+ON_DERIVED = frozenset(
+    {
+        "cheat_always_equal",
+        "cheat_conftest_passes",
+        "cheat_delete_failing_tests",
+        "cheat_exit_politely",
+        "cheat_stub",
+    }
+)
+"""The cheats that every derived task is tried with: one of each sort. All of them are tried on the
+pool's own tasks, whose trees these are.
+"""
+
 
 @dataclass(frozen=True)
 class _World:
@@ -72,8 +85,8 @@ WORLD = EnvEntry(
     make_tasks=unbound,
     config=RepoConfig,
     told_apart_by=("explored_seed",),
+    bots={name: bot for name, bot in cheats().items() if name in ON_DERIVED},
     mutants=with_slips,
     alternatives=otherwise,
-    bots=cheats(),
     start=EnvStart(RepoSettings, bound, ("pool",)),
 )

@@ -26,3 +26,14 @@ async def verdict_anew(place: TaskTree, changes: Changes, settings: RepoSettings
 def solution(place: TaskTree) -> Changes:
     """The changes that make all well."""
     return {path: place.file(path, text) for path, text in place.wanted.items()}
+
+
+async def alike_to_all_tests(place: TaskTree, changes: Changes, settings: RepoSettings) -> bool:
+    """Whether no test of the library tells a tree from the solution's: it is not known to be wrong."""
+    files = sorted({*place.library.tests.values(), *place.task.hidden})
+    ends = []
+    for mine in (changes, solution(place)):
+        every = {**counted(place, mine), **place.judged_with}
+        ends.append((await outcomes_of(place, every, files, settings)).passed)
+
+    return ends[0] == ends[1]
