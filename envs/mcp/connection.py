@@ -16,6 +16,7 @@ from typing import IO, Any
 import anyio
 
 from synth.boundary import imported
+from synth.confinement import end_inside
 from synth.keys.remover import KeyRemover
 
 LONGEST_LINE = 16 << 20
@@ -163,6 +164,11 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
     with suppress(TimeoutError):
         await asyncio.wait_for(_exited(process), LEAVE_S)
+
+    # those inside first: their parent then sees their end, and nobody is left to anybody else
+    if process.returncode is None and end_inside(process.pid):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(_exited(process), LEAVE_S)
 
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -21,3 +21,4 @@ from synth.confinement.processes import deleted as deleted
 from synth.confinement.processes import held as held
 from synth.confinement.processes import tree as tree
 from synth.confinement.running import Ran as Ran
+from synth.confinement.running import end_inside as end_inside

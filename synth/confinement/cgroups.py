@@ -20,7 +20,7 @@ from synth.confinement.hierarchy import Hierarchy, hierarchies
 from synth.confinement.keeper.stale import mark, sweep
 
 _NUMBERS = itertools.count()
-_OURS = 3
+_OURS = 4
 """Processes of bubblewrap and of those who start it, which count too."""
 _LEAVE_S = 5.0
 Met = Literal["memory", "processes"]
@@ -122,7 +122,7 @@ def how_trees_are_counted() -> str:
     """How processes and memory of a confined tree are limited on this machine, in a line."""
     found = hierarchies()
     if isinstance(found, str):
-        return f"prlimit for each process, and a look twice a second: {found}"
+        return f"prlimit for each process and a look twice a second ({found})"
 
     return f"cgroups, version {found[0].version}"
 

@@ -25,6 +25,16 @@ _PATH = "/usr/local/bin:/usr/bin:/bin"
 _NEEDED = ("bwrap", "prlimit")
 _FILTER_FD, _FIRST_FREE_FD = 9, 10
 _SECOND_NET = 4
+_FIRST = (
+    "/bin/sh",
+    "-c",
+    'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?',
+    "first",
+)
+"""The first process inside, which all others end with. Bubblewrap waits for this one, and not only
+for the command, as it would for a first process of its own: where it has ended, nothing is left.
+Its own words on how the command ended are nobody's.
+"""
 ReadOnly = Sequence[Path] | Mapping[str, Path]
 """What a world may read: paths as they stand here, or by where they stand inside."""
 
@@ -68,13 +78,15 @@ def missing() -> str | None:
 class Inside:
     """Where a confined command is started: `enter` are the words of a program that goes into other
     namespaces, `user` who it is where we are root (None: the owner that its folder is given),
-    `groups` the files of cgroups that it enters. `at` is where its folder stands.
+    `groups` the files of cgroups that it enters. `at` is where its folder stands; `told` is a
+    descriptor to which bubblewrap writes which process all others descend from.
     """
 
     at: str = INSIDE
     enter: Sequence[str] = ()
     user: int | None = None
     groups: Sequence[Path] = ()
+    told: int | None = None
     own_memory: bool = True
     """Whether a process that holds too much is refused more memory, and not only ended."""
 
@@ -92,9 +104,8 @@ def confined_command(
     `read_only` paths stand where they do here, or at the places that they are given.
 
     The environment is what the descriptor `environment` holds (`environment_file`), and nothing
-    else: nothing of ours reaches the process,
-    nor bubblewrap's own, which it could read. No variable stands in the command, which every user
-    of the machine can read.
+    else: nothing of ours reaches the process, nor bubblewrap's own, which it could read. No
+    variable stands in the command, which every user of the machine can read.
     The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own
     per folder.
     Raises `ConfigError` where confinement is missing, and for a path that must not be shown.
@@ -112,18 +123,11 @@ def confined_command(
         _place("bwrap"),
         *_apart(),
         *([] if environment is None else ["--args", str(environment)]),
+        *([] if inside.told is None else ["--info-fd", str(inside.told)]),
         *_system(limits),
         *_shown_to_it(read_only),
-        "--bind",
-        str(folder.absolute()),
-        inside.at,
-        "--chdir",
-        inside.at,
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--",
+        *("--bind", str(folder.absolute()), inside.at, "--chdir", inside.at),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--"),
         *_limited(limits, inside),
         *command,
     ]
@@ -136,6 +140,7 @@ def _apart() -> list[str]:
         "--unshare-all",
         "--unshare-user",
         "--disable-userns",
+        "--as-pid-1",
         *_filter(),
         "--die-with-parent",
         "--new-session",
@@ -175,8 +180,9 @@ def _shown_to_it(read_only: ReadOnly) -> list[str]:
         if isinstance(read_only, Mapping)
         else {str(path.absolute()): path for path in read_only}
     )
+    seen = {place: _shown(path) for place, path in places.items()}
     if os.geteuid() == 0:
-        hidden = next((path for path in places.values() if not _reachable(path.resolve())), None)
+        hidden = next((path for path in seen.values() if not _reachable(path)), None)
         if hidden is not None:
             raise ConfigError(
                 f"{hidden}: lies in a folder that only its owner may enter, and worlds run as "
@@ -184,9 +190,7 @@ def _shown_to_it(read_only: ReadOnly) -> list[str]:
             )
 
     return [
-        argument
-        for place, path in places.items()
-        for argument in ("--ro-bind", str(_shown(path)), place)
+        argument for place, path in seen.items() for argument in ("--ro-bind", str(path), place)
     ]
 
 
@@ -196,6 +200,7 @@ def _limited(limits: ProcessLimits, inside: Inside) -> list[str]:
     """
     processes = limits.processes * (_SECOND_NET if inside.groups else 1)
     return [
+        *_FIRST,
         "prlimit",
         *([f"--data={limits.memory_mb << 20}"] if inside.own_memory else []),
         f"--nproc={processes}",

@@ -2,8 +2,10 @@
 
 import asyncio
 import fcntl
+import json
 import os
 import signal
+import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -41,7 +43,7 @@ class Ran(msgspec.Struct, frozen=True):
     left_out: int = 0
 
 
-class Kept:
+class Ends:
     """The first and the last bytes of a stream, `limit` together."""
 
     def __init__(self, limit: int) -> None:
@@ -65,8 +67,10 @@ class Kept:
         return kept, self._seen - len(kept)
 
 
-Line = Callable[[int | None, Sequence[Path]], Sequence[str]]
-"""The command line, given the descriptor of the environment and the entrances of cgroups."""
+Line = Callable[[int | None, Sequence[Path], int], Sequence[str]]
+"""The command line, given the descriptor of the environment, the entrances of cgroups, and where
+bubblewrap is to tell its process.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,51 +85,75 @@ class Bounds:
 
 
 async def ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, result: bool) -> Ran:
-    """Runs a command line to its end, or ends it with all that it started when its time is up."""
+    """Runs a command line to its end, or ends it with all that it started when its time is up.
+    When this returns, nothing of it lives.
+    """
     group = new_cgroup(bounds.limits)
-    try:
-        return await _ran(line, bounds, environment, group, result=result)
-    finally:
-        if group is not None:
-            await group.close()
-
-
-async def _ran(
-    line: Line,
-    bounds: Bounds,
-    environment: Mapping[str, str],
-    group: Cgroup | None,
-    *,
-    result: bool,
-) -> Ran:
-    printed, written = Kept(bounds.output_bytes), bytearray()
-    read, write = _pipe() if result else (-1, -1)
+    read, write = _pipe()
+    told = _file()
     named = {**environment, RESULT_FD: str(write)} if result else environment
     entrances = [] if group is None else group.entrances
 
     try:
-        with environment_file(named) as file:
-            process = await _started(line(file, entrances), [file, write])
-    except BaseException:
-        _close(read)
-        raise
+        try:
+            with environment_file(named) as file:
+                inherited = [told, *([write] if result else []), *([] if file is None else [file])]
+                process = await _started(line(file, entrances, told), inherited)
+        finally:
+            os.close(write)
+
+        try:
+            return await _followed(process, bounds, group, read)
+        finally:
+            await _all_gone(told)
     finally:
-        _close(write)
+        os.close(told)
+        if group is not None:
+            await group.close()
 
+
+async def _followed(process: Process, bounds: Bounds, group: Cgroup | None, read: int) -> Ran:
+    """What a process says, and how it ends."""
+    printed, written = Ends(bounds.output_bytes), bytearray()
     work = [asyncio.create_task(_output(process, printed))]
-    if result:
-        work.append(asyncio.create_task(_result(read, written)))
-
+    work.append(asyncio.create_task(_result(read, written)))
     ended_by = await _ended(process, work, bounds, group)
     output, left_out = printed.told()
+
     code = None if ended_by is not None else process.returncode
-    ended_by = ended_by or (None if group is None else group.met)
-    if code == _FILE_TOO_LARGE:
-        ended_by = ended_by or "size"
+    if ended_by is None and group is not None:
+        ended_by = group.met
+    if ended_by is None and code == _FILE_TOO_LARGE:
+        ended_by = "size"
     return Ran(code, output, ended_by, bytes(written), left_out)
 
 
-async def _started(words: Sequence[str], inherited: Sequence[int | None]) -> Process:
+async def _all_gone(told: int) -> None:
+    """Waits until the first process inside has ended, and with it all others: where bubblewrap was
+    killed it ends a moment before them.
+    """
+    until = time.monotonic() + _LEAVE_S
+    while (inside := _first_inside(told)) is not None and time.monotonic() < until:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(inside, signal.SIGKILL)
+        await asyncio.sleep(0.001)
+
+
+def _first_inside(told: int) -> int | None:
+    """The process that bubblewrap told of, as long as it runs."""
+    said = os.pread(told, 4096, 0)
+    if not said:
+        return None
+
+    number: int = json.loads(said)["child-pid"]
+    try:
+        with open(f"/proc/{number}/stat", "rb") as file:  # noqa: PTH123
+            return None if file.read().rpartition(b")")[2].split()[0] in b"ZX" else number
+    except OSError:
+        return None
+
+
+async def _started(words: Sequence[str], inherited: Sequence[int]) -> Process:
     return await asyncio.create_subprocess_exec(
         *words,
         stdin=asyncio.subprocess.DEVNULL,
@@ -133,7 +161,7 @@ async def _started(words: Sequence[str], inherited: Sequence[int | None]) -> Pro
         stderr=asyncio.subprocess.STDOUT,
         env={"PATH": os.environ.get("PATH", os.defpath)},
         start_new_session=True,
-        pass_fds=[each for each in inherited if each is not None and each >= 0],
+        pass_fds=inherited,
     )
 
 
@@ -171,16 +199,21 @@ async def _outgrown(process: Process, limits: ProcessLimits | None) -> EndedBy:
 
 def end(process: Process) -> None:
     """Kills what runs inside first: its parent returns when the kernel has ended all of them."""
-    if process.returncode is not None:
-        return
+    if process.returncode is None and not end_inside(process.pid):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
-    for child in _children(process.pid):
+
+def end_inside(process: int) -> bool:
+    """Kills the first process that bubblewrap started, and with it all others; whether there was
+    one.
+    """
+    children = _children(process)
+    for child in children:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(child, signal.SIGKILL)
 
-    if not _children(process.pid):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+    return bool(children)
 
 
 def _children(process: int) -> list[int]:
@@ -191,7 +224,7 @@ def _children(process: int) -> list[int]:
         return []
 
 
-async def _output(process: Process, printed: Kept) -> None:
+async def _output(process: Process, printed: Ends) -> None:
     if process.stdout is None:
         raise RuntimeError("the command was started without a pipe")
 
@@ -212,6 +245,15 @@ async def _result(read: int, found: bytearray) -> None:
         transport.close()
 
 
+def _file() -> int:
+    """A file in memory, whose number survives the start of a program."""
+    made = os.memfd_create("synth-told")
+    try:
+        return fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
+    finally:
+        os.close(made)
+
+
 def _pipe() -> tuple[int, int]:
     """A pipe whose writing end has a number that survives the start of a program."""
     read, write = os.pipe()
@@ -219,8 +261,3 @@ def _pipe() -> tuple[int, int]:
         return read, fcntl.fcntl(write, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
     finally:
         os.close(write)
-
-
-def _close(descriptor: int) -> None:
-    if descriptor >= 0:
-        os.close(descriptor)
