@@ -37,19 +37,16 @@ def _everywhere(
         one = todo.pop()
         done.append(one)
         calls = [*tree.calls(one), *_own_calls(one)]
-        if not all(_names_all(call, one, argument) for call in calls):
-            return None
-        dropped |= {id(key.value) for call in calls for key in _handing(call, argument)}
+        handing = [(call, key) for call in calls for key in _handing(call, argument)]
+        dropped |= {id(key.value) for _, key in handing}
         out = unparameterised(one, argument, dropped)
-        if out is None:
+        if out is None or not all(_names_all(call, one, argument) for call in calls):
             return None
         edits.setdefault(one.source.path, []).extend(out)
-        for call in calls:
-            handing = _handing(call, argument)
-            edits.setdefault(call.caller.source.path, []).extend(
-                without_keyword(call.caller, call.node, key) for key in handing
-            )
-            own = argument in optional(call.caller) and any(map(_its_own, handing))
+        for call, key in handing:
+            without = without_keyword(call.caller, call.node, key)
+            edits.setdefault(call.caller.source.path, []).append(without)
+            own = _its_own(key) and argument in optional(call.caller)
             if own and call.caller not in (*done, *todo):
                 todo.append(call.caller)
     return tuple(done), edits
