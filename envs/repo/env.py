@@ -12,11 +12,11 @@ from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
 from synth.envs.repo.honesty import honest
 from synth.envs.repo.repair.acts import call_hash
 from synth.envs.repo.repair.erring import NEXT
-from synth.envs.repo.repair.plan import Done, RepairPlan, Texts
-from synth.envs.repo.reverse import looks, possible_edits
+from synth.envs.repo.repair.plan import Done, RepairPlan, RepairTexts
 from synth.envs.repo.starting import RepoConfig, RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree, pool_in, task_tree
-from synth.envs.repo.tasks import explored
+from synth.envs.repo.tasks.of_pool import explored
+from synth.envs.repo.tasks.reverse import looks, possible_edits
 from synth.envs.repo.terminal.files import CannotError
 from synth.envs.repo.terminal.live_tree import LiveTree
 from synth.envs.repo.terminal.shell import Shell
@@ -44,7 +44,7 @@ MOST_REMEMBERED = 200
 """Calls that the expert can look back upon."""
 
 
-class _Seat(msgspec.Struct):
+class _RepoSeat(msgspec.Struct):
     """All of an episode but its tree: `done` are its last calls, `since_edit` counts those after
     the last edit.
     """
@@ -55,11 +55,11 @@ class _Seat(msgspec.Struct):
     turns: int = 0
 
 
-class _Saved(msgspec.Struct, frozen=True):
+class _SavedTree(msgspec.Struct, frozen=True):
     """An episode put aside."""
 
     task: Task | None
-    seat: _Seat
+    seat: _RepoSeat
     shell: Shell
     changes: dict[str, FileChange | None]
 
@@ -70,7 +70,7 @@ class RepoEnv:
     def __init__(self, spec: EnvSpec, config: RepoConfig, settings: RepoSettings) -> None:
         self.spec = spec
         self._config, self._settings = config, settings
-        self._seat = _Seat()
+        self._seat = _RepoSeat()
         self._task: Task | None = None
         self._tree: LiveTree | None = None
         self._tests: list[str] | None = None
@@ -152,14 +152,14 @@ class RepoEnv:
     async def snapshot(self) -> Snapshot:
         """What differs from the task's tree, and what the shell carries on."""
         tree = self._live
-        saved = _Saved(self._task, self._seat, tree.shell, dict(await tree.changes()))
+        saved = _SavedTree(self._task, self._seat, tree.shell, dict(await tree.changes()))
         await tree.freeze()
 
         return Snapshot(self.spec.name, self.spec.version, msgspec.json.encode(saved))
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Goes on from a snapshot. Raises `UnfitError` for one of another world or version."""
-        saved = msgspec.json.decode(fits(snapshot, self.spec), type=_Saved)
+        saved = msgspec.json.decode(fits(snapshot, self.spec), type=_SavedTree)
         if self._tree is None or self._task != saved.task:
             await self._begin(saved.task)
 
@@ -180,7 +180,7 @@ class RepoEnv:
 
         return call_turn(self._seat.turns, *NEXT[name](plan))
 
-    async def _texts(self) -> Texts:
+    async def _texts(self) -> RepairTexts:
         """The files that matter: those to be mended, what else was changed, the failing tests."""
         tree, place = self._live, self._live.place
         changed = [path for path in await tree.changes() if place.counts(path)]
@@ -188,7 +188,7 @@ class RepoEnv:
         wanted = {**{path: start[path] for path in changed}, **place.wanted}
         now = {path: await tree.text(path) for path in wanted}
 
-        return Texts(start, now, wanted)
+        return RepairTexts(start, now, wanted)
 
     @property
     def _check(self) -> Check | None:
@@ -202,7 +202,7 @@ class RepoEnv:
             await self._tree.close()
             self._tree = None
 
-        self._task, self._seat, self._tests = task, _Seat(), None
+        self._task, self._seat, self._tests = task, _RepoSeat(), None
         self._tree = await LiveTree.opened(place, self._settings)
 
     def _place(self, task: Task | None) -> TaskTree:

@@ -22,7 +22,7 @@ MOST_HUNKS = 12
 LONGEST_COMMAND = 28_000
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _Commands(msgspec.Struct, frozen=True):
     """Commands by what they are for, and by language."""
 
     look_around: Mapping[Engine, tuple[str, ...]]
@@ -35,9 +35,9 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 @cache
-def words() -> _Words:
+def words() -> _Commands:
     """The commands, read once."""
-    return msgspec.convert(data_file("repo/acts"), _Words)
+    return msgspec.convert(data_file("repo/acts"), _Commands)
 
 
 def bash(command: str, **parts: str) -> Act:

@@ -34,7 +34,7 @@ class Done(msgspec.Struct, frozen=True):
         return call_hash(*act) in late
 
 
-class Texts(msgspec.Struct, frozen=True):
+class RepairTexts(msgspec.Struct, frozen=True):
     """Files by path: as they were at the start, as they are now, as they are to be."""
 
     start: Mapping[str, str | None]
@@ -45,7 +45,7 @@ class Texts(msgspec.Struct, frozen=True):
 class RepairPlan:
     """What is left to be done as things stand, and how this trial goes about it."""
 
-    def __init__(self, place: TaskTree, files: Texts, done: Done, draw: Random) -> None:
+    def __init__(self, place: TaskTree, files: RepairTexts, done: Done, draw: Random) -> None:
         self.place, self.files, self.done = place, files, done
         engine, words = place.library.engine, acts.words()
 
@@ -60,7 +60,7 @@ class RepairPlan:
 
         self.tests = acts.bash(run.replace("{file}", " ".join(place.seen_tests[:MOST_FILES])))
 
-    def left(self, files: Texts | None = None) -> list[Act]:
+    def left(self, files: RepairTexts | None = None) -> list[Act]:
         """The edits that are still to be made, in this trial's order."""
         seen = files or self.files
         paths = sorted(seen.wanted, reverse=self.from_the_end)
