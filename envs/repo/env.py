@@ -168,9 +168,10 @@ class RepoEnv:
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """What is next: looks, edits one by one, a run of the tests, the end. `mixed` draws one
-        misconception from the seed.
+        misconception from the seed and the tree.
         """
-        name = profile_of(self.spec, profile, seed)
+        drawn = seed if self._tree is None else f"{seed} {self._tree.place.task.id}"
+        name = profile_of(self.spec, profile, drawn)
         if self._task is None:
             return AgentTurn("I do not know what is asked for.")
 
