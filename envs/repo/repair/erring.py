@@ -96,7 +96,10 @@ NEXT: Mapping[str, Callable[[RepairPlan], Act]] = {
 
 
 def _once(plan: RepairPlan, edit: Act | None) -> Act:
-    """Looks, one edit, a run of the tests, the end."""
+    """Looks, one edit, a run of the tests, the end; no edit where all is well."""
+    if not plan.left():
+        return plan.tested()
+
     if edit is None or plan.done.has(edit):
         return gives_up(plan) if edit is None else plan.tested()
 

@@ -16,6 +16,8 @@ from synth.envs.repo.task_tree import TaskTree
 SUBMIT: Act = ("submit", {})
 MOST_FILES = 3
 """Test files that are run at a time."""
+MOST_VIEWS = 4
+"""Places that are looked at before the first edit; others when their turn comes."""
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -74,12 +76,23 @@ class RepairPlan:
         return self.left(msgspec.structs.replace(files, now=files.start))
 
     def looks(self) -> Iterator[Act]:
-        """What is looked at before anything is changed."""
+        """What is looked at before anything is changed, the places that are broken last."""
         if self.looks_around:
             yield self.around
 
         found = [self.tests, *self.searches()]
         yield from found if self.tests_first else found[::-1]
+        yield from self.views()
+
+    def views(self) -> list[Act]:
+        """Looks at the first places that were broken at the start."""
+        found = list[Act]()
+        for act in self.at_start():
+            look = self.place_of(act, self.files.start)
+            if look is not None and look not in found:
+                found.append(look)
+
+        return found[:MOST_VIEWS]
 
     def searches(self) -> list[Act]:
         """A search for the function that is broken first."""
@@ -96,16 +109,22 @@ class RepairPlan:
         return next((act for act in self.looks() if not self.done.has(act)), None)
 
     def edit(self, act: Act) -> Act:
-        """An edit, or first a look at its place."""
-        tool, arguments = act
-        text = self.files.now.get(arguments.get("path", ""))
-        if tool != "replace" or not text or not arguments["old"]:
+        """An edit, or first a look at its place, unless that was seen as it was at the start."""
+        look, before = (self.place_of(act, one) for one in (self.files.now, self.files.start))
+        if look is None or self.done.has(look) or self.done.has(before):
             return act
 
-        line = text.count("\n", 0, max(text.find(arguments["old"]), 0)) + 1
-        look = acts.view(arguments["path"], line, line + arguments["old"].count("\n"))
+        return look
 
-        return act if self.done.has(look) else look
+    def place_of(self, act: Act, files: Mapping[str, str | None]) -> Act | None:
+        """A look at the place of an edit; None where that is no place in a file."""
+        tool, arguments = act
+        text = files.get(arguments.get("path", ""))
+        if tool != "replace" or not text or not arguments["old"] or arguments["old"] not in text:
+            return None
+
+        line = text.count("\n", 0, text.find(arguments["old"])) + 1
+        return acts.view(arguments["path"], line, line + arguments["old"].count("\n"))
 
     def tested(self, then: Act = SUBMIT) -> Act:
         """A run of the tests, unless they ran since the last edit."""

@@ -15,7 +15,9 @@ from synth.envs.repo.task_tree import TaskTree
 from synth.schemas import Draft, Facts, NoGoal, Window
 
 MOST_RIGHT, MOST_NEAR, MOST_ELSEWHERE = 6, 4, 6
-"""Edits that are offered: right ones, right ones with a slip, slips in other functions."""
+"""Edits that are offered: right ones, right ones with a slip, slips in other functions; beside right
+ones there is but one of each of the others, as most walks would only break something else.
+"""
 MOST_LINES = 3
 """Tests that a goal tells of one by one."""
 LONGEST_CLAIM = 200
@@ -52,9 +54,10 @@ def possible_edits(
         every = [as_act(path, text, other) for _, other in slips(text, lines) if other != whole]
         elsewhere += [act for act in every if act is not None and act not in right]
 
-    shown = right[:MOST_RIGHT] if also_right else []
+    if also_right:
+        return [*right[:MOST_RIGHT], *near[:1], *_spread(elsewhere, 1)]
 
-    return [*shown, *_spread(near, MOST_NEAR), *_spread(elsewhere, MOST_ELSEWHERE)]
+    return [*_spread(near, MOST_NEAR), *_spread(elsewhere, MOST_ELSEWHERE)]
 
 
 def _spread(found: list[Act], most: int) -> list[Act]:
