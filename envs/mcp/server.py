@@ -9,17 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from synth.boundary import imported
-from synth.confinement import (
-    LOOK_S,
-    Cgroup,
-    Inside,
-    confined_command,
-    deleted,
-    environment_file,
-    held,
-    new_cgroup,
-    tree,
-)
+from synth.confinement import Inside, confined_command, environment_file, new_cgroup
 from synth.envs.mcp.connection import (
     EXTRA,
     LONGEST_WORDS,
@@ -29,8 +19,9 @@ from synth.envs.mcp.connection import (
     first_cause,
     last_words,
 )
+from synth.envs.mcp.holdings import Holdings
 from synth.envs.mcp.settings import McpSettings
-from synth.envs.mcp.state.walk import TooLargeError, weight
+from synth.envs.mcp.state.walk import TooLargeError
 from synth.keys import resolved
 from synth.keys.remover import KeyRemover
 from synth.schemas import ConfigError, Fault, ToolSchema
@@ -72,7 +63,7 @@ class McpServer:
         self._said: IO[str] | None = None
         self._connection: Connection | None = None
         self._processes = 0
-        self._group: Cgroup | None = None
+        self._holdings = Holdings(settings.limits, folder)
 
     async def start(self) -> None:
         """Starts the server and reads its tools. Raises `McpServerError`, and `ConfigError` where
@@ -82,7 +73,7 @@ class McpServer:
         environment, self.keys = resolved(self.settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
         if not self.settings.unconfined:
-            self._group = await asyncio.to_thread(new_cgroup, self.settings.limits)
+            self._holdings.group = await asyncio.to_thread(new_cgroup, self.settings.limits)
 
         # `end` closes it
         self._said = tempfile.TemporaryFile(  # noqa: SIM115
@@ -104,8 +95,8 @@ class McpServer:
                 f"the MCP server {self._named!r} lists no tools{left}: nothing can be done with it"
             )
 
-        self._processes = self._count()
-        self._watch = asyncio.create_task(self._outgrown())
+        self._processes = self._holdings.count()
+        self._watch = asyncio.create_task(self._holdings.outgrown())
 
     async def _first_words(self, task: "asyncio.Task[None]") -> None:
         """Waits until the server is ready. Raises `McpServerError` where it is not in time."""
@@ -129,13 +120,7 @@ class McpServer:
         """Whether another episode may go on with it: what the calls of this one left running would
         work in the next one's folder.
         """
-        return self.settings.stateless and self.lives and self._count() <= self._processes
-
-    def _count(self) -> int:
-        if self._group is not None:
-            return len(self._group.processes)
-
-        return len(tree(self._connection.process.pid)) if self._connection is not None else 0
+        return self.settings.stateless and self.lives and self._holdings.count() <= self._processes
 
     @contextmanager
     def _command(self, environment: Mapping[str, str]) -> Iterator[ServerCommand]:
@@ -156,7 +141,7 @@ class McpServer:
                 limits=settings.limits,
                 read_only=settings.shown,
                 environment=file,
-                inside=Inside(groups=() if self._group is None else self._group.entrances),
+                inside=Inside(groups=self._holdings.entrances),
             )
             yield ServerCommand(confined, path, () if file is None else (file,))
 
@@ -165,7 +150,7 @@ class McpServer:
             raise RuntimeError("the server was ended before it was started")
 
         async with connected(command, self._folder, self._said, self.keys) as line:
-            self._connection = line
+            self._connection, self._holdings.process = line, line.process.pid
             async with client(*line.streams) as session:
                 await session.initialize()
                 tools = await _tools(session)
@@ -190,7 +175,7 @@ class McpServer:
             answer.cancel()
             raise
 
-        too_much = self._watch.result() if self._watch.done() else self._now()
+        too_much = self._watch.result() if self._watch.done() else self._holdings.too_much()
         if too_much or not answer.done():
             died = self._task.done()
             answer.cancel()
@@ -208,45 +193,6 @@ class McpServer:
             raise await self._ended(f"died while it answered {name}")
 
         return await answer
-
-    async def _outgrown(self) -> str:
-        """Returns when the processes, or the folder, hold more than they may: what, for the agent
-        to read.
-        """
-
-        while self._connection is not None:
-            await asyncio.sleep(LOOK_S)
-            inside = tree(self._connection.process.pid) if self._group is None else None
-            open_still = deleted(inside or (self._group.processes if self._group else ()))
-            if too_much := self._memory() or self._disk(open_still):
-                return too_much
-
-        return ""
-
-    def _now(self) -> str:
-        """As `_outgrown`, without a look at all processes."""
-        return (self._memory() if self._group is not None else "") or self._disk()
-
-    def _memory(self) -> str:
-        """Where there is a cgroup it ended what grew, else this ends it."""
-        most = self.settings.limits.memory_mb
-        if self._group is not None:
-            outgrown = self._group.met == "memory"
-        elif self._connection is not None:
-            outgrown = held(self._connection.process.pid).memory > most << 20
-        else:
-            outgrown = False
-
-        return f"the processes together hold more than {most} MB of memory" if outgrown else ""
-
-    def _disk(self, deleted: int = 0) -> str:
-        most = self.settings.limits.disk_mb
-        try:
-            full = weight(self._folder) + deleted > most << 20
-        except TooLargeError as error:
-            return str(error)
-
-        return f"the world's folder holds more than {most} MB" if full else ""
 
     async def end(self) -> None:
         """Ends the session, its process and what that started."""
@@ -267,9 +213,7 @@ class McpServer:
             self._said.close()
             self._said = None
 
-        group, self._group = self._group, None
-        if group is not None:
-            await group.close()
+        await self._holdings.close()
 
     async def _ended(self, what: str, fault: Fault = Fault.ENVIRONMENT) -> McpServerError:
         """The error with the server's own last words, after which the server is ended."""

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from synth.api.waiting import waited
+from synth.confinement import how_branches_are_made, how_trees_are_counted, missing
 from synth.ledger.storage.journal import state_folder
 from synth.models.probing.endpoint import Finding
 from synth.models.probing.examined import Examined, examine
@@ -55,6 +56,7 @@ def check_machine() -> Mapping[str, tuple[Problem, str]]:
         "prefect": (_prefect_cannot_start(), "flows run with --prefect too"),
         "runs": (_cannot_write(here), f"below {here}, {_free(here)}"),
         "journals": (journals, f"{state}, {_free(state)}"),
+        "worlds": (None, _worlds()),
     }
 
 
@@ -85,6 +87,18 @@ def _prefect_cannot_start() -> Problem:
     if (major, minor) < (0, 155):
         return None
     return f"FastAPI {found} stops every Prefect 3.8 flow: pip install 'fastapi==0.154.0'"
+
+
+def _worlds() -> str:
+    """How the processes of worlds are confined, or why they cannot be."""
+    problem = missing()
+    if problem is not None:
+        return f"cannot run processes confined: {problem}"
+
+    return (
+        f"processes confined by bubblewrap, limited by {how_trees_are_counted()}; branches of a "
+        f"folder: {how_branches_are_made()}"
+    )
 
 
 def _nearest(folder: Path) -> Path:

@@ -12,8 +12,8 @@ import msgspec
 
 from synth.confinement.cgroups import no_cgroups
 from synth.confinement.command import Inside, ProcessLimits, ReadOnly, confined_command
-from synth.confinement.keeper.walking import STANDS_AT
-from synth.confinement.keeping import Connection, Keeper, KeeperEndedError, keeper
+from synth.confinement.keeper.trees.walking import STANDS_AT
+from synth.confinement.keeping import BranchLine, Keeper, KeeperEndedError, keeper
 from synth.confinement.running import Bounds, Ran, ran
 
 _IN_FOLDER = ("/bin/sh", "-c", 'cd -- "$0" && exec "$@"')
@@ -41,7 +41,7 @@ class Branch:
     """
 
     def __init__(
-        self, line: Connection, place: tuple[str, int], limits: ProcessLimits, read_only: ReadOnly
+        self, line: BranchLine, place: tuple[str, int], limits: ProcessLimits, read_only: ReadOnly
     ) -> None:
         self._line, self._limits, self._read_only = line, limits, read_only
         self._lock = asyncio.Lock()
@@ -168,4 +168,4 @@ async def new_branch(base: Path, *, limits: ProcessLimits, read_only: ReadOnly =
 def how_branches_are_made() -> str:
     """How branches come about on this machine, in a line; the first answer takes a moment."""
     found = keeper()
-    return found.how if found.overlays else f"copies: {found.how}"
+    return found.how if found.overlays else f"copies ({found.how})"

@@ -122,7 +122,7 @@ def how_trees_are_counted() -> str:
     """How processes and memory of a confined tree are limited on this machine, in a line."""
     found = hierarchies()
     if isinstance(found, str):
-        return f"prlimit for each process, and a look twice a second: {found}"
+        return f"prlimit for each process and a look twice a second ({found})"
 
     return f"cgroups, version {found[0].version}"
 

@@ -104,9 +104,8 @@ def confined_command(
     `read_only` paths stand where they do here, or at the places that they are given.
 
     The environment is what the descriptor `environment` holds (`environment_file`), and nothing
-    else: nothing of ours reaches the process,
-    nor bubblewrap's own, which it could read. No variable stands in the command, which every user
-    of the machine can read.
+    else: nothing of ours reaches the process, nor bubblewrap's own, which it could read. No
+    variable stands in the command, which every user of the machine can read.
     The user inside is 1000 and owns `folder`; where we are root, the user outside is one of its own
     per folder.
     Raises `ConfigError` where confinement is missing, and for a path that must not be shown.
@@ -127,16 +126,8 @@ def confined_command(
         *([] if inside.told is None else ["--info-fd", str(inside.told)]),
         *_system(limits),
         *_shown_to_it(read_only),
-        "--bind",
-        str(folder.absolute()),
-        inside.at,
-        "--chdir",
-        inside.at,
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--",
+        *("--bind", str(folder.absolute()), inside.at, "--chdir", inside.at),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--"),
         *_limited(limits, inside),
         *command,
     ]

@@ -62,7 +62,7 @@ class Keeper:
         """Whether it can be asked."""
         return self._process.poll() is None
 
-    def connection(self) -> "Connection":
+    def connection(self) -> "BranchLine":
         """A line for one branch."""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -74,7 +74,7 @@ class Keeper:
                 ours.close()
                 raise KeeperEndedError("the keeper of branches has ended") from None
 
-        return Connection(self, ours)
+        return BranchLine(self, ours)
 
     def close(self) -> None:
         """Lets it end; all its mounts go with it."""
@@ -85,7 +85,7 @@ class Keeper:
         self._process.wait()
 
 
-class Connection:
+class BranchLine:
     """The line to the keeper for one branch. A question that was asked is answered before the next,
     though its asker be gone.
     """

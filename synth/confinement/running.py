@@ -43,7 +43,7 @@ class Ran(msgspec.Struct, frozen=True):
     left_out: int = 0
 
 
-class Kept:
+class Ends:
     """The first and the last bytes of a stream, `limit` together."""
 
     def __init__(self, limit: int) -> None:
@@ -114,7 +114,7 @@ async def ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, res
 
 async def _followed(process: Process, bounds: Bounds, group: Cgroup | None, read: int) -> Ran:
     """What a process says, and how it ends."""
-    printed, written = Kept(bounds.output_bytes), bytearray()
+    printed, written = Ends(bounds.output_bytes), bytearray()
     work = [asyncio.create_task(_output(process, printed))]
     work.append(asyncio.create_task(_result(read, written)))
     ended_by = await _ended(process, work, bounds, group)
@@ -224,7 +224,7 @@ def _children(process: int) -> list[int]:
         return []
 
 
-async def _output(process: Process, printed: Kept) -> None:
+async def _output(process: Process, printed: Ends) -> None:
     if process.stdout is None:
         raise RuntimeError("the command was started without a pipe")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.confinement.keeper.mounts import GUARDED, bind, mapped, mount, unmount
-from synth.confinement.keeper.walking import entries
+from synth.confinement.keeper.trees.walking import entries
 
 _FIRST_UID, _UIDS = 200_000, 60_000
 _IDLE = 16
@@ -18,7 +18,7 @@ _IDLE = 16
 
 
 @dataclass(frozen=True)
-class Seen:
+class FolderLook:
     """What a look through a folder found: who owns it (None: several), its latest time."""
 
     owner: tuple[int, int] | None
@@ -26,7 +26,7 @@ class Seen:
     size: int
 
 
-def seen(base: str) -> Seen:
+def seen(base: str) -> FolderLook:
     """Looks through a folder."""
     root = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -39,7 +39,7 @@ def seen(base: str) -> Seen:
     finally:
         os.close(root)
 
-    return Seen(owners.pop() if len(owners) == 1 else None, latest // 10**9, size)
+    return FolderLook(owners.pop() if len(owners) == 1 else None, latest // 10**9, size)
 
 
 def user_of(base: str) -> int:
@@ -64,7 +64,7 @@ class Base:
         self.root = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         weakref.finalize(self, _hidden, place, self.root).atexit = False
 
-    def _show(self, folder: str, found: Seen) -> None:
+    def _show(self, folder: str, found: FolderLook) -> None:
         """As it is, with another owner, or, where that cannot be, as a copy in memory."""
         if found.owner == (self.user, self.user):
             bind(folder, self.place)

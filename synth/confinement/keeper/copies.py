@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.confinement.keeper.bases import copied, given, seen, user_of
-from synth.confinement.keeper.differences import every_path
-from synth.confinement.keeper.removing import remove_tree
-from synth.confinement.keeper.times import Clock
-from synth.confinement.keeper.walking import entries
+from synth.confinement.keeper.trees.differences import every_path
+from synth.confinement.keeper.trees.removing import remove_tree
+from synth.confinement.keeper.trees.times import Clock
+from synth.confinement.keeper.trees.walking import entries
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import weakref
 from pathlib import Path
 
 from synth.confinement.keeper.mounts import GUARDED, REMOUNT, mount, unmount
-from synth.confinement.keeper.removing import remove_tree
+from synth.confinement.keeper.trees.removing import remove_tree
 
 MOST_LAYERS = 60
 """Of one branch; the options of a mount are limited to a page, and each layer costs time."""
@@ -24,14 +24,14 @@ class Disk:
         Path(place).mkdir()
         mount("synth", place, "tmpfs", GUARDED, f"size={size},nr_inodes={_inodes(size)},mode=755")
 
-    def layer(self, like: "os.stat_result") -> "Layer":
+    def layer(self, like: "os.stat_result") -> "BranchLayer":
         """A new layer, empty, whose root looks `like` another one."""
         with self._lock:
             self._number += 1
             name = f"{self.place}/{self._number}"
             self._layers.add(name)
 
-        layer = Layer(name, self)
+        layer = BranchLayer(name, self)
         for part in (name, layer.upper, layer.work):
             Path(part).mkdir()
         os.chown(layer.upper, like.st_uid, like.st_gid)
@@ -79,7 +79,7 @@ class Disk:
         Path(self.place).rmdir()
 
 
-class Layer:
+class BranchLayer:
     """What one command of a branch wrote, `held` bytes. Once another layer lies on it, nobody
     writes to it.
     """

@@ -4,8 +4,8 @@ import os
 import shutil
 import stat
 
-from synth.confinement.keeper.differences import remove
-from synth.confinement.keeper.walking import entries
+from synth.confinement.keeper.trees.differences import remove
+from synth.confinement.keeper.trees.walking import entries
 
 OPAQUE = ("trusted.overlay.opaque", "user.overlay.opaque")
 _WHITEOUT = os.makedev(0, 0)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.confinement.keeper.bases import Base
-from synth.confinement.keeper.layers import MOST_LAYERS, Disk, Layer
+from synth.confinement.keeper.layers import MOST_LAYERS, BranchLayer, Disk
 from synth.confinement.keeper.merging import OPAQUE, is_opaque, is_whiteout, merge
 from synth.confinement.keeper.mounts import GUARDED, mount, unmount
-from synth.confinement.keeper.times import Clock
-from synth.confinement.keeper.walking import entries
+from synth.confinement.keeper.trees.times import Clock
+from synth.confinement.keeper.trees.walking import entries
 
 _MOST_SIZES, _MOST_SIZES_FROZEN = 2, 8
 """So many times its size may the layers of a branch hold before they are made one, and with all
@@ -24,7 +24,7 @@ class Point:
     lain upon, since hard links end where another layer begins. `tick` counts what was done.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[BranchLayer, ...]
     copied: bool
     tick: int
 
@@ -38,7 +38,7 @@ class OverlayBranch:
         self._options = "" if as_root else ",userxattr"
         self._opaque = OPAQUE[0] if as_root else OPAQUE[1]
         self._disk = Disk(f"t{number}", size)
-        self._below = tuple[Layer, ...]()
+        self._below = tuple[BranchLayer, ...]()
         self._top = self._disk.layer(os.fstat(base.root))
         self.clock = Clock(Path(self._top.work).stat().st_mtime_ns, base.latest)
         Path(self.place).mkdir()
@@ -80,7 +80,7 @@ class OverlayBranch:
         else:
             self._go_on(point.layers)
 
-    def _go_on(self, below: tuple[Layer, ...], top: Layer | None = None) -> None:
+    def _go_on(self, below: tuple[BranchLayer, ...], top: BranchLayer | None = None) -> None:
         unmount(self.place)
         like = Path(below[0].upper).stat() if below else os.fstat(self.base.root)
         self._below = below
@@ -94,7 +94,7 @@ class OverlayBranch:
         more = f",redirect_dir=nofollow,metacopy=off,index=off,xino=off{self._options}"
         mount("synth", self.place, "overlay", GUARDED, options + more)
 
-    def _copy_of(self, layers: tuple[Layer, ...]) -> Layer:
+    def _copy_of(self, layers: tuple[BranchLayer, ...]) -> BranchLayer:
         """One layer that says what several say, the latest of them first."""
         self._disk.make_room(2 * _MOST_SIZES_FROZEN * self._disk.size)
         made = self._disk.layer(Path(layers[0].upper).stat())

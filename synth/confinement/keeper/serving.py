@@ -31,7 +31,7 @@ nothing lies that anybody would branch.
 """
 
 
-class Keeper:
+class Service:
     """What all branches share: the bases, and the points that somebody still holds."""
 
     def __init__(self, *, as_root: bool) -> None:
@@ -134,7 +134,7 @@ def main() -> None:
     """
     line, who, parent = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], int(sys.argv[3])
     os.umask(0o022)
-    keeper = Keeper(as_root=who == "root")
+    keeper = Service(as_root=who == "root")
     why = "nothing may be mounted here" if who == "nobody" else keeper.try_overlay()
     sweep(Path(tempfile.gettempdir()), groups=False)
     home = tempfile.mkdtemp(prefix=mark()) if why else None
@@ -152,7 +152,7 @@ def main() -> None:
         os._exit(0)  # not waiting for threads that still read
 
 
-def _serve_all(keeper: Keeper, line: socket.socket, parent: int) -> None:
+def _serve_all(keeper: Service, line: socket.socket, parent: int) -> None:
     """Takes a connection for each branch."""
     poll = select.poll()
     poll.register(line, select.POLLIN)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from synth.confinement.keeper import differences, files
 from synth.confinement.keeper.copies import CopiedBranch, CopiedPoint
-from synth.confinement.keeper.differences import Change
 from synth.confinement.keeper.overlay import OverlayBranch, Point
+from synth.confinement.keeper.trees import differences, files
+from synth.confinement.keeper.trees.differences import Change
 
 Kept = OverlayBranch | CopiedBranch
 

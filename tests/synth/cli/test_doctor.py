@@ -37,6 +37,7 @@ def test_every_thing_has_one_line_and_nothing_is_left_behind(tmp_path: Path) -> 
         "prefect",
         "runs",
         "journals",
+        "worlds",
         "extras",
         "keys",
         "verdict",

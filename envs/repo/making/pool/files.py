@@ -74,7 +74,9 @@ class TriedFile:
             write_file(self._place, whole + b"\n" if whole else b"")
 
     def add(self, one: Tried) -> None:
-        """One more."""
+        """One more, unless it is known."""
+        if one.key in self.known:
+            return
         self.known[one.key] = one
         with self._place.open("ab") as file:
             file.write(msgspec.json.encode(one) + b"\n")

@@ -23,6 +23,7 @@ class Lane:
     kind: str
     wanted: float
     drawn: Iterator[BrokenTree]
+    late: bool = False
     kept: int = 0
     flying: int = 0
     misses: int = 0
@@ -44,13 +45,17 @@ class Lane:
 
 @dataclass
 class Lanes:
-    """All of them."""
+    """All of them. Late ones begin once the others have what is wanted of them, and nothing of them
+    is under way: their tasks are what late ones are made of.
+    """
 
     lanes: list[Lane] = field(default_factory=list)
 
     def next(self) -> tuple[Lane, BrokenTree] | None:
-        """A broken tree of the lane that has come least far; None once all have ended."""
-        while going := [lane for lane in self.lanes if not lane.over]:
+        """A broken tree of the lane that has come least far; None where all have ended, or
+        for now.
+        """
+        while going := self._going():
             lane = min(going, key=lambda one: one.filled)
             broken = next(lane.drawn, None)
             if broken is None:
@@ -59,6 +64,15 @@ class Lanes:
             lane.flying += 1
             return lane, broken
         return None
+
+    def _going(self) -> list[Lane]:
+        early, late = ([one for one in self.lanes if one.late is of] for of in (False, True))
+        open_early, open_late = ([one for one in of if not one.over] for of in (early, late))
+        flying = sum(one.flying for one in early)
+        enough = sum(one.kept for one in early) + flying >= sum(one.wanted for one in early)
+        if not open_late or (open_early and not enough):
+            return open_early
+        return [] if flying else open_late
 
 
 def lanes_of(
@@ -74,5 +88,6 @@ def lanes_of(
         for name, kind in fitting.items():
             chance = Random(f"{seed} {library.name} {name}")
             drawn = kind.breaking()(library, base_of(pool, library.name), chance)
-            found.lanes.append(Lane(library, name, tasks * kind.share / whole, drawn))
+            wanted = tasks * kind.share / whole
+            found.lanes.append(Lane(library, name, wanted, drawn, late=kind.late))
     return found

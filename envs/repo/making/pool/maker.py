@@ -23,6 +23,7 @@ from synth.envs.repo.making.pool.files import (
     write_task,
 )
 from synth.envs.repo.making.pool.lanes import Lane, lanes_of
+from synth.envs.repo.making.taking.own import OWN, own_library
 from synth.envs.repo.making.taking.sdists import release, releases
 from synth.envs.repo.making.tools import make_tools
 from synth.envs.repo.making.validation import Validation
@@ -51,10 +52,11 @@ class WantedTasks(msgspec.Struct, frozen=True, kw_only=True):
         """
         kinds_named(self.kinds)
         for name in self.libraries:
-            release(name)
+            if own_library(name) is None:
+                release(name)
         if self.libraries or self.folders:
             return self
-        return msgspec.structs.replace(self, libraries=tuple(releases()))
+        return msgspec.structs.replace(self, libraries=(*releases(), *OWN))
 
 
 class PoolTally(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +147,7 @@ class _Making:
         ]
         kinds = kinds_named(self._wanted.kinds)
         lanes = lanes_of(self._folder, chosen, kinds, self._wanted.tasks, self._wanted.seed)
-        flying = deque[tuple[Lane, asyncio.Task[RepoTask | str]]]()
+        flying = deque[tuple[Lane, asyncio.Task[tuple[str, RepoTask | str]]]]()
         try:
             while self.kept < self._wanted.tasks:
                 while len(flying) < self._wanted.at_once and (drawn := lanes.next()) is not None:
@@ -154,7 +156,7 @@ class _Making:
                 if not flying:
                     break
                 lane, judged = flying.popleft()
-                lane.ended(kept=self._taken(await judged))
+                lane.ended(kept=self._taken(*await judged))
         finally:
             for _, judged in flying:
                 judged.cancel()
@@ -164,37 +166,34 @@ class _Making:
         """Writes the table of contents; its digest."""
         return write_pool(self._folder, self._libraries.values(), self._tasks).digest
 
-    async def _judged(self, library: Library, broken: BrokenTree) -> RepoTask | str:
-        """The task that a broken tree makes, or why it makes none; as before, where it was tried
-        before.
+    async def _judged(self, library: Library, broken: BrokenTree) -> tuple[str, RepoTask | str]:
+        """The key of a broken tree, and the task that it makes, or why it makes none; as before,
+        where it was tried before.
         """
         key = tried_key(library, broken)
         before = self._before.known.get(key)
-        if before is not None:
-            return read_task(self._folder, before.task) if before.task else before.reason
-        found = await self._validation.task(library, broken)
-        if isinstance(found, RepoTask):
-            write_task(self._folder, found)
-            self._before.add(Tried(key, task=found.id))
-        else:
-            self._before.add(Tried(key, reason=found))
-        return found
+        if before is None:
+            return key, await self._validation.task(library, broken)
+        return key, read_task(self._folder, before.task) if before.task else before.reason
 
-    def _taken(self, found: RepoTask | str) -> bool:
-        """Keeps a task that is unlike all others."""
+    def _taken(self, key: str, found: RepoTask | str) -> bool:
+        """Keeps a task that is unlike all others, and notes what was tried."""
         self.tried += 1
         if isinstance(found, RepoTask):
             like = self._seen.setdefault(_likeness(found), found.id)
             if like == found.id:
                 self._keep(found)
+                self._before.add(Tried(key, task=found.id))
                 return True
             found = TWICE
+        self._before.add(Tried(key, reason=found))
         self.reasons[found] += 1
         return False
 
     def _keep(self, task: RepoTask) -> None:
         self.kept += 1
         if task.id not in self._tasks:
+            write_task(self._folder, task)
             self._tasks.append(task.id)
         self._told.kept(task)
         if self.kept % SAVED_EVERY == 0:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from synth.envs.repo.making.kinds import kinds_named
 from synth.envs.repo.making.pool.files import pool_at
+from synth.envs.repo.making.taking.own import own_library
 from synth.envs.repo.making.taking.sdists import release
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def planned(folder: Path, wanted: "WantedTasks", archives: Path) -> list[str]:
             lines.append(f"{name}: is in the pool, {len(there[name].tests):,} tests")
         elif name in wanted.folders:
             lines.append(f"{name}: taken from {wanted.folders[name]}")
+        elif own_library(name) is not None:
+            lines.append(f"{name}: comes with synth")
         else:
             one = release(name)
             said = f"{name} {one.version} ({one.licence}, {one.repository})"

@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 
-from synth.confinement.keeper.walking import LOOK, like, opened, parent
+from synth.confinement.keeper.trees.walking import LOOK, like, opened, parent
 
 _CHUNK = 1 << 20
 

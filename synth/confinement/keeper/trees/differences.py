@@ -5,8 +5,8 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
-from synth.confinement.keeper.files import content, create
-from synth.confinement.keeper.walking import entries, like, opened, parent
+from synth.confinement.keeper.trees.files import content, create
+from synth.confinement.keeper.trees.walking import entries, like, opened, parent
 
 Change = tuple[bytes, int, str | None]
 """(content, mode, where a link leads)."""

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from synth.confinement.keeper.differences import remove
+from synth.confinement.keeper.trees.differences import remove
 
 
 def remove_tree(place: str) -> None:
