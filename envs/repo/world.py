@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synth.envs.repo.bots.cheats import cheats
+from synth.envs.repo.bots.secrets import secrets
 from synth.envs.repo.env import RepoEnv
 from synth.envs.repo.starting import RepoConfig, RepoSettings
-from synth.envs.repo.task_tree import pool_in
+from synth.envs.repo.task_tree import pool_in, task_tree
 from synth.envs.repo.tasks.mutants import otherwise, with_slips
 from synth.envs.repo.tasks.of_pool import explored, made, pinned
 from synth.envs.repo.tasks.reverse import goal_of
@@ -54,6 +55,10 @@ class _PoolWorld:
         """A broken tree by the seed."""
         return {**config, "explored_seed": seed % 2**31}
 
+    def secrets(self, task: Task) -> Sequence[str]:
+        """Lines of its hidden tests."""
+        return secrets(task_tree(self.settings.folder, str(task.script["task"])))
+
     def start_state(self, config: Mapping[str, Any]) -> str:
         """What the pool holds."""
         return pool_in(self.settings.folder).digest
@@ -69,6 +74,7 @@ def bound(settings: RepoSettings) -> EnvEntry:
         write_goal=world.write_goal,
         exploring=world.exploring,
         start_state=world.start_state,
+        secrets=world.secrets,
         start=None,
     )
 
