@@ -89,7 +89,7 @@ def edits(path: str, now: str | None, wanted: str | None) -> list[Act]:
     if now is None:
         return [written(path, wanted)]
 
-    found = list(hunks(now, wanted))
+    found = hunks(now, wanted)
     whole = written(path, wanted)
     if len(found) > MOST_HUNKS and whole[0] == "bash":
         return [whole]

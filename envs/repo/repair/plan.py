@@ -97,7 +97,7 @@ class RepairPlan:
     def searches(self) -> list[Act]:
         """A search for the function that is broken first."""
         for path, text in sorted(self.files.start.items()):
-            hunk = next(hunks(text or "", self.files.wanted.get(path) or ""), None)
+            hunk = next(iter(hunks(text or "", self.files.wanted.get(path) or "")), None)
             name = function_at(text or "", hunk.last) if hunk and text else None
             if name:
                 return [acts.search(self._search, name)]
@@ -141,5 +141,5 @@ class RepairPlan:
 
 def as_act(path: str, now: str, then: str) -> Act | None:
     """A changed text as an edit; None where nothing changed."""
-    hunk: Hunk | None = next(hunks(now, then), None)
+    hunk: Hunk | None = next(iter(hunks(now, then)), None)
     return None if hunk is None else acts.replace(path, hunk)
