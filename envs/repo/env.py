@@ -7,10 +7,10 @@ import msgspec
 
 from synth.confinement.branches import FileChange
 from synth.envs.echo_check import judged
-from synth.envs.episode import call_turn, done_again, fits, profile_of
+from synth.envs.episode import done_again, fits, profile_of
 from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
 from synth.envs.repo.honesty import honest
-from synth.envs.repo.repair.acts import call_hash
+from synth.envs.repo.repair.acts import call_hash, turn_of
 from synth.envs.repo.repair.erring import NEXT
 from synth.envs.repo.repair.plan import Done, RepairPlan, RepairTexts
 from synth.envs.repo.starting import RepoConfig, RepoSettings
@@ -143,7 +143,7 @@ class RepoEnv:
         edits = possible_edits(tree.place.wanted, now, also_right=self._task is None)
         acts = [*looks(tree.place), *edits]
 
-        return [call_turn(self._seat.turns, name, arguments) for name, arguments in acts]
+        return [turn_of(self._seat.turns, act) for act in acts]
 
     async def facts(self) -> Facts:
         """Per test whether it passes, per file that differs from the start its digest."""
@@ -179,7 +179,7 @@ class RepoEnv:
         draw = Random(f"{name} {seed}")
         plan = RepairPlan(self._live.place, await self._texts(), done, draw)
 
-        return call_turn(self._seat.turns, *NEXT[name](plan))
+        return turn_of(self._seat.turns, NEXT[name](plan))
 
     async def _texts(self) -> RepairTexts:
         """The files that matter: those to be mended, what else was changed, the failing tests."""
@@ -218,7 +218,8 @@ class RepoEnv:
         if pinned is not None and pinned != pool_in(folder).digest:
             raise ConfigError("the pool of this task is another one now: make its tasks anew")
 
-        return place
+        narrowed = task.script.get("wanted")
+        return place.narrowed(narrowed) if narrowed else place
 
     @property
     def _live(self) -> LiveTree:

@@ -12,6 +12,7 @@ import msgspec
 from synth.envs.data_file import data_file
 from synth.envs.repo.pool import Engine
 from synth.envs.repo.repair.hunks import Hunk, hunks
+from synth.schemas import AgentTurn, ToolCall
 
 Act = tuple[str, dict[str, str]]
 """A tool and its arguments."""
@@ -101,3 +102,10 @@ def call_hash(tool: str, arguments: Mapping[str, Any]) -> str:
     """What tells a call from others."""
     told = msgspec.json.encode([tool, sorted(arguments.items())])
     return sha256(told).hexdigest()[:10]
+
+
+def turn_of(number: int, act: Act) -> AgentTurn:
+    """A turn of one call, its arguments in the order of the tool's; `number` is that of the turn."""
+    tool, arguments = act
+    text = msgspec.json.encode(arguments).decode()
+    return AgentTurn(tool_calls=(ToolCall.received(f"call_{number}", tool, text),))

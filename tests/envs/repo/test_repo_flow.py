@@ -15,7 +15,7 @@ name: repo
 seed: 7
 env: {{name: repo, pool: {pool}, tasks: {tasks}}}
 models:
-  explorer: {{policy: expert, profiles: mixed}}
+  explorer: {{policy: expert, profiles: {profile}}}
 stages:
 {stages}
   - filter: [solved, reexecuted]
@@ -29,11 +29,13 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [row for frame in found for row in frame.to_dicts()]
 
 
-def played(pool: Path, folder: Path, tasks: int, *stages: str) -> Path:
+def played(pool: Path, folder: Path, profile: str, tasks: int, *stages: str) -> Path:
     """A run of a flow."""
     flow = folder / "flow.yaml"
     told = "\n".join(f"  - {stage}" for stage in stages)
-    flow.write_text(FLOW.format(pool=pool, tasks=tasks, stages=told), encoding="utf-8")
+    flow.write_text(
+        FLOW.format(pool=pool, tasks=tasks, profile=profile, stages=told), encoding="utf-8"
+    )
     run(flow, run_dir=folder / "run")
 
     return folder / "run"
@@ -43,7 +45,7 @@ def played(pool: Path, folder: Path, tasks: int, *stages: str) -> Path:
 def test_every_row_was_executed_again_to_the_byte_and_edits_the_source(
     pool_folder: Path, tmp_path: Path
 ) -> None:
-    made = played(pool_folder, tmp_path, 3, "rollout: {trials: 2}")
+    made = played(pool_folder, tmp_path, "wrong_file_first", 3, "rollout: {trials: 2}")
     ledger = open_ledger(made)
     judged = ledger.sql(
         "SELECT keep, count(*) AS n FROM decisions WHERE filter = 'reexecuted' GROUP BY keep"
@@ -61,7 +63,7 @@ def test_every_row_was_executed_again_to_the_byte_and_edits_the_source(
 @pytest.mark.nightly
 def test_explorations_give_tasks_that_pass_their_tests(pool_folder: Path, tmp_path: Path) -> None:
     stage = "reverse_task: {explorations: 4, steps: 8, windows: 6, per_exploration: 1}"
-    ledger = open_ledger(played(pool_folder, tmp_path, 2, stage, "rollout: {trials: 1}"))
+    ledger = open_ledger(played(pool_folder, tmp_path, "mixed", 2, stage, "rollout: {trials: 1}"))
     goals = ledger.sql("SELECT goal FROM tasks WHERE origin = 'reverse'").pl()["goal"].to_list()
     assert goals
     assert all("does not hold" in goal or "should raise" in goal for goal in goals)
