@@ -9,4 +9,5 @@ ENVS: dict[str, str] = {
     "mcp": "synth.envs.mcp:WORLD",
     "sql": "synth.envs.sql:WORLD",
     "sql_file": "synth.envs.sql:WORLD_OF_FILE",
+    "repo": "synth.envs.repo.world:WORLD",
 }

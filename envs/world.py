@@ -84,7 +84,8 @@ class EnvEntry:
     which answers it may ask for.
     `start_state` is a hash of what determines the start of its tasks and lies outside the settings,
     such as a folder: where it has
-    changed, tasks are made anew. `bots` must fail every task; `mutants` of a solved episode must
+    changed, tasks are made anew. `secrets` are texts that no observation of a task may show.
+    `bots` must fail every task; `mutants` of a solved episode must
     fail, `alternatives` must pass.
     """
 
@@ -100,6 +101,7 @@ class EnvEntry:
     questions: Questions | None = None
     start_state: Callable[[Mapping[str, Any]], str] | None = None
     told_apart_by: tuple[str, ...] = ()
+    secrets: Callable[[Task], Iterable[str]] | None = None
     bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
     mutants: Edits | None = None
     alternatives: Edits | None = None

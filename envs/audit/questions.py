@@ -74,6 +74,8 @@ QUESTIONS = (
             bot_rates.do_nothing_fails,
             bot_rates.refuse_all_is_bounded,
             bot_rates.random_affordance_fails,
+            bot_rates.own_bots_fail,
+            bot_rates.secrets_stay_hidden,
             bot_rates.pass_rates,
         ),
     ),

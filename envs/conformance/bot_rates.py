@@ -71,6 +71,69 @@ async def random_affordance_fails(bench: ConformanceRig) -> str:
     return _rate(_passed(bench, walked), bench, allowed=0)
 
 
+@part()
+async def own_bots_fail(bench: ConformanceRig) -> str:
+    """Bots that know the world, such as those that cheat, pass nothing: each is tried on one task
+    after another, as many as there is time for.
+    """
+
+    bots = list(bench.world.bots)
+    if not bots:
+        raise NotTriedError("not tried: the world names no bots of its own")
+
+    tried, passed = 0, list[tuple[str, ...]]()
+    for again in range(len(bots)):
+        for number, task in enumerate(bench.tasks):
+            if bench.late:
+                break
+            name = bots[(again + number) % len(bots)]
+            bench.note(f"{name} on task {task.task_id}")
+            episode = await bench.played(task, bench.world.bots[name], max_turns=BOT_TURNS)
+            tried += 1
+            if episode.verdict.passed:
+                passed.append((task.task_id[:12], name))
+
+    first = bench.examples("Bots that pass", ("task", "bot"), passed, ": {1} passes task {0}")
+    said = f"{len(passed)} of {tried} episodes of {len(bots)} bots pass{first}"
+
+    return passes(not passed, said)
+
+
+@part()
+async def secrets_stay_hidden(bench: ConformanceRig) -> str:
+    """No observation shows what a world calls secret, whoever plays."""
+
+    if bench.world.secrets is None:
+        raise NotTriedError("not tried: the world names no secrets")
+
+    kept = {task.task_id: tuple(bench.world.secrets(task)) for task in bench.tasks}
+    searched = 0
+    every = {**bench.world.bots, **bench.players}
+    for who in reversed(every):
+        for task in bench.tasks:
+            if bench.late or not kept[task.task_id]:
+                continue
+            bench.note(f"secrets of task {task.task_id} before {who}")
+            episode = await bench.played(task, every[who], max_turns=BOT_TURNS)
+            searched += 1
+            shown = _shown(episode)
+            told = next((text for text in kept[task.task_id] if text in shown), None)
+            if told is not None:
+                raise FailedError(f"task {task.task_id} shows {who} a secret: {told!r}"[:400])
+
+    if not searched:
+        raise NotTriedError("not tried: no task has a secret")
+
+    return f"{sum(map(len, kept.values()))} secrets in none of {searched} episodes"
+
+
+def _shown(episode: Transcript) -> str:
+    """All that an agent was shown."""
+    opening, responses = episode.opening, episode.responses
+    seen = [*opening.observations, *(one for each in responses for one in each.observations)]
+    return "\n".join([opening.system_prompt or "", *(one.content for one in seen)])
+
+
 async def _episodes(bench: ConformanceRig, bot: str) -> list[Transcript]:
     """One episode of a bot for each task."""
 

@@ -1,0 +1,136 @@
+"""Two agents without a model that repair: by the spectrum of what tests run, and by words.
+
+What they repair is easy: a task worth training on asks for more than one small edit at a place
+that failing tests point to.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+
+import msgspec
+
+from synth.envs.repo.bots.spectrum import Place, ranked
+from synth.envs.repo.bots.splices import SmallEdit, small_edits
+from synth.envs.repo.bots.trying import Candidate, Spectrum, Workshop, workshop
+from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.task_tree import TaskTree
+
+SPECTRUM_EDITS, TEXT_EDITS = 150, 20
+_NAME_IN_GOAL = 5
+"""What a function's own name in the goal counts, beside one word in common with a failing test."""
+_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*|[0-9]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
+
+
+class BotRepair(msgspec.Struct, frozen=True):
+    """An edit that makes all visible tests pass, and how many were tried."""
+
+    edit: Candidate
+    tried: int
+
+
+async def by_spectrum(place: TaskTree, edits: int = SPECTRUM_EDITS) -> BotRepair | None:
+    """Tries small edits at the most suspicious lines."""
+    async with workshop(place) as shop:
+        known = await shop.spectrum()
+        if known is None or not known.failing:
+            return None
+        return await _tried(shop, known, islice(await _suspected(shop, known), edits))
+
+
+async def by_text(place: TaskTree, edits: int = TEXT_EDITS) -> BotRepair | None:
+    """Tries small edits in the function whose name says most of what failing tests and goal say."""
+    async with workshop(place) as shop:
+        known = await shop.spectrum()
+        if known is None or not known.failing:
+            return None
+        return await _tried(shop, known, islice(await _named(shop, known), edits))
+
+
+async def _tried(shop: Workshop, known: Spectrum, edits: Iterable[Candidate]) -> BotRepair | None:
+    """The first edit that mends."""
+    every = list(edits)
+    tried = await shop.first_repair(known, every)
+    return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
+
+
+async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
+    """Edits by the suspicion of their lines; of lines alike, the likely operators first."""
+    ranking = ranked(known.lines, known.failing)
+    sources = await _sources(shop, dict.fromkeys(path for (path, _), _ in ranking))
+    by_place = defaultdict[Place, list[SmallEdit]](list)
+    for path, source in sources.items():
+        for edit in small_edits(source):
+            by_place[path, edit.line].append(edit)
+
+    order = [
+        (-score, edit.rank, number, path, edit)
+        for number, ((path, line), score) in enumerate(ranking)
+        for edit in by_place[path, line]
+    ]
+    order.sort(key=lambda one: one[:3])
+
+    return _candidates(((path, edit) for *_, path, edit in order), sources)
+
+
+async def _named(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
+    """Edits in the functions that are named most like what is asked, function by function."""
+    goal, tests = shop.place.task.goal, set[str]()
+    for test in known.failing:
+        tests.update(words(test.split("::")[-1].partition("[")[0]) - {"test"})
+
+    sources = await _sources(shop, shop.place.library.source)
+    found = [
+        (-likeness(node.name, goal, tests), path, node.lineno, node.end_lineno or node.lineno)
+        for path, source in sources.items()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    order = (
+        (path, edit)
+        for score, path, first, last in sorted(found)
+        if score < 0
+        for edit in sorted(small_edits(sources[path]), key=lambda one: one.rank)
+        if first <= edit.line <= last
+    )
+
+    return _candidates(order, sources)
+
+
+async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceText]:
+    """The files that Python can read."""
+    found = dict[str, SourceText]()
+    for path in paths:
+        try:
+            found[path] = SourceText((await shop.text(path)).decode())
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+
+    return found
+
+
+def _candidates(
+    order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceText]
+) -> Iterator[Candidate]:
+    """The texts of edits, none twice."""
+    seen = set[tuple[str, str]]()
+    for path, edit in order:
+        text = edit.applied(sources[path])
+        if text is not None and (path, text) not in seen:
+            seen.add((path, text))
+            yield Candidate(path, text, edit.operator, edit.line)
+
+
+def likeness(name: str, goal: str, tests: Collection[str]) -> int:
+    """How much of a function's name is in the names of failing tests (twice), and in the goal."""
+    told, mine = set(map(str.lower, _WORD.findall(goal))), words(name)
+    in_goal = name in set(_IDENTIFIER.findall(goal))
+    return 2 * len(mine & set(tests)) + len(mine & told) + _NAME_IN_GOAL * in_goal
+
+
+def words(name: str) -> set[str]:
+    """The words of a name: `test_clampLow` -> test, clamp, low."""
+    return {word.lower() for word in _WORD.findall(name)}

@@ -1,0 +1,123 @@
+"""Facts of a tree: which tests pass where the agent's changes of the source, and nothing else, are
+laid over the task's tree with its tests as they were.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from synth.confinement.branches import new_branch
+from synth.envs.repo.making.runs import TestRun, seen_tests
+from synth.envs.repo.starting import RepoSettings
+from synth.envs.repo.task_tree import Changes, TaskTree
+from synth.envs.repo.terminal.live_tree import digest_of
+from synth.envs.repo.terminal.shell import TOOLS
+from synth.schemas import Check, RowPredicate, content_hash
+
+MOST_REMEMBERED = 4096
+"""KnownOutcomes of test runs that a process remembers; those used longest ago go first."""
+
+
+class KnownOutcomes:
+    """Which tests pass, by the tree that they ran in; the same tree is not tested again."""
+
+    def __init__(self) -> None:
+        self._passed: OrderedDict[str, frozenset[str]] = OrderedDict()
+
+    async def passed(
+        self, place: TaskTree, changes: Changes, settings: RepoSettings
+    ) -> frozenset[str]:
+        """The tests that pass in a fresh branch with these changes of the source."""
+        mine = counted(place, changes)
+        if not mine and not place.task.hidden and not place.task.solution:
+            return _at_start(place)
+
+        told = sorted((path, digest_of(one)) for path, one in mine.items())
+        name = content_hash([str(place.base), place.library.digest, place.task.id, told])
+        found = self._passed.get(name)
+        if found is None:
+            found = self._passed[name] = await _passed(place, mine, settings)
+            while len(self._passed) > MOST_REMEMBERED:
+                self._passed.popitem(last=False)
+
+        self._passed.move_to_end(name)
+
+        return found
+
+
+OUTCOMES = KnownOutcomes()
+
+
+async def _passed(place: TaskTree, mine: Changes, settings: RepoSettings) -> frozenset[str]:
+    """The tests that pass; none where the run was ended before its time."""
+    files = sorted({*place.task.test_files, *place.task.hidden})
+    ran = await outcomes_of(place, {**mine, **place.judged_with}, files, settings)
+
+    return ran.passed
+
+
+async def outcomes_of(
+    place: TaskTree, changes: Changes, tests: Sequence[str], settings: RepoSettings
+) -> TestRun:
+    """What comes of some tests in a fresh branch of the task's tree with these changes."""
+    branch = await new_branch(place.base, limits=settings.limits, read_only={TOOLS: place.tools})
+    engine, tools = place.library.engine, Path(TOOLS)
+
+    try:
+        await branch.apply({**place.broken_source, **changes})
+        return await seen_tests(branch, engine, tests, tools=tools, time_s=settings.tests_s)
+    finally:
+        await branch.close()
+
+
+def _at_start(place: TaskTree) -> frozenset[str]:
+    """What passes in the broken tree, as it was found when the task was made."""
+    tests, files = place.library.tests, place.task.test_files
+    return frozenset(name for name in tests if tests[name] in files) - set(place.task.failing)
+
+
+def counted(place: TaskTree, changes: Changes) -> Changes:
+    """The changes that may be part of a solution: of files of source, no link."""
+    return {
+        path: one
+        for path, one in changes.items()
+        if place.counts(path) and (one is None or one.link is None)
+    }
+
+
+def tests_of(place: TaskTree, passing_at_start: frozenset[str]) -> list[str]:
+    """The tests that facts are about: those of the check's files that pass in the pristine tree,
+    and those of hidden files that fail or pass at the start.
+    """
+    task = place.task
+    known = {name for name, file in place.library.tests.items() if file in task.test_files}
+    return sorted(known | set(task.failing) | passing_at_start)
+
+
+def facts_of(
+    place: TaskTree, tests: list[str], passed: frozenset[str], changes: Changes
+) -> Mapping[str, bool | str]:
+    """`test/<id>/passed`, and a digest of each file that differs from the start."""
+    files = {f"file/{key_of(path)}/digest": digest_of(one) for path, one in changes.items()}
+    return {
+        **{f"test/{key_of(name)}/passed": name in passed for name in tests},
+        **{path: digest or "gone" for path, digest in files.items()},
+    }
+
+
+def key_of(name: str) -> str:
+    """A name as one segment of a fact's path."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def name_of(key: str) -> str:
+    """The name that a segment stands for."""
+    return key.replace("~1", "/").replace("~0", "~")
+
+
+def check_of(place: TaskTree) -> Check:
+    """What is asked for: all that fails is to pass, and what passes is to go on so."""
+    required = (
+        RowPredicate("test", {"id": key_of(name), "passed": True}) for name in place.task.failing
+    )
+    return Check(required=tuple(required), free=("file/*/digest",))

@@ -1,0 +1,1 @@
+"""What a library can do, taken out with all that hangs on it."""

@@ -1,0 +1,86 @@
+"""Two or three bugs of one site each, in functions that call one another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.hidden.partly import partly_hidden
+from synth.envs.repo.kinds.source.change import Change, broken_tree
+from synth.envs.repo.kinds.source.text import Edit
+from synth.envs.repo.kinds.source.tree import Function, Tree, read_tree
+from synth.envs.repo.making.sites.single_site import by_operator, source_text
+from synth.envs.repo.pool import Library
+
+KIND = "several_sites"
+_MOST_MISSES = 20
+"""Draws in a row that were drawn before, for each chain, after which none is left to find."""
+_Site = tuple[str, Edit]
+"""An operator, and what it does to a function."""
+
+
+@partly_hidden
+def several_sites(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
+    """Chains of calls are drawn, and a site in each of their functions; each set of places once."""
+    tree = read_tree(library, base)
+    sites = sites_by_function(tree, base)
+    chains = [one for one in _chains(tree) if all(function in sites for function in one)]
+    random.shuffle(chains)
+    seen = set[tuple[tuple[str, Edit], ...]]()
+    misses = 0
+    while chains and misses < _MOST_MISSES * len(chains):
+        for chain in chains:
+            drawn = [random.choice(sites[function]) for function in chain]
+            key = tuple((one.source.path, site[1]) for one, site in zip(chain, drawn, strict=True))
+            broken = None if key in seen else _broken(tree, chain, drawn)
+            seen.add(key)
+            misses = misses + 1 if broken is None else 0
+            if broken is not None:
+                yield broken
+
+
+def sites_by_function(tree: Tree, base: Path) -> dict[Function, list[_Site]]:
+    """The sites of each function, by the operators of single bugs."""
+    texts = {path: text for path in tree.sources if (text := source_text(base / path))}
+    found: dict[Function, list[_Site]] = {}
+    spans = {
+        path: [
+            (source.start(one.node), source.end(one.node), one)
+            for one in tree.functions
+            if one.source is source
+        ]
+        for path, source in tree.sources.items()
+    }
+    for operator, sites in by_operator(texts).items():
+        for path, splice in sites:
+            for start, end, function in spans[path]:
+                if start <= splice.start < end:
+                    edit = Edit(splice.start, splice.end, splice.text.decode())
+                    found.setdefault(function, []).append((operator, edit))
+    return found
+
+
+def _chains(tree: Tree) -> Iterator[tuple[Function, ...]]:
+    """Functions of which each calls the next, two or three."""
+    callees: dict[Function, list[Function]] = {}
+    for function in tree.functions:
+        for call in tree.calls(function):
+            below = callees.setdefault(call.caller, [])
+            if function not in below:
+                below.append(function)
+    for first, seconds in callees.items():
+        for second in seconds:
+            yield first, second
+            for third in callees.get(second, ()):
+                if third not in (first, second):
+                    yield first, second, third
+
+
+def _broken(tree: Tree, chain: tuple[Function, ...], drawn: list[_Site]) -> BrokenTree | None:
+    edits: dict[str, list[Edit]] = {}
+    for function, (_, edit) in zip(chain, drawn, strict=True):
+        edits.setdefault(function.source.path, []).append(edit)
+    pattern = " ".join(sorted(operator for operator, _ in drawn))
+    names = tuple(one.name for one in chain)
+    broken = broken_tree(KIND, tree, Change(edits=edits, functions=names, pattern=pattern))
+    return broken if broken is not None and broken.sites == len(chain) else None

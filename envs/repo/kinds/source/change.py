@@ -1,0 +1,120 @@
+"""From a change of some nodes to a broken tree; a kind is a function that finds such changes."""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from synth.envs.repo.broken import Breaking, BrokenTree
+from synth.envs.repo.kinds.source.text import Edit, Source
+from synth.envs.repo.kinds.source.tree import Tree, functions_of, read_tree
+from synth.envs.repo.pool import Library
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Edits by path. `functions` are the names whose behaviour changes, `pattern` what was done:
+    a kind offers its patterns in turn.
+    """
+
+    edits: Mapping[str, Sequence[Edit]]
+    functions: tuple[str, ...]
+    pattern: str
+    hint: str = ""
+
+
+Found = Iterable[Change]
+Finding = Callable[[Tree, Random], Found]
+
+
+def breaking(kind: str) -> Callable[[Finding], Breaking]:
+    """Makes a way of breaking trees of a function that finds changes in a parsed tree."""
+
+    def of(find: Finding) -> Breaking:
+        def offered(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
+            tree = read_tree(library, base)
+            for change in in_turn(find(tree, random), random):
+                broken = broken_tree(kind, tree, change)
+                if broken is not None:
+                    yield broken
+
+        offered.__doc__ = find.__doc__
+        return offered
+
+    return of
+
+
+def in_turn(found: Found, random: Random) -> list[Change]:
+    """All changes, shuffled, one pattern after the other, so that none crowds out the rest."""
+    by_pattern: dict[str, list[Change]] = {}
+    for change in found:
+        by_pattern.setdefault(change.pattern, []).append(change)
+    for group in by_pattern.values():
+        random.shuffle(group)
+    groups = [by_pattern[name] for name in sorted(by_pattern)]
+    random.shuffle(groups)
+    return [one for round_ in zip_longest(*groups) for one in round_ if one is not None]
+
+
+def broken_tree(kind: str, tree: Tree, change: Change) -> BrokenTree | None:
+    """The tree after a change; None where that is no Python, or the same."""
+    edits = {}
+    for path, spliced in change.edits.items():
+        source = tree.sources[path] if path in tree.sources else tree.tests[path]
+        try:
+            text = source.spliced(spliced)
+            ast.parse(text)
+        except (ValueError, SyntaxError):
+            return None
+        if text != source.text:
+            edits[path] = text
+    sites = sites_of(tree, edits)
+    if not sites:
+        return None
+    about = {
+        "operators": change.pattern,
+        "modules": " ".join(sorted(edits)),
+        "functions": " ".join(change.functions),
+    }
+    return BrokenTree(kind=kind, edits=edits, sites=sites, hint=change.hint, about=about)
+
+
+def sites_of(tree: Tree, edits: Mapping[str, str | None]) -> int:
+    """How many functions of the sources differ or are missing; code outside of them is one more
+    for each file.
+    """
+    return sum(
+        _differing(source.text, edits[path] or "")
+        for path, source in tree.sources.items()
+        if path in edits
+    )
+
+
+def _differing(before: str, after: str) -> int:
+    old, new = _parts(before), _parts(after)
+    return sum(old.get(name) != new.get(name) for name in {*old, *new})
+
+
+def _parts(text: str) -> dict[str, str]:
+    source = Source("", text)
+    found = list(functions_of(source))
+    parts = {one.name: ast.dump(one.node) for one in found}
+    inside = {id(one.node) for one in found}
+    rest = (
+        ast.dump(node)
+        for top in source.tree.body
+        for node in ([top] if not isinstance(top, ast.ClassDef) else top.body)
+        if id(node) not in inside and not _names_alone(node)
+    )
+    return {**parts, "": "\n".join(rest)}
+
+
+def _names_alone(node: ast.AST) -> bool:
+    """An import, or a list of what is exported: it goes with its function and is no place of its
+    own.
+    """
+    if isinstance(node, ast.Assign):
+        return any(isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets)
+    return isinstance(node, ast.Import | ast.ImportFrom)

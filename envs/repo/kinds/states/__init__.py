@@ -1,0 +1,1 @@
+"""State that is kept too long, or in one place for all."""

@@ -1,0 +1,121 @@
+"""Which tests call which functions of a library: measured once, kept in the pool.
+
+Only tests that call what an edit changes can see it, so only their files are run.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import msgspec
+
+from synth.confinement.branches import Branch
+from synth.envs.repo.making.functions import OUTSIDE, function_at, functions_of
+from synth.envs.repo.making.runs import told
+from synth.envs.repo.pool import Library, base_of
+from synth.schemas import ConfigError
+
+TIME_S = 600.0
+_READING = -1
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """`functions`: path -> function -> the tests that call it, as places in `tests`; what is called
+    as files are read belongs to every test.
+    """
+
+    tests: tuple[str, ...] = ()
+    functions: Mapping[str, Mapping[str, tuple[int, ...]]] = {}
+
+    def files(self, library: Library, path: str, names: Iterable[str]) -> frozenset[str]:
+        """The test files that can see an edit of some functions of a file."""
+        known, found = self.functions.get(path, {}), set[int]()
+        for name in names:
+            calling = known.get(name, ())
+            if name == OUTSIDE or _READING in calling:
+                return frozenset(library.tests.values())
+            found.update(calling)
+        calling_tests = (self.tests[at] for at in found)
+        return frozenset(library.tests[name] for name in calling_tests if name in library.tests)
+
+
+class _Told(msgspec.Struct):
+    tests: list[str]
+    touched: list[tuple[str, int, list[int]]]
+
+
+async def measure(branch: Branch, library: Library, pool: Path) -> Coverage:
+    """Runs all tests of a library once, every call noted, and writes what they call into the pool.
+    Raises `ConfigError` where they do not come to an end.
+    """
+    found = Coverage()
+    if library.engine == "python":
+        said, ended_by, _ = await told(
+            branch,
+            library.engine,
+            sorted(set(library.tests.values())),
+            tools=pool / "tools",
+            environment={"SYNTH_LISTENER": "synth_touched"},
+            time_s=TIME_S,
+        )
+        try:
+            found = _named(msgspec.json.decode(said, type=_Told), base_of(pool, library.name))
+        except msgspec.DecodeError:
+            why = ended_by or "no result"
+            raise ConfigError(f"{library.name}: what its tests call was not told: {why}") from None
+
+    place = coverage_file(pool, library.name)
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(msgspec.json.encode(found))
+    return found
+
+
+def read_coverage(pool: Path, library: str) -> Coverage:
+    """What was measured; nothing where nothing was."""
+    place = coverage_file(pool, library)
+    if not place.exists():
+        return Coverage()
+    return msgspec.json.decode(place.read_bytes(), type=Coverage)
+
+
+def coverage_file(pool: Path, library: str) -> Path:
+    """Where it is kept."""
+    return pool / "coverage" / f"{library}.json"
+
+
+def changed_functions(before: str, after: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The functions that stand on lines which differ between two texts of a file: of the one, of
+    the other.
+    """
+    old, new = before.splitlines(), after.splitlines()
+    named = functions_of(before), functions_of(after)
+    found: tuple[set[str], set[str]] = set(), set()
+    for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what == "equal":
+            continue
+        for at, (first, last) in enumerate(((a, b), (c, d))):
+            text = (old, new)[at]
+            lines = [line for line in range(first, last) if text[line].strip()]
+            found[at].update(function_at(named[at], line + 1) for line in lines)
+    return frozenset(found[0]), frozenset(found[1])
+
+
+def _named(said: _Told, tree: Path) -> Coverage:
+    """First lines as the functions that begin there."""
+    functions: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    known = dict[str, dict[int, str]]()
+    for path, line, tests in said.touched:
+        if path not in known:
+            text = (tree / path).read_text(errors="replace") if (tree / path).exists() else ""
+            known[path] = {one.first: one.name for one in functions_of(text)}
+        name = known[path].get(line)
+        if name is not None:
+            functions[path][name].update(tests)
+    return Coverage(
+        tests=tuple(said.tests),
+        functions={
+            path: {name: tuple(sorted(tests)) for name, tests in named.items()}
+            for path, named in functions.items()
+        },
+    )

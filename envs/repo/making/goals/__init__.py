@@ -1,0 +1,1 @@
+"""What a task asks for, in words that give nothing away."""

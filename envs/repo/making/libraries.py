@@ -1,0 +1,174 @@
+"""A library of a pool: its pristine tree, the tests that always pass there, what they call."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from synth.confinement.branches import branch_of
+from synth.envs.data_file import data_file
+from synth.envs.repo.kinds.hidden.recording import recorded
+from synth.envs.repo.making.coverage import measure
+from synth.envs.repo.making.layout import (
+    CODE,
+    engine_of,
+    files_of,
+    matches,
+    protected_patterns,
+    source_of,
+)
+from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
+from synth.envs.repo.making.taking.own import own_library
+from synth.envs.repo.making.taking.sdists import fetched, release
+from synth.envs.repo.making.taking.unpacking import take, unpack
+from synth.envs.repo.pool import Library, base_of, tools_of
+from synth.schemas import ConfigError, content_hash
+
+RUNS, AT_ONCE, TIME_S = 5, 2, 300.0
+FEWEST_TESTS = 5
+_TOLD = ("repository", "version", "licence", "sha256")
+
+
+async def prepared(
+    name: str,
+    pool: Path,
+    *,
+    folder: Path | None = None,
+    leave_out: Sequence[str] = (),
+    archives: Path,
+    say: Callable[[str], None] = lambda line: None,
+    known: Library | None = None,
+) -> Library:
+    """Takes a library into a pool, by its name or out of a user's folder, and runs its tests;
+    `known` is what the pool has of it, and stays where the tree is the same.
+    Raises `ConfigError` where they do not run, or too few pass.
+    """
+    tree = base_of(pool, name)
+    if folder is not None and known is not None:
+        await asyncio.to_thread(_compared, folder, tree, leave_out, known)
+        return known
+
+    about = await asyncio.to_thread(_taken, name, tree, folder, leave_out, archives)
+    benchmark = benchmark_of(about.get("repository", name))
+    if benchmark is not None:
+        about["benchmark"] = benchmark
+        say(f"{name}: {benchmark} draws tasks from it; train on none of these")
+
+    library = Library(
+        name=name,
+        engine=engine_of(tree),
+        digest=tree_digest(tree),
+        tests={},
+        source=source_of(tree, *CODE[engine_of(tree)]),
+        protected=protected_patterns(),
+        about=about,
+    )
+    tests = await _always_passing(library, pool)
+    library = msgspec.structs.replace(library, tests=tests)
+    await _measured(library, pool)
+    say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
+    return library
+
+
+def _taken(
+    name: str, tree: Path, folder: Path | None, leave_out: Sequence[str], archives: Path
+) -> dict[str, str]:
+    """Writes a library's tree; where it is from."""
+    own = own_library(name)
+    if folder is None and own is not None:
+        take(own, tree)
+        return {"comes": "with synth", "licence": "Apache-2.0"}
+    if folder is not None:
+        take(folder, tree, leave_out)
+        return {"folder": str(folder)}
+    pinned = release(name)
+    unpack(fetched(name, pinned, archives), tree)
+    if pinned.older is not None:
+        older = tree.parent.parent / "older" / name
+        older.parent.mkdir(exist_ok=True)
+        unpack(fetched(name, pinned.older, archives), older)
+    return {one: getattr(pinned, one) for one in _TOLD}
+
+
+def _compared(folder: Path, tree: Path, leave_out: Sequence[str], known: Library) -> None:
+    """Raises `ConfigError` where a user's folder is no longer what a pool has of it."""
+    now = tree.with_name(f"{tree.name}.now")
+    try:
+        take(folder, now, leave_out)
+        if tree_digest(now) != known.digest:
+            raise ConfigError(
+                f"--folder {folder}: has changed since tasks were made of it; make another pool"
+            )
+    finally:
+        shutil.rmtree(now, ignore_errors=True)
+
+
+def benchmark_of(repository: str) -> str | None:
+    """The public benchmark that draws from a repository, which is known by owner/name or by its
+    name.
+    """
+    wanted = repository.lower()
+    for benchmark, known in data_file("repo/benchmarks").items():
+        for one in known:
+            if wanted in (one.lower(), one.lower().rpartition("/")[2]):
+                return str(benchmark)
+    return None
+
+
+def tree_digest(tree: Path) -> str:
+    """The hash of all files of a tree: paths, contents, and which can be executed."""
+    found = [
+        (path, sha256((tree / path).read_bytes()).hexdigest(), (tree / path).stat().st_mode & 0o100)
+        for path in files_of(tree)
+    ]
+    return content_hash(found)
+
+
+async def _always_passing(library: Library, pool: Path) -> dict[str, str]:
+    """Test id -> file, of what passes in all of some runs; the others are flaky, or fail."""
+    turn = asyncio.Semaphore(AT_ONCE)
+    tools = tools_of(pool).absolute()
+
+    async def run() -> TestRun:
+        base = base_of(pool, library.name)
+        async with turn, branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
+            return await seen_tests(branch, library.engine, (), tools=tools, time_s=TIME_S)
+
+    runs = await asyncio.gather(*(run() for _ in range(RUNS)))
+    passing = frozenset.intersection(*(one.passed for one in runs))
+    if len(passing) < FEWEST_TESTS:
+        raise ConfigError(f"{library.name}: {_why_none(runs[0], len(passing))}")
+
+    tests = {name: runs[0].tests[name].file for name in sorted(passing)}
+    apart = [path for path in tests.values() if not matches(path, library.protected)]
+    if apart:
+        raise ConfigError(
+            f"{library.name}: {apart[0]} holds tests and is not protected; tests are looked for in "
+            "folders named tests or test, and in test_*.py and *_test.py"
+        )
+    return tests
+
+
+def _why_none(run: TestRun, count: int) -> str:
+    """Why too few tests pass, in one line."""
+    if run.ended_by is not None:
+        return f"its tests ended by the limit of {run.ended_by} ({TIME_S:.0f} s)"
+    if run.broken:
+        path, why = next(iter(run.broken.items()))
+        last = why.strip().splitlines()[-1]
+        return f"its tests cannot be read; {path}: {last}"
+    if not run.tests:
+        return "no test ran: none is found, or what runs them does not start"
+    return f"{count} of its {len(run.tests)} tests pass, and tasks need {FEWEST_TESTS} at least"
+
+
+async def _measured(library: Library, pool: Path) -> None:
+    tools = tools_of(pool).absolute()
+    base = base_of(pool, library.name)
+    async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
+        await measure(branch, library, pool)
+    if library.engine == "python":
+        await recorded(library, pool)

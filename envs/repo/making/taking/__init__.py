@@ -1,0 +1,1 @@
+"""Repositories taken from where they are: pinned source distributions, folders of users."""

@@ -1,0 +1,14 @@
+"""How the environment's own expert errs, by name; one misconception lasts all through an episode."""
+
+from collections.abc import Mapping
+
+MISCONCEPTIONS: Mapping[str, str] = {
+    "repairs_half": "mends the first half of what is broken, and hands that in",
+    "repairs_another": "takes another function of the same file for the broken one",
+    "never_tests": "runs no test, before or after, and slips at the last edit",
+    "edits_the_test": "changes what the failing test expects",
+    "gives_up": "looks around, then hands in what is there",
+    "wrong_file_first": "edits another place first, sees that it helps nothing, and undoes it",
+    "breaks_another": "mends all, then tidies up another function and breaks it",
+}
+"""Profile -> what it does."""

@@ -1,0 +1,32 @@
+"""Bots that repair, on a library made by hand."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synth.envs.repo.bots.repair import by_spectrum, by_text, likeness, words
+from synth.envs.repo.task_tree import task_tree
+from tests.envs.repo.tiny import BROKEN, LENGTHS, make_pool
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pool")
+    for one in (folder, *folder.parents[:2]):
+        one.chmod(0o755)
+    return make_pool(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bot", [by_spectrum, by_text])
+def test_one_small_edit_is_undone(pool: Path, bot: Any) -> None:
+    found = asyncio.run(bot(task_tree(pool, BROKEN["compared"].id)))
+    assert (found.edit.path, found.edit.text) == ("tiny/lengths.py", LENGTHS)
+
+
+def test_words_of_names_and_their_likeness() -> None:
+    assert words("test_clampLow2") == {"test", "clamp", "low", "2"}
+    assert likeness("clamp", "clamp(9) gives 1.", {"clamp", "high"}) == 2 + 1 + 5
+    assert likeness("middle", "clamp(9) gives 1.", {"clamp"}) == 0

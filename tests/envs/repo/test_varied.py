@@ -1,0 +1,39 @@
+"""Tests with other inputs."""
+
+from synth.envs.repo.varied import varied
+
+TEXT = '''
+@mark.parametrize("ab, cd", [(1, "ab")], ids=["one"])
+def test_it(a, b):
+    """Say 1."""
+    value = [1, "xyz"]
+    assert f(value, 2.5, True, "é") == [3, "no"], "words 1"
+    self.assertEqual(5, f(1))
+
+
+def test_other():
+    assert f(1) == 2
+'''
+
+
+def test_numbers_of_inputs_become_others() -> None:
+    text = varied(TEXT, {"test_it"}, 0)
+    assert text is not None
+    assert '@mark.parametrize("ab, cd", [((1 + 1), "ab")], ids=["one"])' in text
+    assert 'value = [(1 + 1), "xyz"]' in text
+    assert 'f(value, (2.5 + 1), True, "é") == [3, "no"], "words 1"' in text
+    assert "self.assertEqual(5, f((1 + 1)))" in text
+    assert '"""Say 1."""' in text
+    assert "    assert f(1) == 2\n" in text
+
+
+def test_texts_of_inputs_become_others_of_the_same_length() -> None:
+    text = varied(TEXT, {"test_it"}, 1)
+    assert text is not None
+    assert """@mark.parametrize("ab, cd", [(1, 'ba')], ids=["one"])""" in text
+    assert "value = [1, 'yzx']" in text
+
+
+def test_what_has_no_inputs_is_not_varied() -> None:
+    assert varied("def test_it():\n    assert f() == 1\n", {"test_it"}, 0) is None
+    assert varied(TEXT, {"test_unknown"}, 2) is None
