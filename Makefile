@@ -16,6 +16,7 @@ TYPES = $(CACHE)/types-$(firstword $(shell cksum supply/locks/types.txt))
 HOOKS = $(CACHE)/hooks-$(firstword $(shell cksum supply/locks/hooks.txt))
 SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
+TRAINED = tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
 # An environment kept in the cache may have been made by another checkout, or by none: what is tested is this one.
 THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
@@ -74,7 +75,7 @@ $(VERIFIERS)/.ready:
 
 test-train: .venv/.ready $(TORCH)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; in the environment with torch
 	$(call THIS_IN,$(TORCH))
-	$(TORCH)/bin/python -m pytest -m slow tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+	$(TORCH)/bin/python -m pytest -m "slow and not nightly" $(TRAINED)
 	$(TORCH)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
 
 test-loaders: .venv/.ready $(TORCH)/.ready $(LOADERS)/.ready  ## LLaMA-Factory and verl read what is exported, in an environment of theirs
@@ -108,13 +109,17 @@ $(RAY)/.ready:
 	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test)  # the checkout itself is what is tested
 	@touch $@
 
-nightly: test-loaders test-verifiers test-types chaos  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
-	$(BIN)/python -m pytest -m nightly
+nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope --ignore=tests/installed
+	$(call THIS_IN,$(TORCH))
+	$(TORCH)/bin/python -m pytest -m nightly $(TRAINED)
+	$(call THIS_IN,$(RAY))
+	$(RAY)/bin/python -m pytest -m nightly tests/flows/test_ray.py
 	SYNTH_EXAMPLES=search $(BIN)/python -m pytest -n auto -m "not slow and not vllm and not chaos and not nightly"
 
 ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two nodes, one of them killed, and runs that share only a bucket of a local S3 server
 	$(call THIS_IN,$(RAY))
-	$(RAY)/bin/python -m pytest -m slow tests/flows/test_ray.py tests/synth/claims tests/synth/hub/test_from_object_storage.py
+	$(RAY)/bin/python -m pytest -m "slow and not nightly" tests/flows/test_ray.py tests/synth/claims tests/synth/hub/test_from_object_storage.py
 
 $(VLLM)/.ready:
 	rm -rf $(VLLM)

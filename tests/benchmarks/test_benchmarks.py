@@ -75,6 +75,8 @@ LONG = {
     "label_exports",
     "pairs",
     "report_size",
+    "reverse_tasks",
+    "topology_memory",
 }
 REAL: dict[str, Callable[[], Report]] = {
     "control_tokens": lambda: control_tokens.measure(list(real(["tau1"]))[:40]),

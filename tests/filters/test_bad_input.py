@@ -22,6 +22,7 @@ from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Authorship, Observation, Source, ToolCall, Trajectory, Turn
+from tests.rounds import rounds
 from tests.synth.models.chat_server import ChatServer
 from tests.trajectories import make_fault, make_trajectory
 
@@ -163,9 +164,7 @@ def all_judged(
     assert len(found) == {"only_invalid": 0, "one": 1, "odd": 19, "odd_small": 15}[kind], name
 
 
-@pytest.mark.parametrize(
-    "kind", ["empty", "only_invalid", "one", pytest.param("odd", marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("kind", rounds("empty", "only_invalid", nightly=["one", "odd"]))
 def test_every_filter_without_a_model_gives_every_trajectory_a_verdict(
     tmp_path: Path, kind: str
 ) -> None:

@@ -162,6 +162,7 @@ def test_an_outage_of_the_server_does_not_stop_the_work_which_is_told_later(
     assert contents(str(url)) == undisturbed
 
 
+@pytest.mark.nightly
 def test_the_flow_runs_of_a_firing_share_the_episodes_of_one_ledger(
     site: PrefectSite, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:

@@ -29,6 +29,7 @@ def guarded(tmp_path: Path) -> Iterator[PrefectSite]:
     made.end()
 
 
+@pytest.mark.nightly
 def test_a_password_is_asked_for_in_one_line_and_written_nowhere(
     guarded: PrefectSite, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from synth.ledger.storage import Storage
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
+from tests.rounds import rounds
 from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
@@ -95,9 +96,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "point", [n if n < 5 else pytest.param(n, marks=pytest.mark.nightly) for n in range(20)]
-)
+@pytest.mark.parametrize("point", rounds(*range(3), nightly=range(3, 20)))
 def test_sigkill_anywhere_then_a_rerun_gives_the_run_that_was_not_disturbed(
     point: int, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

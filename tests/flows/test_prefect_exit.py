@@ -21,6 +21,7 @@ asyncio.run(run_under_prefect(synthesize, echo_flow(), sys.argv[1], progress_for
 """
 
 
+@pytest.mark.nightly
 def test_duckdb_lists_nothing_as_leaked_when_the_interpreter_ends(tmp_path: Path) -> None:
     home = os.environ | {
         "PREFECT_HOME": str(tmp_path / "prefect"),

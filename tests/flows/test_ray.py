@@ -87,6 +87,7 @@ def has_the_rows_of_one_process(flow: Flow, url: str, folder: Path, episodes: in
 
 
 @alone
+@pytest.mark.nightly
 def test_two_nodes_that_share_a_directory_give_the_ledger_of_one_process(tmp_path: Path) -> None:
     many = [{"rollout": {"trials": 60, "shard": 10}}, STAGES[1]]  # more units than two tasks do
     flow = echo_flow(env=ENV, stages=many)

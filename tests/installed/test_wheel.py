@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rounds import rounds
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = ("schemas", "envs", "filters", "synthesizers", "flows", "configs", "data")
@@ -62,8 +64,9 @@ def done(*command: str | Path, cwd: Path, **environment: str) -> "subprocess.Com
     )
 
 
-NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("wheel", "archive")]
-ALSO_INSTALLED_OTHERWISE = pytest.mark.parametrize("python", ["editable", *NIGHTLY], indirect=True)
+ALSO_INSTALLED_OTHERWISE = pytest.mark.parametrize(
+    "python", rounds("editable", nightly=["wheel", "archive"]), indirect=True
+)
 """The checkers read the whole package each time, a minute of it."""
 
 
@@ -176,6 +179,7 @@ def python(
     return here
 
 
+@pytest.mark.nightly
 @ALSO_INSTALLED_OTHERWISE
 def test_types_are_seen_from_outside(python: Path, tmp_path: Path) -> None:
     """mypy --strict finds the one error, and no name of synth without a type."""

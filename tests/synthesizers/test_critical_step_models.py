@@ -17,6 +17,7 @@ from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
+from tests.rounds import rounds
 from tests.synth.models.chat_brains import Body, called
 from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.synthesizers.fork_flows import evidence, fork_flow, rows
@@ -146,7 +147,7 @@ asyncio.run(synthesize(Flow.model_validate_json(sys.argv[1]), sys.argv[2], Kills
 """
 
 
-@pytest.mark.parametrize("steps", [1, 5, 9])
+@pytest.mark.parametrize("steps", rounds(5, nightly=[1, 9]))
 def test_a_sigkill_in_mid_stage_costs_no_reply_twice_and_the_labels_are_the_same(
     tmp_path: Path, steps: int
 ) -> None:
@@ -233,7 +234,7 @@ def test_what_a_judge_names_is_tested_and_decided_by_continuations_alone(tmp_pat
     assert asked == (failures,)
 
 
-@pytest.mark.parametrize("answer", ["[9]", "all of them", "[0] or [1]"])
+@pytest.mark.parametrize("answer", rounds("[9]", nightly=["all of them", "[0] or [1]"]))
 def test_a_judge_that_is_not_understood_leaves_the_rules(tmp_path: Path, answer: str) -> None:
     url = str(tmp_path / "run")
     with ChatServer(fork_brain) as server, ChatServer(says(answer)) as judge:

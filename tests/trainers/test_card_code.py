@@ -15,6 +15,7 @@ import pytest
 
 from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
+from tests.rounds import rounds
 from tests.synth.exporters.test_training import tiny_model
 from tests.synth.hub.hub_server import TOKEN, Hub
 from tests.synth.hub.publisher import SENT, head, on_disk, publish
@@ -94,7 +95,7 @@ def said(
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", rounds("dpo", nightly=["sft", "kto"]))
 def test_the_code_for_a_kind_loads_it_from_the_hub_and_trains(
     kind: str, published: tuple[Path, str, dict[str, str]], small: Path, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.trajectory import ToolCall
 from tests.flow_files import SYNTH, run_flow
+from tests.rounds import rounds
 
 INSTALLED = Path(os.environ.get("SYNTH_MCP_SERVERS", "nowhere"))
 PYTHON = "/usr/bin/python3"
@@ -135,7 +136,7 @@ def start(tmp_path: Path) -> Path:
 AUDITED = ("tasks", "determinism", "bots", "mutants", "alternatives", "errors", "upkeep")
 
 
-@pytest.mark.parametrize("server", ["filesystem", "memory", "sqlite"])
+@pytest.mark.parametrize("server", rounds("memory", nightly=["filesystem", "sqlite"]))
 def test_tasks_are_derived_and_played_and_what_was_played_can_be_executed_again(
     server: str, start: Path, tmp_path: Path
 ) -> None:

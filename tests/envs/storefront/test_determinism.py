@@ -104,9 +104,7 @@ def call_answered(turn: AgentTurn, response: Response) -> list[bool]:
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(STEPS, st.integers(0, len(TASKS) - 1), st.integers(0, 13))
 def test_walking_again_or_from_a_parked_episode_gives_the_same_bytes(
     steps: list[Any], task_at: int, park_at: int

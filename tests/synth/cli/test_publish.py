@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tests.flow_files import SYNTH, echo_flow, run_flow
+from tests.rounds import rounds
 from tests.synth.cli.test_commands import ROOT, synth
 from tests.synth.hub.hub_repo import Mishap
 from tests.synth.hub.hub_server import TOKEN, Hub
@@ -106,6 +107,7 @@ def test_the_card_says_in_its_metadata_what_the_parquet_files_hold(
         assert f"\n## {section}\n" in body
 
 
+@pytest.mark.nightly
 def test_public_is_said_loudly_and_comes_after_the_rows_were_read_back(
     run_dir: Path, hub: Hub, environment: dict[str, str]
 ) -> None:
@@ -123,7 +125,7 @@ def test_public_is_said_loudly_and_comes_after_the_rows_were_read_back(
     assert any(request.startswith("GET") for request in order[1:-1]), "read back in between"
 
 
-@pytest.mark.parametrize("request_", ["^PUT /blobs", f"^{COMMIT}"])
+@pytest.mark.parametrize("request_", rounds(f"^{COMMIT}", nightly=["^PUT /blobs"]))
 def test_a_publisher_that_is_killed_is_gone_on_with(
     run_dir: Path, hub: Hub, environment: dict[str, str], request_: str
 ) -> None:
@@ -166,6 +168,7 @@ def test_rows_that_the_hub_gives_back_otherwise_are_an_error_that_names_them(
     assert hub.repos["me/set"].private, "what cannot be read back is not made public"
 
 
+@pytest.mark.nightly
 def test_rows_that_are_missing_on_the_hub_are_an_error(
     run_dir: Path, hub: Hub, environment: dict[str, str]
 ) -> None:
@@ -186,6 +189,7 @@ def test_help_has_an_example() -> None:
     )
 
 
+@pytest.mark.nightly
 def test_the_whole_card_can_be_read_before_anything_is_sent(
     run_dir: Path, tmp_path: Path, hub: Hub, environment: dict[str, str]
 ) -> None:
@@ -207,6 +211,7 @@ def test_the_whole_card_can_be_read_before_anything_is_sent(
     assert (tmp_path / "card.md").read_bytes() == head(hub)["README.md"]
 
 
+@pytest.mark.nightly
 def test_a_licence_is_never_invented_and_one_that_the_hub_does_not_know_creates_nothing(
     run_dir: Path, hub: Hub, environment: dict[str, str]
 ) -> None:
@@ -258,6 +263,7 @@ def test_what_cannot_be_published_is_one_line(
     assert hub.repos == {}
 
 
+@pytest.mark.nightly
 def test_no_run_no_datasets_and_no_network_are_one_line(
     tmp_path: Path, run_dir: Path, environment: dict[str, str]
 ) -> None:

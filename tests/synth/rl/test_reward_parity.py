@@ -71,6 +71,7 @@ def test_the_reward_of_a_thousand_stored_trajectories_played_again_is_their_outc
     assert min(counts[Outcome.SUCCESS], counts[Outcome.FAILURE]) >= 200
 
 
+@pytest.mark.nightly
 def test_calls_one_by_one_as_trl_carries_them_out_give_the_same_reward(stored: Stored) -> None:
     """A turn of several calls is one tick of the world's clock, each call of its own one more: here
     that changes no outcome.

@@ -14,6 +14,7 @@ import pytest
 from synth.ledger.ledger import Ledger
 from synth.schemas.flow import Flow
 from synth.synthesizers.failures.mistakes.observation_faults import ERROR_TEXT
+from tests.rounds import rounds
 from tests.synth.models.chat_brains import Body, Brain, called, echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.failures.flows_of_failures import asked, injected, injection_flow, scores
@@ -230,7 +231,7 @@ def test_a_word_said_twice_because_the_tool_seemed_to_fail_is_confirmed_by_count
         )
 
 
-@pytest.mark.parametrize("tokens", [200, 1500, 3000, 6000])
+@pytest.mark.parametrize("tokens", rounds(3000, nightly=[200, 1500, 6000]))
 def test_stopped_by_a_ceiling_and_run_again_no_question_is_asked_more_often(
     tmp_path: Path, tokens: int
 ) -> None:

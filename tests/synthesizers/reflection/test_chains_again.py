@@ -13,6 +13,7 @@ from synth.schemas.outcome import Outcome
 from synth.synthesizers.reflection.retry_chain import CHAIN
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
+from tests.rounds import rounds
 from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.reflection.desk import (
     asks_for_reflection,
@@ -88,7 +89,7 @@ def test_a_ceiling_stops_new_retries_and_a_later_run_goes_on_without_asking_twic
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", [3, 12, 24, 60, 100, 140])
+@pytest.mark.parametrize("point", rounds(60, nightly=[3, 12, 24, 100, 140]))
 def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(
     tmp_path: Path, point: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

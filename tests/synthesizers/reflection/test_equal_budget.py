@@ -40,6 +40,7 @@ from synth.synthesizers.reflection.token_cost import (
 )
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
+from tests.rounds import rounds
 from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.reflection.desk import details, reflecting_flow, stutterer
 from tests.trajectories import make_trajectory
@@ -228,7 +229,7 @@ def test_on_storefront_every_arm_gets_what_the_retry_has_cost(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", [40, 120, 200, 260])
+@pytest.mark.parametrize("point", rounds(200, nightly=[40, 120, 260]))
 def test_killed_among_the_arms_it_plays_no_journaled_turn_again(
     tmp_path: Path, point: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
