@@ -27,6 +27,7 @@ class BugKind(msgspec.Struct, frozen=True):
         return cast(Breaking, getattr(import_module(module), name))
 
 
+_JS, _NODE = "synth.envs.repo.kinds.javascript", ("node",)
 _SITES, _KINDS = "synth.envs.repo.making.sites", "synth.envs.repo.kinds"
 KINDS: Mapping[str, BugKind] = {
     "single_site": BugKind(f"{_SITES}.single_site:single_site", 0.15),
@@ -36,6 +37,11 @@ KINDS: Mapping[str, BugKind] = {
     "algorithm_swapped": BugKind(f"{_KINDS}.algorithm_swapped:algorithm_swapped", 0.1),
     "stale_state": BugKind(f"{_KINDS}.stale_state:stale_state", 0.05),
     "history_mirrored": BugKind(f"{_KINDS}.history_mirrored:history_mirrored", 0.05),
+    "javascript_one_site": BugKind(f"{_JS}.sites:one_site", 0.1, engines=_NODE),
+    "javascript_several_sites": BugKind(f"{_JS}.sites:several_sites", 0.3, engines=_NODE),
+    "javascript_feature_removed": BugKind(f"{_JS}.feature:feature_removed", 0.35, engines=_NODE),
+    "javascript_contract_changed": BugKind(f"{_JS}.contract:contract_changed", 0.15, engines=_NODE),
+    "javascript_stale_state": BugKind(f"{_JS}.contract:stale_state", 0.1, engines=_NODE),
     "chained": BugKind(f"{_KINDS}.chained:chained", 0.1, late=True),
 }
 """Their order is that in which libraries take turns; where one comes to nothing, the others fill

@@ -1,10 +1,14 @@
 """What is what in a repository: source, tests and what configures them, what is left behind."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from synth.envs.data_file import data_file
+from synth.envs.repo.pool import Engine
+
+CODE: Mapping[Engine, tuple[str, ...]] = {"python": (".py",), "node": (".js", ".mjs", ".cjs")}
+"""How the names of files of code end."""
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
@@ -32,9 +36,18 @@ def files_of(tree: Path) -> list[str]:
     )
 
 
-def source_of(tree: Path, ending: str = ".py", also: Sequence[str] = ()) -> tuple[str, ...]:
-    """The files of code that tests are about."""
-    apart = [*protected_patterns(), *data_file("repo/layout")["no_source"], *also]
+def engine_of(tree: Path) -> Engine:
+    """What runs a repository's tests: node where it has a package.json and nothing that installs it
+    for Python.
+    """
+    python = any((tree / name).exists() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
+    return "node" if (tree / "package.json").exists() and not python else "python"
+
+
+def source_of(tree: Path, *endings: str) -> tuple[str, ...]:
+    """The files of code that tests are about; of Python, where no ending is named."""
+    apart = [*protected_patterns(), *data_file("repo/layout")["no_source"]]
+    code = endings or CODE["python"]
     return tuple(
-        path for path in files_of(tree) if path.endswith(ending) and not matches(path, apart)
+        path for path in files_of(tree) if path.endswith(code) and not matches(path, apart)
     )

@@ -12,8 +12,16 @@ from synth.confinement.branches import branch_of
 from synth.envs.data_file import data_file
 from synth.envs.repo.kinds.hidden.recording import recorded
 from synth.envs.repo.making.coverage import measure
-from synth.envs.repo.making.layout import files_of, matches, protected_patterns, source_of
+from synth.envs.repo.making.layout import (
+    CODE,
+    engine_of,
+    files_of,
+    matches,
+    protected_patterns,
+    source_of,
+)
 from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
+from synth.envs.repo.making.taking.own import own_library
 from synth.envs.repo.making.taking.sdists import fetched, release
 from synth.envs.repo.making.taking.unpacking import take, unpack
 from synth.envs.repo.pool import Library, base_of, tools_of
@@ -51,10 +59,10 @@ async def prepared(
 
     library = Library(
         name=name,
-        engine="python",
+        engine=engine_of(tree),
         digest=tree_digest(tree),
         tests={},
-        source=source_of(tree),
+        source=source_of(tree, *CODE[engine_of(tree)]),
         protected=protected_patterns(),
         about=about,
     )
@@ -69,11 +77,19 @@ def _taken(
     name: str, tree: Path, folder: Path | None, leave_out: Sequence[str], archives: Path
 ) -> dict[str, str]:
     """Writes a library's tree; where it is from."""
+    own = own_library(name)
+    if folder is None and own is not None:
+        take(own, tree)
+        return {"comes": "with synth", "licence": "Apache-2.0"}
     if folder is not None:
         take(folder, tree, leave_out)
         return {"folder": str(folder)}
     pinned = release(name)
-    unpack(fetched(name, archives), tree)
+    unpack(fetched(name, pinned, archives), tree)
+    if pinned.older is not None:
+        older = tree.parent.parent / "older" / name
+        older.parent.mkdir(exist_ok=True)
+        unpack(fetched(name, pinned.older, archives), older)
     return {one: getattr(pinned, one) for one in _TOLD}
 
 
@@ -144,6 +160,8 @@ def _why_none(run: TestRun, count: int) -> str:
         path, why = next(iter(run.broken.items()))
         last = why.strip().splitlines()[-1]
         return f"its tests cannot be read; {path}: {last}"
+    if not run.tests:
+        return "no test ran: none is found, or what runs them does not start"
     return f"{count} of its {len(run.tests)} tests pass, and tasks need {FEWEST_TESTS} at least"
 
 
@@ -152,4 +170,5 @@ async def _measured(library: Library, pool: Path) -> None:
     base = base_of(pool, library.name)
     async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
         await measure(branch, library, pool)
-    await recorded(library, pool)
+    if library.engine == "python":
+        await recorded(library, pool)

@@ -12,7 +12,14 @@ from synth.confinement.branches import branch_of
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.coverage import Coverage, changed_functions, read_coverage
 from synth.envs.repo.making.goals.goal import goal_of
-from synth.envs.repo.making.runs import LIMITS, SeenFailure, TestRun, as_changes, seen_tests
+from synth.envs.repo.making.runs import (
+    LIMITS,
+    TIME_S,
+    SeenFailure,
+    TestRun,
+    as_changes,
+    seen_tests,
+)
 from synth.envs.repo.making.trees import Texts, both_texts, checked_texts, whole_texts
 from synth.envs.repo.pool import Library, RepoTask, base_of, tools_of
 from synth.schemas import content_hash
@@ -43,7 +50,7 @@ class Validation:
 
         checked = checked_texts(broken, library.protected)
         first = await self._run(library, checked, files)
-        reason = _unfit(first)
+        reason = _unfit(first, told=bool(broken.hint))
         if reason is not None:
             return reason
 
@@ -82,18 +89,20 @@ class Validation:
         base = base_of(self._pool, library.name)
         async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
             await branch.apply(as_changes(texts))
-            return await seen_tests(branch, library.engine, files, tools=tools)
+            return await seen_tests(branch, library.engine, files, tools=tools, time_s=TIME_S)
 
     async def _passing(
         self, library: Library, texts: Texts, files: Sequence[str]
     ) -> frozenset[str]:
-        """What passes in a whole tree, twice alike; of the pristine one, what always passed."""
+        """What passes in a whole tree, twice alike; of files as they are, what always passed there."""
         key = content_hash([library.digest, dict(texts), list(files)])
         if key not in self._whole:
             runs = [await self._run(library, texts, files) for _ in range(2)]
-            passed = runs[0].passed & runs[1].passed
-            if not texts:
-                passed &= library.tests.keys()
+            passed = frozenset(
+                name
+                for name in runs[0].passed & runs[1].passed
+                if name in library.tests or runs[0].tests[name].file in texts
+            )
             while len(self._whole) >= MOST_WHOLE:
                 self._whole.pop(next(iter(self._whole)))
             self._whole[key] = passed
@@ -125,11 +134,13 @@ class Validation:
 _KEPT = ("kind", "edits", "solution", "hidden", "sites", "steps", "about")
 
 
-def _unfit(run: TestRun) -> str | None:
-    """Why nothing can be made of a run."""
+def _unfit(run: TestRun, *, told: bool) -> str | None:
+    """Why nothing can be made of a run. Tests that cannot even be read are a task where the goal
+    tells what is missing.
+    """
     if run.ended_by is not None:
         return f"ended by its limit of {run.ended_by}"
-    if not run.tests:
+    if not run.tests and not (told and run.broken):
         return "no test can be read" if run.broken else "the tests do not run to their end"
     return None
 

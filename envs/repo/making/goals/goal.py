@@ -9,7 +9,7 @@ from random import Random
 from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.goals.leaks import leaks
-from synth.envs.repo.making.goals.statements import TestedStatement, statement_at
+from synth.envs.repo.making.goals.statements import FailingStatement, statement_at
 from synth.envs.repo.making.runs import SeenFailure
 from synth.envs.repo.making.trees import both_texts, text_of
 
@@ -79,7 +79,7 @@ def _whole(
 
 
 def _told(
-    name: str, seen: SeenFailure, statement: TestedStatement | None, how: Telling
+    name: str, seen: SeenFailure, statement: FailingStatement | None, how: Telling
 ) -> Iterator[str]:
     """Ways to say how a test fails, the fullest first; only a statement that calls something says
     enough without the name of its test.
@@ -94,7 +94,7 @@ def _told(
         yield WORDS["only_named"].format(test=f"`{name}`")
 
 
-def _whats(seen: SeenFailure, statement: TestedStatement) -> Iterator[str]:
+def _whats(seen: SeenFailure, statement: FailingStatement) -> Iterator[str]:
     """What a statement should have done, and what it did."""
     given = ", ".join(f"{name} = {value}" for name, value in seen.given.items())
     said = {
@@ -124,6 +124,6 @@ def _words(seen: SeenFailure) -> Sequence[str]:
     return ("raises", "raises_mutely") if seen.message else ("raises_mutely",)
 
 
-def _statement(tree: Path, broken: BrokenTree, seen: SeenFailure) -> TestedStatement | None:
+def _statement(tree: Path, broken: BrokenTree, seen: SeenFailure) -> FailingStatement | None:
     text = broken.hidden.get(seen.file) or broken.solution.get(seen.file)
     return statement_at(text or text_of(tree / seen.file), seen.line)

@@ -8,7 +8,7 @@ import msgspec
 LONGEST = 300
 
 
-class TestedStatement(msgspec.Struct, frozen=True):
+class FailingStatement(msgspec.Struct, frozen=True):
     """A statement on one line. `call` is the side of `assert call == other` that calls something,
     where the other side does not, or is a value; `first` whether it is the left one.
     """
@@ -18,7 +18,7 @@ class TestedStatement(msgspec.Struct, frozen=True):
     first: bool = True
 
 
-def statement_at(text: str, line: int) -> TestedStatement | None:
+def statement_at(text: str, line: int) -> FailingStatement | None:
     """The smallest statement that a line stands in; None for one that is too long to be told."""
     try:
         tree = ast.parse(text)
@@ -34,7 +34,7 @@ def statement_at(text: str, line: int) -> TestedStatement | None:
     if len(said) > LONGEST or isinstance(found, (ast.FunctionDef, ast.ClassDef)):
         return None
 
-    return TestedStatement(said, *_call(text, found))
+    return FailingStatement(said, *_call(text, found))
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:

@@ -52,7 +52,9 @@ class Lanes:
     lanes: list[Lane] = field(default_factory=list)
 
     def next(self) -> tuple[Lane, BrokenTree] | None:
-        """A broken tree of the lane that has come least far; None where all have ended, or for now."""
+        """A broken tree of the lane that has come least far; None where all have ended, or
+        for now.
+        """
         while going := self._going():
             lane = min(going, key=lambda one: one.filled)
             broken = next(lane.drawn, None)

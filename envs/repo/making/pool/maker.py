@@ -23,6 +23,7 @@ from synth.envs.repo.making.pool.files import (
     write_task,
 )
 from synth.envs.repo.making.pool.lanes import Lane, lanes_of
+from synth.envs.repo.making.taking.own import OWN, own_library
 from synth.envs.repo.making.taking.sdists import release, releases
 from synth.envs.repo.making.tools import make_tools
 from synth.envs.repo.making.validation import Validation
@@ -51,10 +52,11 @@ class WantedTasks(msgspec.Struct, frozen=True, kw_only=True):
         """
         kinds_named(self.kinds)
         for name in self.libraries:
-            release(name)
+            if own_library(name) is None:
+                release(name)
         if self.libraries or self.folders:
             return self
-        return msgspec.structs.replace(self, libraries=tuple(releases()))
+        return msgspec.structs.replace(self, libraries=(*releases(), *OWN))
 
 
 class PoolTally(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from synth.envs.repo.making.kinds import kinds_named
 from synth.envs.repo.making.pool.files import pool_at
+from synth.envs.repo.making.taking.own import own_library
 from synth.envs.repo.making.taking.sdists import release
 
 if TYPE_CHECKING:
@@ -20,13 +21,19 @@ def planned(folder: Path, wanted: "WantedTasks", archives: Path) -> list[str]:
             lines.append(f"{name}: is in the pool, {len(there[name].tests):,} tests")
         elif name in wanted.folders:
             lines.append(f"{name}: taken from {wanted.folders[name]}")
+        elif own_library(name) is not None:
+            lines.append(f"{name}: comes with synth")
         else:
             one = release(name)
             said = f"{name} {one.version} ({one.licence}, {one.repository})"
             lines.append(f"{said}: fetched by pip with its hash, and kept in {archives}")
 
     kinds = kinds_named(wanted.kinds)
-    whole = sum(kind.share for kind in kinds.values())
-    for name, kind in kinds.items():
-        lines.append(f"{name}: {kind.share / whole:.0%} of {wanted.tasks:,} tasks")
+    for engine in dict.fromkeys(one for kind in kinds.values() for one in kind.engines):
+        fitting = {name: kind for name, kind in kinds.items() if engine in kind.engines}
+        whole = sum(kind.share for kind in fitting.values())
+        lines += [
+            f"{name}: {kind.share / whole:.0%} of a library's tasks ({engine})"
+            for name, kind in fitting.items()
+        ]
     return lines

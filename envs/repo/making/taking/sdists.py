@@ -14,6 +14,13 @@ from synth.schemas import ConfigError
 TIME_S = 600
 
 
+class OlderRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An earlier release of a library."""
+
+    version: str
+    sha256: str
+
+
 class PinnedSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of `data/libraries.yaml`."""
 
@@ -21,6 +28,7 @@ class PinnedSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     version: str
     licence: str
     sha256: str
+    older: OlderRelease | None = None
     leave_out: tuple[str, ...] = ()
 
 
@@ -38,11 +46,10 @@ def release(name: str) -> PinnedSource:
     return found
 
 
-def fetched(name: str, folder: Path) -> Path:
-    """The archive of a library; fetched into the folder where it is not there yet. Raises
+def fetched(name: str, wanted: PinnedSource | OlderRelease, folder: Path) -> Path:
+    """The archive of a release; fetched into the folder where it is not there yet. Raises
     `ConfigError`.
     """
-    wanted = release(name)
     folder.mkdir(parents=True, exist_ok=True)
     found = _archive(folder, wanted)
     if found is not None:
@@ -66,7 +73,7 @@ def fetched(name: str, folder: Path) -> Path:
         return found.rename(folder / found.name)
 
 
-def _archive(folder: Path, wanted: PinnedSource) -> Path | None:
+def _archive(folder: Path, wanted: PinnedSource | OlderRelease) -> Path | None:
     """The file of a folder that has the wanted hash."""
     for path in sorted(folder.glob("*.tar.gz")):
         if sha256(path.read_bytes()).hexdigest() == wanted.sha256:

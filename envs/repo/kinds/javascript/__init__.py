@@ -1,0 +1,1 @@
+"""The same in another language: JavaScript, run by node."""
