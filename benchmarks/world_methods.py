@@ -1,10 +1,10 @@
-"""The methods in several worlds side by side: rollouts, reverse tasks, retries, injections, critical
-steps, topology, filters, each by a planner with noise, with n and exact 95 % intervals.
+"""The methods in several worlds side by side: rollouts, reverse tasks, retries, injections,
+critical steps, topology, filters, by a planner with noise, with n and exact 95 % intervals.
 
 Run: `python -m benchmarks.world_methods [--tasks N] [--world NAME=FLOW.yaml ...]`
 
-Without `--world`: storefront and sql. A file gives its `env`, `models` and `seed`, and of the stages
-below those that it names; it may lie anywhere.
+Without `--world`: storefront and sql. A file gives its `env`, `models` and `seed`, and of the
+stages below those that it names; it may lie anywhere.
 """
 
 import argparse

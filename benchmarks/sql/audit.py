@@ -7,7 +7,7 @@ Run: `python -m benchmarks.sql.audit [tasks] [seed]`
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import sqlglot
@@ -180,7 +180,7 @@ async def public(tasks: Sequence[Task]) -> str:
     )
 
 
-PARTS: Mapping[str, Callable[[Sequence[Task]], Awaitable[str]]] = {
+PARTS: Mapping[str, Callable[[Sequence[Task]], Coroutine[Any, Any, str]]] = {
     "readers": readers,
     "distinct": distinct,
     "public": public,
@@ -193,7 +193,7 @@ PARTS: Mapping[str, Callable[[Sequence[Task]], Awaitable[str]]] = {
 
 def main() -> None:
     """Prints a line for each part."""
-    given: list[Any] = [int(one) for one in sys.argv[1:]]
+    given = [int(one) for one in sys.argv[1:]]
     count, seed = (*given, *(TASKS, SEED)[len(given) :])
     tasks = WORLD.make_tasks({}, seed, count)
 

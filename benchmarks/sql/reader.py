@@ -172,12 +172,12 @@ class Reader:
 
     def _set(self, shown: str, value: str, many: str) -> str:
         table, rows = self._rows(many)
-        column, kind = table.columns[shown].name, table.columns[shown].type
-        return f"UPDATE {rows.replace(' AS r', f' AS r SET {_quoted(column)} = {_value(value, kind)}', 1)}"
+        own = table.columns[shown]
+        return _updated(rows, own.name, _value(value, own.type))
 
     def _empty(self, shown: str, many: str) -> str:
         table, rows = self._rows(many)
-        return f"UPDATE {rows.replace(' AS r', f' AS r SET {_quoted(table.columns[shown].name)} = NULL', 1)}"
+        return _updated(rows, table.columns[shown].name, "NULL")
 
     def _remove(self, many: str) -> str:
         return f"DELETE FROM {self._rows(many)[1]}"
@@ -193,6 +193,11 @@ class Reader:
             values.append(_value(text.removeprefix(f"{phrase} "), own.type if own else "INTEGER"))
 
         return f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({", ".join(values)})'
+
+
+def _updated(rows: str, column: str, value: str) -> str:
+    """The statement that puts a value into a column of rows."""
+    return f"UPDATE {rows.replace(' AS r', f' AS r SET {_quoted(column)} = {value}', 1)}"
 
 
 def _compared(column: str, kind: str, said: str) -> str:

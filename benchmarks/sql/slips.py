@@ -89,7 +89,8 @@ def wrong_slips(task: Task) -> Iterator[tuple[str, str]]:
         except StatementError:
             continue
 
-    for one in (databases, *others):
+    databases.close()
+    for one in others:
         one.close()
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 _TABLE = re.compile(r'CREATE TABLE "(?P<name>\w+)" \(  -- (?P<many>.+)')
 _KEY = re.compile(r'  "(?P<key>\w+)" INTEGER PRIMARY KEY')
 _COLUMN = re.compile(
-    r'  "(?P<name>\w+)" (?P<type>\w+)(?: NOT NULL)?(?: REFERENCES "(?P<to>\w+)")?,?  -- (?P<says>.+)'
+    r'  "(?P<name>\w+)" (?P<type>\w+)(?: NOT NULL)?'
+    r'(?: REFERENCES "(?P<to>\w+)")?,?  -- (?P<says>.+)'
 )
 
 

@@ -7,19 +7,18 @@ their results, is SQL-Rewind of SWE-SQL (arXiv 2506.18951).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
-from synth.envs.sql.database.results import Result, StatementError, fingerprint, on_the_edge
+from synth.envs.sql.database.results import Result, StatementError, on_the_edge
 from synth.envs.sql.database.schema import Row
 from synth.envs.sql.database.sources import DatabaseSource, Kind, SqlConfig
 from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, check_of
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
 from synth.envs.sql.mutants import mutants
+from synth.envs.sql.near_misses import NEAR_MISSES, prints_of, told_apart
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Check, Facts, RowPredicate, Task
 
-NEAR_MISSES = 5
-"""Statements that are nearly right, and end otherwise, which a task has at least."""
 _MOST_CHANGED = 12
 _MOST_ROWS = 60
 _TRIES, _TRIES_OF_A_DATABASE = 400, 40
@@ -125,7 +124,7 @@ class Drawer:
     def _told(self, asked: SqlRequest, sql: str) -> Drawn | None:
         """A question in words, whose answer no slip gives and no other rows."""
         main, other = self._databases.both(sql)
-        said, prints = self._words.write(asked), _prints(asked, [main, other])
+        said, prints = self._words.write(asked), prints_of(asked, [main, other])
 
         if (
             not 0 < len(main.rows) <= _MOST_ROWS
@@ -134,7 +133,7 @@ class Drawer:
             or any(map(on_the_edge, (main, other)))
             or _says_little(main)
             or asked != self._words.read(said)
-            or not self._is_told_apart(asked, sql, prints)
+            or not told_apart(self._databases, asked, sql)
         ):
             return None
 
@@ -145,51 +144,6 @@ class Drawer:
         where = {"id": "0", f"main{suffix}": prints[0], f"other{suffix}": prints[1]}
 
         return said, Check(required=(RowPredicate("answer", where),), free=ANSWERED), sql, asked
-
-    def _is_told_apart(self, asked: SqlRequest, sql: str, prints: Sequence[str]) -> bool:
-        """Whether there are enough slips that these two databases show, and no other slip is shown
-        by other rows.
-        """
-        hidden, shown = [], 0
-
-        for _, slip in mutants(self._database, sql):
-            try:
-                if _prints(asked, self._databases.both(slip)) == prints:
-                    hidden.append(slip)
-                else:
-                    shown += 1
-            except StatementError:
-                continue
-
-        return shown >= NEAR_MISSES and not (
-            self._shows(asked, sql, hidden, self._databases.probes)
-            or self._shows_on_edges(asked, sql, hidden)
-        )
-
-    def _shows_on_edges(self, asked: SqlRequest, sql: str, slips: Sequence[str]) -> bool:
-        """Whether rows on the edge of what is asked for show a slip."""
-        edges = self._databases.edges(sql) if slips else ()
-
-        try:
-            return self._shows(asked, sql, slips, lambda one: [edge.query(one) for edge in edges])
-        finally:
-            for edge in edges:
-                edge.close()
-
-    def _shows(
-        self, asked: SqlRequest, sql: str, slips: Sequence[str], run: Callable[[str], list[Result]]
-    ) -> bool:
-        """Whether a slip gives otherwise than the right query where `run` runs both."""
-        right = _prints(asked, run(sql)) if slips else []
-
-        for slip in slips:
-            try:
-                if _prints(asked, run(slip)) != right:
-                    return True
-            except StatementError:
-                continue
-
-        return False
 
     def _repair(self) -> Drawn | None:
         """A question with a wrong query, and a complaint about what that gives."""
@@ -219,7 +173,7 @@ class Drawer:
         except StatementError:
             return None
 
-        prints = _prints(asked, [wrong, right])
+        prints = prints_of(asked, [wrong, right])
         if prints[0] == prints[1]:
             return None
 
@@ -261,11 +215,6 @@ class Drawer:
             return self._databases.after([sql]) != right
         except StatementError:
             return False
-
-
-def _prints(asked: SqlRequest, results: Sequence[Result]) -> list[str]:
-    """What results are compared by, given what was asked."""
-    return [fingerprint(one, ordered=asked.ordered) for one in results]
 
 
 def _says_little(result: Result) -> bool:
