@@ -49,14 +49,16 @@ def newcomer(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def in_folder(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def in_folder(
+    folder: Path, *arguments: str, timeout_s: float = 120
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*SYNTH, *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout_s,
         check=False,
     )
 

@@ -46,7 +46,7 @@ class Drawing:
             group=group,
             child=child,
             n=n,
-            which=self._conditions(self._database.table(child) if child else table),
+            which=self._conditions(table) if not child else self._conditions_of(child, table),
         )
 
     def _child(self, table: TableSpec) -> str:
@@ -77,6 +77,13 @@ class Drawing:
                 found.setdefault(one.of, one)
 
         return tuple(found.values())
+
+    def _conditions_of(self, child: str, parent: TableSpec) -> tuple[Condition, ...]:
+        """Conditions on rows of a child; none on the parent, which would be said in a circle."""
+        table = self._database.table(child)
+        via = {column for one, column in self._database.children(parent) if one.name == child}
+
+        return tuple(one for one in self._conditions(table) if one.of[0] not in via)
 
     def _condition(self, table: TableSpec, path: Path) -> Condition | None:
         """A condition on a column; None for a reference that holds a value."""

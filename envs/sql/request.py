@@ -83,6 +83,13 @@ class SqlRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.form == "top"
 
     @property
+    def references(self) -> int:
+        """How many references lead to the column that is furthest away; to rows of `child`, one."""
+        paths = [*self.columns.values(), *(one.of for one in self.which)]
+        furthest = max((len(path) - 1 for path in paths), default=0)
+        return furthest + bool(self.child)
+
+    @property
     def columns(self) -> dict[str, Path]:
         """The columns that it names, by slot."""
         named = {"of": self.of, "also": self.also, "group": self.group}

@@ -7,25 +7,26 @@ their results, is SQL-Rewind of SWE-SQL (arXiv 2506.18951).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
-from synth.envs.sql.database.results import Result, StatementError, fingerprint, on_the_edge
+from synth.envs.sql.database.results import Result, StatementError, on_the_edge
 from synth.envs.sql.database.schema import Row
 from synth.envs.sql.database.sources import DatabaseSource, Kind, SqlConfig
 from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, check_of
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
 from synth.envs.sql.mutants import mutants
+from synth.envs.sql.near_misses import NEAR_MISSES, prints_of, told_apart
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Check, Facts, RowPredicate, Task
 
-NEAR_MISSES = 5
-"""Statements that are nearly right, and end otherwise, which a task has at least."""
 _MOST_CHANGED = 12
 _MOST_ROWS = 60
 _TRIES, _TRIES_OF_A_DATABASE = 400, 40
 _PER_DATABASE = 4
-Drawn = tuple[str, Check, str]
-"""A goal, its check, and the statement that solves it."""
+_PLAIN_ONE_IN = 5
+"""Of so many tasks one may ask about columns of one table alone, which a template answers."""
+Drawn = tuple[str, Check, str, SqlRequest]
+"""A goal, its check, the statement that solves it, and what is asked."""
 
 
 def made(
@@ -44,7 +45,8 @@ def made(
 
         at = (seed * 1_000_003 + number // _PER_DATABASE) % 2**31
         drawer = Drawer(source, config, Random(f"sql tasks {seed} {number}"), at)
-        task = drawer.task(kinds[number % len(kinds)], name)
+        may_be_plain = number % _PLAIN_ONE_IN == 0
+        task = drawer.task(kinds[number % len(kinds)], name, may_be_plain=may_be_plain)
 
         if task is not None and task.goal not in said:
             said.add(task.goal)
@@ -56,7 +58,14 @@ class Drawer:
 
     def __init__(self, source: DatabaseSource, config: SqlConfig, draw: Random, seed: int) -> None:
         self._source, self._config, self._draw, self._seed = source, config, draw, seed
+        self._least = 0
         self._take(1)
+
+    @property
+    def _refers(self) -> bool:
+        """Whether references can be followed at all, at this level and in this database."""
+        columns = (column for table in self._database.tables for column in table.columns)
+        return round(2 * self._config.level) > 0 and any(one.kind == "ref" for one in columns)
 
     def _take(self, other: int) -> None:
         """Takes another database to stand beside the task's own."""
@@ -66,13 +75,15 @@ class Drawer:
         self._words = vocabulary(self._database)
         self._drawing = Drawing(self._databases, self._config.level, self._draw)
 
-    def task(self, kind: Kind, name: str) -> Task | None:
+    def task(self, kind: Kind, name: str, *, may_be_plain: bool) -> Task | None:
         """A task of a kind; None where none was found."""
         makers: Mapping[str, Callable[[], Drawn | None]] = {
             "question": self._question,
             "change": self._change,
             "repair": self._repair,
         }
+
+        self._least = 0 if may_be_plain or not self._refers else 1
 
         for attempt in range(1, _TRIES + 1):
             if attempt % _TRIES_OF_A_DATABASE == 0:
@@ -84,7 +95,7 @@ class Drawer:
                 continue
 
             if found is not None:
-                goal, check, sql = found
+                goal, check, sql, asked = found
                 return Task.identified(
                     env=name,
                     env_config=self._config.pinned(self._source),
@@ -93,19 +104,27 @@ class Drawer:
                     check=check,
                     gold=None,
                     script={"other": self._other, "kind": kind, "sql": sql},
+                    difficulty={"kind": kind, "form": asked.form, "tier": asked.references},
                 )
 
         return None
 
     def _question(self) -> Drawn | None:
         """A question, if its answer tells right from wrong."""
-        asked = self._drawing.question()
+        asked = self._far_enough(self._drawing.question())
         return self._told(asked, sql_of(self._database, asked))
+
+    def _far_enough(self, asked: SqlRequest) -> SqlRequest:
+        """A request that follows enough references. Raises `IndexError` for another."""
+        if asked.references < self._least:
+            raise IndexError("columns of one table")
+
+        return asked
 
     def _told(self, asked: SqlRequest, sql: str) -> Drawn | None:
         """A question in words, whose answer no slip gives and no other rows."""
         main, other = self._databases.both(sql)
-        said, prints = self._words.write(asked), _prints(asked, [main, other])
+        said, prints = self._words.write(asked), prints_of(asked, [main, other])
 
         if (
             not 0 < len(main.rows) <= _MOST_ROWS
@@ -114,7 +133,7 @@ class Drawer:
             or any(map(on_the_edge, (main, other)))
             or _says_little(main)
             or asked != self._words.read(said)
-            or not self._is_told_apart(asked, sql, prints)
+            or not told_apart(self._databases, asked, sql)
         ):
             return None
 
@@ -124,37 +143,16 @@ class Drawer:
         suffix = "_in_order" if asked.ordered else ""
         where = {"id": "0", f"main{suffix}": prints[0], f"other{suffix}": prints[1]}
 
-        return said, Check(required=(RowPredicate("answer", where),), free=ANSWERED), sql
-
-    def _is_told_apart(self, asked: SqlRequest, sql: str, prints: Sequence[str]) -> bool:
-        """Whether there are enough slips that these two databases show, and no other slip is shown
-        by other rows.
-        """
-        probes, shown = self._databases.probes, 0
-        right: list[str] | None = None
-
-        for _, slip in mutants(self._database, sql):
-            try:
-                if _prints(asked, self._databases.both(slip)) != prints:
-                    shown += 1
-                    continue
-
-                right = right or _prints(asked, probes(sql))
-                if _prints(asked, probes(slip)) != right:
-                    return False
-            except StatementError:
-                continue
-
-        return shown >= NEAR_MISSES
+        return said, Check(required=(RowPredicate("answer", where),), free=ANSWERED), sql, asked
 
     def _repair(self) -> Drawn | None:
         """A question with a wrong query, and a complaint about what that gives."""
-        asked = self._drawing.question()
+        asked = self._far_enough(self._drawing.question())
         found = self._told(asked, sql_of(self._database, asked))
         if found is None:
             return None
 
-        said, check, sql = found
+        said, check, sql, _ = found
         right = self._databases.main.query(sql)
         complaints = [
             (slip, complaint)
@@ -166,7 +164,7 @@ class Drawer:
 
         slip, complaint = self._draw.choice(complaints)
 
-        return f"{said}{GIVEN}{slip} It is wrong: {complaint}", check, sql
+        return f"{said}{GIVEN}{slip} It is wrong: {complaint}", check, sql, asked
 
     def _complaint(self, slip: str, right: Result, asked: SqlRequest) -> str | None:
         """What somebody who knows the right result says of a wrong one; None where both agree."""
@@ -175,7 +173,7 @@ class Drawer:
         except StatementError:
             return None
 
-        prints = _prints(asked, [wrong, right])
+        prints = prints_of(asked, [wrong, right])
         if prints[0] == prints[1]:
             return None
 
@@ -196,7 +194,7 @@ class Drawer:
 
     def _change(self) -> Drawn | None:
         """A change, if enough changes that are nearly right end otherwise."""
-        change = self._drawing.change()
+        change = self._far_enough(self._drawing.change())
         said, sql = self._words.write(change), sql_of(self._database, change)
         if change != self._words.read(said):
             return None
@@ -207,21 +205,16 @@ class Drawer:
             return None
 
         slips = mutants(self._database, sql)
-        near_misses = sum(self._end(slip) != right for _, slip in slips)
+        near_misses = sum(self._ends_otherwise(slip, right) for _, slip in slips)
 
-        return (said, check, sql) if near_misses >= NEAR_MISSES else None
+        return (said, check, sql, change) if near_misses >= NEAR_MISSES else None
 
-    def _end(self, sql: str) -> Facts:
-        """What a change leaves; the start where it is refused."""
+    def _ends_otherwise(self, sql: str, right: Facts) -> bool:
+        """Whether a change can be made, and leaves other rows than the right one."""
         try:
-            return self._databases.after([sql])
+            return self._databases.after([sql]) != right
         except StatementError:
-            return self._databases.start
-
-
-def _prints(asked: SqlRequest, results: Sequence[Result]) -> list[str]:
-    """What results are compared by, given what was asked."""
-    return [fingerprint(one, ordered=asked.ordered) for one in results]
+            return False
 
 
 def _says_little(result: Result) -> bool:

@@ -4,6 +4,7 @@ Neither reaches a file, a clock, chance or another database; both stop what take
 too large. What a statement did wrong is a `StatementError`, which its author reads.
 """
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence, Set
@@ -31,14 +32,21 @@ from synth.schemas import Scalar, valid_text
 TODAY = "2024-07-01"
 """What every clock says."""
 _FUNCTIONS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
+_PRINTS = ("printf", "format")
+_WIDE = re.compile(r"%[-+ #,!.\d]*(?:\*|\d{4})")
+"""A width that the arguments give, or of a thousand characters and more."""
 _CURRENT = {"date": TODAY, "time": "00:00:00", "timestamp": f"{TODAY} 00:00:00"}
 
 
-def set_clocks(db: sqlite3.Connection) -> None:
-    """Makes every function of the time say that it is `TODAY`."""
+def set_functions(db: sqlite3.Connection) -> None:
+    """Makes every function of the time say that it is `TODAY`, and keeps texts from growing."""
     unchanged = sqlite3.connect(":memory:", check_same_thread=False)
     for name in _FUNCTIONS:
         db.create_function(name, -1, partial(_today, unchanged, name))
+
+    # one call of these can fill a gigabyte, and no instruction comes between to be stopped at
+    for name in _PRINTS:
+        db.create_function(name, -1, partial(_printed, unchanged))
 
     for name, text in _CURRENT.items():
         db.create_function(f"current_{name}", 0, partial(str, text))
@@ -52,6 +60,16 @@ def _today(unchanged: sqlite3.Connection, name: str, *arguments: Any) -> Any:
     marks = ", ".join("?" * len(every))
 
     return unchanged.execute(f"SELECT {name}({marks})", every).fetchone()[0]
+
+
+def _printed(unchanged: sqlite3.Connection, *arguments: Any) -> Any:
+    """A formatted text. Raises `ValueError` for one that may become long."""
+    if arguments and _WIDE.search(str(arguments[0])):
+        raise ValueError("a width of a thousand characters, or one that is told by an argument")
+
+    return unchanged.execute(
+        f"SELECT printf({', '.join('?' * len(arguments))})", arguments
+    ).fetchone()[0]
 
 
 def _told(argument: Any) -> Any:
@@ -94,7 +112,7 @@ class Sqlite:
         for limit, most in _LIMITS.items():
             self._db.setlimit(limit, most)
 
-        set_clocks(self._db)
+        set_functions(self._db)
         self._db.set_authorizer(self._authorize)
         self._db.set_progress_handler(self._tick, _EVERY)
 

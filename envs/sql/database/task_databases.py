@@ -6,12 +6,13 @@ from urllib.parse import unquote
 
 import msgspec
 
+from synth.envs.sql.database.edges import on_edges
 from synth.envs.sql.database.engines import Sqlite, segment
 from synth.envs.sql.database.results import Result
 from synth.envs.sql.database.sources import DatabaseSource
 from synth.schemas import Check, Facts, RowPredicate, Scalar
 
-_PROBES = range(7001, 7005)
+_PROBES, _EDGES = range(7001, 7007), range(7101, 7109)
 """Other databases of a schema, numbered far from those that tasks take beside their own."""
 
 
@@ -34,6 +35,11 @@ class TaskDatabases:
     def probes(self, sql: str) -> list[Result]:
         """What a query gives in other databases of the schema. Raises `StatementError`."""
         return [one.query(sql) for one in self._probes]
+
+    def edges(self, right: str) -> Sequence[Sqlite]:
+        """Databases of the schema with many rows on the edge of a query; closed by who asks."""
+        made = (self._source.database(self._seed, number) for number in _EDGES)
+        return [Sqlite(on_edges(one, right, at)) for at, one in enumerate(made)]
 
     @cached_property
     def _probes(self) -> list[Sqlite]:

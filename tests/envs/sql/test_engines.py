@@ -1,7 +1,9 @@
 """What statements of strangers can do: read, change, be undone; and what they cannot."""
 
 import random
+from pathlib import Path
 
+import duckdb
 import pytest
 
 from synth.envs.sql.database.engines import TODAY, Duck, Sqlite
@@ -41,6 +43,8 @@ def duck() -> Duck:
         "VACUUM INTO '/tmp/stolen.db'",
         "SELECT 1; DELETE FROM loans",
         "SELECT zeroblob(1000000000)",
+        "SELECT printf('%.*c', 900000000, 'x')",  # one instruction of ten seconds
+        "SELECT format('%900000000d', 1)",
         LONG,
         "",
         "\0",
@@ -74,6 +78,27 @@ def test_a_change_that_is_refused_leaves_all_as_it_was(lite: Sqlite, sql: str) -
         lite.change(sql)
     assert {name: lite.rows(name, ("id",)) for name in before} == before
     assert lite.changes == []
+
+
+def test_formats_of_a_reasonable_width_are_printed(lite: Sqlite) -> None:
+    asked = "SELECT printf('%.2f of 2024-%02d', 1.257, 3), format('%s%%', 7)"
+    assert lite.query(asked).rows == (("1.26 of 2024-03", "7%"),)
+
+
+def test_savepoints_nest_and_each_leads_back_to_its_own_state(lite: Sqlite) -> None:
+    ids = [row[0] for row in lite.rows("loans", ("id",))][:6]
+    changes = [f"DELETE FROM loans WHERE id = {one}" for one in ids]
+    states = [lite.rows("loans", ("id",))]
+    for sql in changes:
+        lite.change(sql)
+        states.append(lite.rows("loans", ("id",)))
+    for depth in (4, 6, 1, 5, 0, 6, 3):
+        lite.rewind(changes[:depth])
+        assert lite.rows("loans", ("id",)) == states[depth]
+    with pytest.raises(StatementError):
+        lite.change("RELEASE s0")  # an agent reaches none of them
+    lite.rewind(changes[:1])
+    assert lite.rows("loans", ("id",)) == states[1]
 
 
 def test_a_change_is_none_to_be_read_because_it_was_made_before(lite: Sqlite) -> None:
@@ -130,6 +155,28 @@ def test_going_back_is_the_same_as_having_come_another_way(lite: Sqlite) -> None
 def test_duckdb_reads_the_database_and_nothing_else(duck: Duck, sql: str) -> None:
     with pytest.raises(StatementError):
         duck.query(sql)
+
+
+OUTSIDE = (
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_text('/etc/hostname')",
+    "COPY (SELECT 1) TO '{0}/stolen.csv'",
+    "ATTACH '{0}/other.db'",
+)
+
+
+def test_duckdb_itself_refuses_files_and_keeps_refusing(duck: Duck, tmp_path: Path) -> None:
+    """Without the reader before it, which refuses most of this by its form alone."""
+    opened = duckdb.connect()
+    for sql in OUTSIDE:
+        told = sql.format(tmp_path)
+        opened.execute(told)  # what DuckDB does where nobody forbids it
+        with pytest.raises(duckdb.PermissionException):
+            duck._db.execute(told.replace("stolen", "again").replace("other", "again"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.db", "stolen.csv"]
+    for setting in ("enable_external_access = true", "lock_configuration = false", "threads = 4"):
+        with pytest.raises(duckdb.InvalidInputException):
+            duck._db.execute(f"SET {setting}")
 
 
 def test_results_are_the_same_by_value() -> None:

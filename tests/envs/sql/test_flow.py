@@ -1,13 +1,17 @@
 """A whole flow over databases, and over a file of one's own."""
 
+import asyncio
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from synth import open_ledger, run
+from synth.envs.sql.world import WORLD
+from synth.schemas import AgentTurn, Task, ToolCall, canonical_json
 
 FLOW = """
 name: sql
@@ -27,6 +31,34 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [row for frame in found for row in frame.to_dicts()]
 
 
+async def done_again(row: dict[str, Any], task: Task) -> None:
+    """Every message of a row that the world wrote is what it answers now, to the byte."""
+    env = WORLD.open(task.env_config)
+    opening = await env.reset(task)
+    system, user, *said = map(json.loads, row["messages"])
+    assert system["content"] == opening.system_prompt
+    assert user["content"] == opening.observations[0].content
+    expected: list[str] = []
+    for message in said:
+        if message["role"] != "assistant":
+            assert message["content"].encode() == expected.pop(0).encode()
+            continue
+        assert expected == []
+        calls = tuple(
+            ToolCall.received(
+                call["id"],
+                call["function"]["name"],
+                canonical_json(call["function"]["arguments"]).decode(),
+            )
+            for call in message.get("tool_calls") or ()
+        )
+        turn = AgentTurn(message["content"] or None, calls)
+        expected = [seen.content for seen in (await env.step(turn)).observations]
+    assert expected in ([], ["Thank you."])  # what a user says last is in no row
+    assert (await env.check()).passed
+    await env.close()
+
+
 @pytest.mark.slow
 def test_every_row_was_executed_again_to_the_byte_and_answers_with_a_query(tmp_path: Path) -> None:
     flow = tmp_path / "flow.yaml"
@@ -43,6 +75,8 @@ def test_every_row_was_executed_again_to_the_byte_and_answers_with_a_query(tmp_p
     assert outcomes.keys() == {"success", "failure"}
     written = rows(tmp_path / "run" / "datasets" / "sft")
     assert len(written) == outcomes["success"]
+    for row in written:
+        asyncio.run(done_again(row, ledger.task(str(row["task_id"]))))
     tools = {
         call["function"]["name"]
         for row in written

@@ -11,6 +11,7 @@ import pytest
 from datasets import load_dataset
 
 from synth.engine.funnel import funnel_markdown
+from synth.envs.sql.expert import MISCONCEPTIONS as OF_SQL
 from synth.envs.storefront.expert.belief import MISCONCEPTIONS
 from synth.ledger.views import connect
 from synth.schemas.check import CheckResult, SubVerdict
@@ -18,6 +19,7 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.synthesizers.reflection.retry_chain import REFLECTION
 from synth.synthesizers.reflection.rules import (
+    KINDS,
     blind_reflection,
     informed_reflection,
     lessons_of,
@@ -72,12 +74,18 @@ LOOK = step("get_order", order_id="O-100")
 CANCEL = step("cancel_order", order_id="O-100")
 
 
-def test_every_misconception_of_storefront_has_a_lesson_and_every_lesson_is_called_for() -> None:
-    known = lessons_of("storefront")
+@pytest.mark.parametrize(
+    ("env", "misconceptions"), [("storefront", set(MISCONCEPTIONS)), ("sql", set(OF_SQL))]
+)
+def test_every_misconception_of_a_world_has_a_lesson_and_every_lesson_is_called_for(
+    env: str, misconceptions: set[str]
+) -> None:
+    known = lessons_of(env)
     assert known is not None
-    assert set(known.lessons) == set(MISCONCEPTIONS)
-    assert {name for _, names in known.of_evidence for name in names} == set(MISCONCEPTIONS)
-    assert {name for names in known.of_symptom.values() for name in names} <= set(MISCONCEPTIONS)
+    assert set(known.lessons) == misconceptions
+    assert {name for _, names in known.of_evidence for name in names} == misconceptions
+    assert {name for names in known.of_symptom.values() for name in names} <= misconceptions
+    assert set(known.of_symptom) == set(KINDS)
 
 
 @pytest.mark.parametrize(
