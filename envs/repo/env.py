@@ -176,7 +176,8 @@ class RepoEnv:
             return AgentTurn("I do not know what is asked for.")
 
         done = Done(tuple(self._seat.done), self._seat.since_edit)
-        draw = Random(f"{name} {seed}")
+        # by the seed alone: with another profile the same trial goes about it in the same way
+        draw = Random(f"repo expert {seed}")
         plan = RepairPlan(self._live.place, await self._texts(), done, draw)
 
         return turn_of(self._seat.turns, NEXT[name](plan))

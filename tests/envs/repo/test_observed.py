@@ -14,6 +14,10 @@ from synth.envs.repo.terminal.observed import cut, observed, steady
         ("0xdeadbeef", "0xdeadbeef"),
         ("/tmp/tmpab12cd_4/x", "/tmp/tmp/x"),
         ("real\t0m1.234s", "real\t0m0.010s"),
+        (
+            "drwxr-xr-x 9 1000 1000  260 Nov 26 03:51 ..",
+            "drwxr-xr-x 9 1000 1000 240 Sep  9  2001 ..",
+        ),
         ("1.50s call     tests/test_a.py::test_b", "0.01s call     tests/test_a.py::test_b"),
     ],
 )

@@ -5,7 +5,6 @@ out are refused, and so is what is larger than a repository has reason to be.
 """
 
 import os
-import re
 import shutil
 import stat
 import tarfile
@@ -19,7 +18,8 @@ from synth.schemas import ConfigError
 
 MOST_FILES, MOST_BYTES, LONGEST_PATH = 20_000, 512 << 20, 400
 _PIECE = 1 << 20
-_UNWRITTEN = re.compile(r"[\x00-\x1f\x7f\\]")
+STAMP_S = 1_000_000_000
+"""2001-09-09 01:46:40, a second before that of what is changed later."""
 File = tuple[str, IO[bytes], bool]
 """Relative path, content, whether it can be executed."""
 
@@ -107,16 +107,24 @@ def _write(files: Iterable[File], folder: Path, source: Path) -> None:
             place.chmod(0o755 if runs else 0o644)
         if not count:
             raise ConfigError(f"{source}: holds no file")
+        _stamp(new)
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
 
+def _stamp(folder: Path) -> None:
+    """One time for all files and folders: what an agent sees of them is the same in every pool."""
+    for place, _, names in os.walk(folder, topdown=False):
+        for path in (*(Path(place, name) for name in names), Path(place)):
+            os.utime(path, (STAMP_S, STAMP_S))
+
+
 def _safe(path: str, source: Path) -> PurePosixPath:
     """A path that stays below where it begins. Raises `ConfigError`."""
     found = PurePosixPath(path)
     odd = found.is_absolute() or ".." in found.parts or len(path) > LONGEST_PATH
-    if odd or _UNWRITTEN.search(path):
+    if odd or not path.isprintable() or "\\" in path:
         raise ConfigError(f"{source}: {path[:80]!r} is no path to write to")
     return found
