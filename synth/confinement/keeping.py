@@ -159,7 +159,7 @@ def _started(*, overlays: bool = True) -> Keeper:
     way = apart if as_root else [*apart, "--user", "--map-root-user"]
     who = "root" if as_root else "user"
 
-    for words, name in ((way, who if overlays else "nobody"), ([], "nobody")):
+    for words, name in ((way, who if overlays else f"{who}:copies"), ([], f"{who}:copies")):
         try:
             return Keeper(words, name)
         except OSError:
