@@ -99,6 +99,11 @@ def unseen_path(path: str, text: str) -> str:
     return str(place.with_name(f"{stem}_{mark}{place.suffix}"))
 
 
+def count_tests(text: str | None) -> int:
+    """How many tests a file has."""
+    return len(list(_tests(ast.parse(text or ""))))
+
+
 class _Test(NamedTuple):
     node: ast.stmt
     owner: ast.ClassDef | None

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.javascript.hiding import partly_hidden
 from synth.envs.repo.kinds.javascript.parsed import EsNode
 from synth.envs.repo.kinds.javascript.tree import (
     JsEdit,
@@ -18,6 +19,7 @@ from synth.envs.repo.kinds.javascript.tree import (
 from synth.envs.repo.pool import Library
 
 
+@partly_hidden
 def contract_changed(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
     """Two parameters the other way round, or a number from one on: at the definition and at all
     callers but one, where there are several.
@@ -28,6 +30,7 @@ def contract_changed(library: Library, base: Path, random: Random) -> Iterator[B
     yield from found
 
 
+@partly_hidden
 def stale_state(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
     """Answers of a function of several parameters, remembered by the first."""
     tree = read_javascript(library, base)

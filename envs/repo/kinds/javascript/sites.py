@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.javascript.hiding import partly_hidden
 from synth.envs.repo.kinds.javascript.parsed import EsNode
 from synth.envs.repo.kinds.javascript.tree import JsEdit, JsFunction, JsTree, read_javascript
 from synth.envs.repo.pool import Library
@@ -49,6 +50,7 @@ def one_site(library: Library, base: Path, random: Random) -> Iterator[BrokenTre
         by_operator = {name: found for name, found in by_operator.items() if found}
 
 
+@partly_hidden
 def several_sites(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
     """An edit in each of two or three functions of which each calls the next."""
     tree = read_javascript(library, base)

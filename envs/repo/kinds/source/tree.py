@@ -39,10 +39,17 @@ class Call(NamedTuple):
 
 
 class Tree:
-    """The sources and test files of a library that are Python, by path."""
+    """The sources and test files of a library that are Python, by path; `support` is what tests use
+    and holds none, as conftest.py.
+    """
 
-    def __init__(self, sources: Mapping[str, Source], tests: Mapping[str, Source]) -> None:
-        self.sources, self.tests = sources, tests
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        tests: Mapping[str, Source],
+        support: Mapping[str, Source] = {},
+    ) -> None:
+        self.sources, self.tests, self.support = sources, tests, support
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -110,5 +117,12 @@ def read_sources(base: Path, paths: Iterator[str]) -> dict[str, Source]:
 def read_tree(library: Library, base: Path) -> Tree:
     """The sources and test files of a library."""
     tests = sorted({path for path in library.tests.values() if path.endswith(".py")})
-    sources = (path for path in sorted(library.source) if path.endswith(".py"))
-    return Tree(read_sources(base, sources), read_sources(base, iter(tests)))
+    sources = [path for path in sorted(library.source) if path.endswith(".py")]
+    folders = {path.rpartition("/")[0] for path in tests}
+    beside = (
+        place.relative_to(base).as_posix()
+        for folder in sorted(folders)
+        for place in sorted((base / folder).glob("*.py"))
+    )
+    support = [path for path in beside if path not in tests and path not in sources]
+    return Tree(*(read_sources(base, iter(paths)) for paths in (sources, tests, support)))

@@ -8,8 +8,10 @@ from random import Random
 
 from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.making.goals.javascript import javascript_statement_at
 from synth.envs.repo.making.goals.leaks import leaks
 from synth.envs.repo.making.goals.statements import FailingStatement, statement_at
+from synth.envs.repo.making.layout import CODE
 from synth.envs.repo.making.runs import SeenFailure
 from synth.envs.repo.making.trees import both_texts, text_of
 
@@ -126,4 +128,5 @@ def _words(seen: SeenFailure) -> Sequence[str]:
 
 def _statement(tree: Path, broken: BrokenTree, seen: SeenFailure) -> FailingStatement | None:
     text = broken.hidden.get(seen.file) or broken.solution.get(seen.file)
-    return statement_at(text or text_of(tree / seen.file), seen.line)
+    found = javascript_statement_at if seen.file.endswith(CODE["node"]) else statement_at
+    return found(text or text_of(tree / seen.file), seen.line)
