@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from synth.confinement.branches import new_branch
+from synth.envs.repo.copies import shown
 from synth.envs.repo.making.runs import TestRun, seen_tests
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
@@ -60,7 +61,7 @@ async def outcomes_of(
     place: TaskTree, changes: Changes, tests: Sequence[str], settings: RepoSettings
 ) -> TestRun:
     """What comes of some tests in a fresh branch of the task's tree with these changes."""
-    branch = await new_branch(place.base, limits=settings.limits, read_only={TOOLS: place.tools})
+    branch = await new_branch(place.base, limits=settings.limits, read_only=await shown(place))
     engine, tools = place.library.engine, Path(TOOLS)
 
     try:

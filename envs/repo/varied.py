@@ -5,7 +5,7 @@ does; a solution does what the solution of the task does, at least for the most 
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.twisted import Edit, equality, tests_in
@@ -22,11 +22,11 @@ def varied(source: str, names: Collection[str], turn: int) -> str | None:
     except (SyntaxError, ValueError, RecursionError):
         return None
 
+    chosen = [function for name, function in tests_in(read.tree) if name in names]
     edits = {
         edit
-        for name, function in tests_in(read.tree)
-        if name in names
-        for node in _inputs(function)
+        for part in [*chosen, *_tables(read.tree, chosen)]
+        for node in _inputs(part)
         if (edit := _edit(node, read, turn)) is not None
     }
     after = read.content
@@ -34,6 +34,16 @@ def varied(source: str, names: Collection[str], turn: int) -> str | None:
         after = after[:start] + new + after[end:]
 
     return after.decode() if edits and _is_readable(after) else None
+
+
+def _tables(tree: ast.Module, tests: Sequence[ast.AST]) -> Iterator[ast.stmt]:
+    """What a module sets under the names that some of its tests use."""
+    used = {node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(one, ast.Name) and one.id in used for one in targets):
+                yield node
 
 
 def _inputs(function: ast.AST) -> Iterator[ast.Constant]:

@@ -9,6 +9,7 @@ import msgspec
 from synth.confinement import ProcessLimits
 from synth.confinement.branches import Branch, branch_of
 from synth.envs.repo.bots.spectrum import Place
+from synth.envs.repo.copies import shown
 from synth.envs.repo.task_tree import TaskTree
 from synth.envs.repo.terminal.shell import TOOLS
 
@@ -106,6 +107,6 @@ class Workshop:
 @asynccontextmanager
 async def workshop(place: TaskTree, limits: ProcessLimits = LIMITS) -> AsyncIterator[Workshop]:
     """A branch of a task's broken tree, for a bot alone."""
-    async with branch_of(place.base, limits=limits, read_only={TOOLS: place.tools}) as branch:
+    async with branch_of(place.base, limits=limits, read_only=await shown(place)) as branch:
         await branch.apply(place.edits)
         yield Workshop(branch, place)

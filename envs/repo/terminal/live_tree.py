@@ -7,6 +7,7 @@ from synth.confinement.branches import (
     FileChange,
     new_branch,
 )
+from synth.envs.repo.copies import shown
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal import shell
@@ -38,9 +39,7 @@ class LiveTree:
     @classmethod
     async def opened(cls, place: TaskTree, settings: RepoSettings) -> "LiveTree":
         """The tree as a task finds it."""
-        branch = await new_branch(
-            place.base, limits=settings.limits, read_only={shell.TOOLS: place.tools}
-        )
+        branch = await new_branch(place.base, limits=settings.limits, read_only=await shown(place))
         tree = cls(place, settings, branch)
         if not await FROZEN.thaw(tree._name({}), branch):
             await branch.apply(place.edits)

@@ -37,3 +37,9 @@ def test_texts_of_inputs_become_others_of_the_same_length() -> None:
 def test_what_has_no_inputs_is_not_varied() -> None:
     assert varied("def test_it():\n    assert f() == 1\n", {"test_it"}, 0) is None
     assert varied(TEXT, {"test_unknown"}, 2) is None
+
+
+def test_a_table_that_a_test_uses_is_varied_too() -> None:
+    text = "TABLE, OTHER = [(1, 2)], 3\nUSED = [(4, 5)]\n\n\n@mark(USED)\ndef test_it(a): pass\n"
+    assert "USED = [((4 + 1), (5 + 1))]" in (varied(text, {"test_it"}, 0) or "")
+    assert "TABLE, OTHER = [(1, 2)], 3" in (varied(text, {"test_it"}, 0) or "")
