@@ -10,6 +10,7 @@ stages below those that it names; it may lie anywhere.
 import argparse
 import asyncio
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -101,6 +102,7 @@ def main() -> None:
     for told in asked.world or ["storefront", "sql"]:
         name, _, path = told.partition("=")
         found[name] = played(flow_of(name, path or None, asked.tasks))
+        print(table({name: found[name]}), file=sys.stderr, flush=True)  # worlds may take long
 
     print(table(found))
 
