@@ -219,9 +219,8 @@ def test_exceptions_are_caught_blindly_in_one_file_of_the_engine_only() -> None:
         for p in sources()
         if re.search(r"except \(?Exception\b", p.read_text())
     ]
-    assert [name for name in blind if not name.startswith("envs/conformance/")] == [
-        "synth/boundary.py"
-    ]
+    apart = ("envs/conformance/", "envs/repo/making/inside/")  # the latter run in a box
+    assert [name for name in blind if not name.startswith(apart)] == ["synth/boundary.py"]
 
 
 def test_help_needs_no_heavy_import() -> None:

@@ -51,7 +51,8 @@ def test_each_audit_of_the_page_ends_as_it_says(folder: Path) -> None:
         # a busy machine holds up any world: what was held up once is asked again
         tries = (in_folder(folder, *one, timeout_s=PATIENCE_S) for _ in range(TRIES))
         found = next((each for each in tries if each.returncode == 0), None)
-        assert found is not None and found.stdout.splitlines()[-1] == sound, one
+        assert found is not None, one
+        assert found.stdout.splitlines()[-1] == sound, one
 
 
 @pytest.mark.slow

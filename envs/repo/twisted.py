@@ -12,8 +12,12 @@ from collections.abc import Iterator
 from synth.envs.repo.making.sites.splice import SourceText
 
 Edit = tuple[int, int, bytes]
-_EQUAL = ("assertEqual", "assertEquals", "assertAlmostEqual", "assertListEqual", "assertDictEqual")
-_EQUAL += ("assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual")
+_EQUAL = (
+    "assertEqual",
+    "assertEquals",
+    "assertAlmostEqual",
+    *(f"assert{kind}Equal" for kind in ("List", "Dict", "Tuple", "Set", "Sequence", "MultiLine")),
+)
 _OPPOSITE = {
     "assertTrue": "assertFalse",
     "assertIs": "assertIsNot",

@@ -6,6 +6,7 @@ does; a solution does what the solution of the task does, at least for the most 
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from typing import AnyStr
 
 from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.twisted import Edit, equality, tests_in
@@ -82,9 +83,14 @@ def _edit(node: ast.Constant, source: SourceText, turn: int) -> Edit | None:
     if isinstance(value, int | float) and numbers:
         return (*source.span(node), f"({value!r} + {turn + 1})".encode())
     if isinstance(value, str | bytes) and texts and len(value) > 1:
-        return (*source.span(node), repr(value[1:] + value[:1]).encode())
+        return (*source.span(node), repr(_turned(value)).encode())
 
     return None
+
+
+def _turned(text: AnyStr) -> AnyStr:
+    """A text whose first sign comes last."""
+    return text[1:] + text[:1]
 
 
 def _is_readable(source: bytes) -> bool:

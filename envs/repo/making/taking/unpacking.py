@@ -5,6 +5,7 @@ out are refused, and so is what is larger than a repository has reason to be.
 """
 
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -126,6 +127,6 @@ def _safe(path: str, source: Path) -> PurePosixPath:
     """A path that stays below where it begins. Raises `ConfigError`."""
     found = PurePosixPath(path)
     odd = found.is_absolute() or ".." in found.parts or len(path) > LONGEST_PATH
-    if odd or not path.isprintable() or "\\" in path:
+    if odd or _UNWRITTEN.search(path):
         raise ConfigError(f"{source}: {path[:80]!r} is no path to write to")
     return found
