@@ -6,7 +6,6 @@ does; a solution does what the solution of the task does, at least for the most 
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
-from typing import AnyStr
 
 from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.twisted import Edit, equality, tests_in
@@ -88,8 +87,10 @@ def _edit(node: ast.Constant, source: SourceText, turn: int) -> Edit | None:
     return None
 
 
-def _turned(text: AnyStr) -> AnyStr:
+def _turned(text: str | bytes) -> str | bytes:
     """A text whose first sign comes last."""
+    if isinstance(text, str):
+        return text[1:] + text[:1]
     return text[1:] + text[:1]
 
 
