@@ -33,7 +33,7 @@ def fits(snapshot: Snapshot, spec: EnvSpec) -> bytes:
     return snapshot.blob
 
 
-def profile_of(spec: EnvSpec, profile: str | None, seed: int) -> str:
+def profile_of(spec: EnvSpec, profile: str | None, seed: int | str) -> str:
     """The profile that an expert plays: `mixed` draws one by the seed; one that guidance has rid
     it of is `correct`. Raises `UnfitError` for one that the environment does not have.
     """

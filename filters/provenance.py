@@ -99,4 +99,4 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
     return Verdict(True, "justified", wrong, detail if wrong else {})
 
 
-FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=1, about=Sources)
+FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=2, about=Sources)

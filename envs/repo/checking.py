@@ -15,10 +15,10 @@ from synth.envs.repo.terminal.shell import TOOLS
 from synth.schemas import Check, RowPredicate, content_hash
 
 MOST_REMEMBERED = 4096
-"""Outcomes of test runs that a process remembers; those used longest ago go first."""
+"""KnownOutcomes of test runs that a process remembers; those used longest ago go first."""
 
 
-class Outcomes:
+class KnownOutcomes:
     """Which tests pass, by the tree that they ran in; the same tree is not tested again."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Outcomes:
         return found
 
 
-OUTCOMES = Outcomes()
+OUTCOMES = KnownOutcomes()
 
 
 async def _passed(place: TaskTree, mine: Changes, settings: RepoSettings) -> frozenset[str]:

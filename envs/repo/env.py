@@ -7,16 +7,16 @@ import msgspec
 
 from synth.confinement.branches import FileChange
 from synth.envs.echo_check import judged
-from synth.envs.episode import call_turn, done_again, fits, profile_of
+from synth.envs.episode import done_again, fits, profile_of
 from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
 from synth.envs.repo.honesty import honest
-from synth.envs.repo.repair.acts import call_hash
+from synth.envs.repo.repair.acts import call_hash, turn_of
 from synth.envs.repo.repair.erring import NEXT
-from synth.envs.repo.repair.plan import Done, RepairPlan, Texts
-from synth.envs.repo.reverse import looks, possible_edits
+from synth.envs.repo.repair.plan import Done, RepairPlan, RepairTexts
 from synth.envs.repo.starting import RepoConfig, RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree, pool_in, task_tree
-from synth.envs.repo.tasks import explored
+from synth.envs.repo.tasks.of_pool import explored
+from synth.envs.repo.tasks.reverse import looks, possible_edits
 from synth.envs.repo.terminal.files import CannotError
 from synth.envs.repo.terminal.live_tree import LiveTree
 from synth.envs.repo.terminal.shell import Shell
@@ -44,7 +44,7 @@ MOST_REMEMBERED = 200
 """Calls that the expert can look back upon."""
 
 
-class _Seat(msgspec.Struct):
+class _RepoSeat(msgspec.Struct):
     """All of an episode but its tree: `done` are its last calls, `since_edit` counts those after
     the last edit.
     """
@@ -55,11 +55,11 @@ class _Seat(msgspec.Struct):
     turns: int = 0
 
 
-class _Saved(msgspec.Struct, frozen=True):
+class _SavedTree(msgspec.Struct, frozen=True):
     """An episode put aside."""
 
     task: Task | None
-    seat: _Seat
+    seat: _RepoSeat
     shell: Shell
     changes: dict[str, FileChange | None]
 
@@ -70,7 +70,7 @@ class RepoEnv:
     def __init__(self, spec: EnvSpec, config: RepoConfig, settings: RepoSettings) -> None:
         self.spec = spec
         self._config, self._settings = config, settings
-        self._seat = _Seat()
+        self._seat = _RepoSeat()
         self._task: Task | None = None
         self._tree: LiveTree | None = None
         self._tests: list[str] | None = None
@@ -143,7 +143,7 @@ class RepoEnv:
         edits = possible_edits(tree.place.wanted, now, also_right=self._task is None)
         acts = [*looks(tree.place), *edits]
 
-        return [call_turn(self._seat.turns, name, arguments) for name, arguments in acts]
+        return [turn_of(self._seat.turns, act) for act in acts]
 
     async def facts(self) -> Facts:
         """Per test whether it passes, per file that differs from the start its digest."""
@@ -152,14 +152,14 @@ class RepoEnv:
     async def snapshot(self) -> Snapshot:
         """What differs from the task's tree, and what the shell carries on."""
         tree = self._live
-        saved = _Saved(self._task, self._seat, tree.shell, dict(await tree.changes()))
+        saved = _SavedTree(self._task, self._seat, tree.shell, dict(await tree.changes()))
         await tree.freeze()
 
         return Snapshot(self.spec.name, self.spec.version, msgspec.json.encode(saved))
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Goes on from a snapshot. Raises `UnfitError` for one of another world or version."""
-        saved = msgspec.json.decode(fits(snapshot, self.spec), type=_Saved)
+        saved = msgspec.json.decode(fits(snapshot, self.spec), type=_SavedTree)
         if self._tree is None or self._task != saved.task:
             await self._begin(saved.task)
 
@@ -168,9 +168,10 @@ class RepoEnv:
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """What is next: looks, edits one by one, a run of the tests, the end. `mixed` draws one
-        misconception from the seed.
+        misconception from the seed and the tree.
         """
-        name = profile_of(self.spec, profile, seed)
+        drawn = seed if self._tree is None else f"{seed} {self._tree.place.task.id}"
+        name = profile_of(self.spec, profile, drawn)
         if self._task is None:
             return AgentTurn("I do not know what is asked for.")
 
@@ -178,9 +179,9 @@ class RepoEnv:
         draw = Random(f"{name} {seed}")
         plan = RepairPlan(self._live.place, await self._texts(), done, draw)
 
-        return call_turn(self._seat.turns, *NEXT[name](plan))
+        return turn_of(self._seat.turns, NEXT[name](plan))
 
-    async def _texts(self) -> Texts:
+    async def _texts(self) -> RepairTexts:
         """The files that matter: those to be mended, what else was changed, the failing tests."""
         tree, place = self._live, self._live.place
         changed = [path for path in await tree.changes() if place.counts(path)]
@@ -188,7 +189,7 @@ class RepoEnv:
         wanted = {**{path: start[path] for path in changed}, **place.wanted}
         now = {path: await tree.text(path) for path in wanted}
 
-        return Texts(start, now, wanted)
+        return RepairTexts(start, now, wanted)
 
     @property
     def _check(self) -> Check | None:
@@ -202,7 +203,7 @@ class RepoEnv:
             await self._tree.close()
             self._tree = None
 
-        self._task, self._seat, self._tests = task, _Seat(), None
+        self._task, self._seat, self._tests = task, _RepoSeat(), None
         self._tree = await LiveTree.opened(place, self._settings)
 
     def _place(self, task: Task | None) -> TaskTree:
@@ -217,7 +218,8 @@ class RepoEnv:
         if pinned is not None and pinned != pool_in(folder).digest:
             raise ConfigError("the pool of this task is another one now: make its tasks anew")
 
-        return place
+        narrowed = task.script.get("wanted")
+        return place.narrowed(narrowed) if narrowed else place
 
     @property
     def _live(self) -> LiveTree:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 
+from msgspec.structs import replace
+
 from synth.confinement.branches import FileChange
 from synth.envs.repo.making.layout import matches
 from synth.envs.repo.pool import Library, Pool, RepoTask, base_of, read_pool, read_task, tools_of
-from synth.schemas import ConfigError
+from synth.schemas import ConfigError, content_hash
 
 Changes = Mapping[str, FileChange | None]
 """Path -> what stands there now; None where it is gone."""
@@ -46,6 +48,18 @@ class TaskTree:
             for path in dict.fromkeys(paths)
             if self.counts(path)
         }
+
+    def narrowed(self, wanted: Mapping[str, str]) -> "TaskTree":
+        """The same tree, where all is well once these sources are what they are here, and all others
+        as they were at the start.
+        """
+        told = content_hash(dict(wanted))[:16]
+        start = self.start_texts(self.wanted)
+        left = {path: text for path, text in start.items() if text is not None}
+        solution = {**self.task.solution, **left, **wanted}
+        task = replace(self.task, id=f"{self.task.id} {told}", solution=solution)
+
+        return TaskTree(self.folder, self.library, task)
 
     @cached_property
     def judged_with(self) -> Changes:

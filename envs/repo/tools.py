@@ -21,7 +21,7 @@ SPEC = EnvSpec(
 )
 
 
-class _Tool(msgspec.Struct, frozen=True):
+class _TerminalTool(msgspec.Struct, frozen=True):
     """A tool; all its arguments are texts."""
 
     name: str
@@ -30,7 +30,7 @@ class _Tool(msgspec.Struct, frozen=True):
     optional: tuple[str, ...] = ()
 
 
-class _Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TerminalTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an agent is told; `longest` bounds the characters of each argument."""
 
     system_prompt: str
@@ -39,14 +39,14 @@ class _Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle: str
     thanks: str
     submitted: str
-    tools: tuple[_Tool, ...]
+    tools: tuple[_TerminalTool, ...]
     longest: Mapping[str, int]
 
 
 @cache
-def texts() -> _Texts:
+def texts() -> _TerminalTexts:
     """The texts, read once."""
-    return msgspec.convert(data_file("repo/terminal"), _Texts)
+    return msgspec.convert(data_file("repo/terminal"), _TerminalTexts)
 
 
 def tool_schemas() -> tuple[ToolSchema, ...]:
@@ -54,7 +54,7 @@ def tool_schemas() -> tuple[ToolSchema, ...]:
     return tuple(map(_schema, texts().tools))
 
 
-def _schema(tool: _Tool) -> ToolSchema:
+def _schema(tool: _TerminalTool) -> ToolSchema:
     """One tool's schema."""
     properties = {
         name: {"type": "string", "description": about} for name, about in tool.arguments.items()

@@ -7,11 +7,11 @@ from typing import Any
 from synth.envs.repo.bots.cheats import cheats
 from synth.envs.repo.bots.secrets import secrets
 from synth.envs.repo.env import RepoEnv
-from synth.envs.repo.mutants import otherwise, with_slips
-from synth.envs.repo.reverse import goal_of
 from synth.envs.repo.starting import RepoConfig, RepoSettings
 from synth.envs.repo.task_tree import pool_in, task_tree
-from synth.envs.repo.tasks import explored, made, pinned
+from synth.envs.repo.tasks.mutants import otherwise, with_slips
+from synth.envs.repo.tasks.of_pool import explored, made, pinned
+from synth.envs.repo.tasks.reverse import goal_of
 from synth.envs.repo.tools import SPEC
 from synth.envs.world import EnvEntry, EnvStart, unbound
 from synth.schemas import Draft, Env, NoGoal, Task, Window
@@ -31,7 +31,7 @@ pool's own tasks, whose trees these are.
 
 
 @dataclass(frozen=True)
-class _World:
+class _PoolWorld:
     """What the registry asks for, over one pool."""
 
     settings: RepoSettings
@@ -66,7 +66,7 @@ class _World:
 
 def bound(settings: RepoSettings) -> EnvEntry:
     """The world over a user's pool."""
-    world = _World(settings)
+    world = _PoolWorld(settings)
     return replace(
         WORLD,
         open=world.open,

@@ -43,7 +43,7 @@ def said(name: str) -> Bindings:
     [
         (
             {"env": {"name": "nowhere"}},
-            "env.name: unknown world 'nowhere'; known: echo, mcp, sql, sql_file, storefront, "
+            "env.name: unknown world 'nowhere'; known: echo, mcp, repo, sql, sql_file, storefront, "
             "textworld, or your own as package.module:attribute",
         ),
         (

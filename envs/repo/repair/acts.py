@@ -12,6 +12,7 @@ import msgspec
 from synth.envs.data_file import data_file
 from synth.envs.repo.pool import Engine
 from synth.envs.repo.repair.hunks import Hunk, hunks
+from synth.schemas import AgentTurn, ToolCall
 
 Act = tuple[str, dict[str, str]]
 """A tool and its arguments."""
@@ -22,7 +23,7 @@ MOST_HUNKS = 12
 LONGEST_COMMAND = 28_000
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _Commands(msgspec.Struct, frozen=True):
     """Commands by what they are for, and by language."""
 
     look_around: Mapping[Engine, tuple[str, ...]]
@@ -35,9 +36,9 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 @cache
-def words() -> _Words:
+def words() -> _Commands:
     """The commands, read once."""
-    return msgspec.convert(data_file("repo/acts"), _Words)
+    return msgspec.convert(data_file("repo/acts"), _Commands)
 
 
 def bash(command: str, **parts: str) -> Act:
@@ -89,7 +90,7 @@ def edits(path: str, now: str | None, wanted: str | None) -> list[Act]:
     if now is None:
         return [written(path, wanted)]
 
-    found = list(hunks(now, wanted))
+    found = hunks(now, wanted)
     whole = written(path, wanted)
     if len(found) > MOST_HUNKS and whole[0] == "bash":
         return [whole]
@@ -101,3 +102,10 @@ def call_hash(tool: str, arguments: Mapping[str, Any]) -> str:
     """What tells a call from others."""
     told = msgspec.json.encode([tool, sorted(arguments.items())])
     return sha256(told).hexdigest()[:10]
+
+
+def turn_of(number: int, act: Act) -> AgentTurn:
+    """A turn of one call, its arguments in the order of the tool's; `number` is that of the turn."""
+    tool, arguments = act
+    text = msgspec.json.encode(arguments).decode()
+    return AgentTurn(tool_calls=(ToolCall.received(f"call_{number}", tool, text),))

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 import msgspec
 
 JOINED_WITHIN = 2
 """Changes with so few equal lines between them are one edit, as a person would make it."""
 LARGEST_LINES = 4000
-"""Files with more lines are compared without `difflib`'s quadratic search, head and tail only."""
+"""Where more lines lie between the first and the last change, they are one edit: the search for
+equal ones is quadratic.
+"""
 
 
 class Hunk(msgspec.Struct, frozen=True):
@@ -24,12 +27,16 @@ class Hunk(msgspec.Struct, frozen=True):
         return self.line + max(self.old.count("\n") - self.old.endswith("\n"), 0)
 
 
-def hunks(now: str, wanted: str) -> Iterator[Hunk]:
+@lru_cache(maxsize=512)
+def hunks(now: str, wanted: str) -> tuple[Hunk, ...]:
     """What is to be replaced, from the top; each is found once in `now`."""
     lines, target = now.splitlines(keepends=True), wanted.splitlines(keepends=True)
+    spans = _grown(now, lines, list(_joined(_changes(lines, target))))
 
-    for first, last, start, end in _grown(now, lines, list(_joined(_changes(lines, target)))):
-        yield Hunk("".join(lines[first:last]), "".join(target[start:end]), first + 1)
+    return tuple(
+        Hunk("".join(lines[first:last]), "".join(target[start:end]), first + 1)
+        for first, last, start, end in spans
+    )
 
 
 Span = tuple[int, int, int, int]
@@ -38,12 +45,15 @@ Span = tuple[int, int, int, int]
 
 def _changes(lines: Sequence[str], target: Sequence[str]) -> Iterator[Span]:
     """Runs of lines that differ."""
-    if len(lines) + len(target) > LARGEST_LINES * 2:
-        yield _between(lines, target)
+    first, last, start, end = whole = _between(lines, target)
+    if last - first + end - start > LARGEST_LINES:
+        yield whole
         return
 
-    matcher = SequenceMatcher(None, lines, target, autojunk=False)
-    yield from (place for tag, *place in matcher.get_opcodes() if tag != "equal")  # type: ignore[misc]
+    matcher = SequenceMatcher(None, lines[first:last], target[start:end], autojunk=False)
+    for tag, one, two, three, four in matcher.get_opcodes():
+        if tag != "equal":
+            yield first + one, first + two, start + three, start + four
 
 
 def _between(lines: Sequence[str], target: Sequence[str]) -> Span:

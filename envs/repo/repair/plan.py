@@ -16,6 +16,8 @@ from synth.envs.repo.task_tree import TaskTree
 SUBMIT: Act = ("submit", {})
 MOST_FILES = 3
 """Test files that are run at a time."""
+MOST_VIEWS = 4
+"""Places that are looked at before the first edit; others when their turn comes."""
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -34,7 +36,7 @@ class Done(msgspec.Struct, frozen=True):
         return call_hash(*act) in late
 
 
-class Texts(msgspec.Struct, frozen=True):
+class RepairTexts(msgspec.Struct, frozen=True):
     """Files by path: as they were at the start, as they are now, as they are to be."""
 
     start: Mapping[str, str | None]
@@ -45,7 +47,7 @@ class Texts(msgspec.Struct, frozen=True):
 class RepairPlan:
     """What is left to be done as things stand, and how this trial goes about it."""
 
-    def __init__(self, place: TaskTree, files: Texts, done: Done, draw: Random) -> None:
+    def __init__(self, place: TaskTree, files: RepairTexts, done: Done, draw: Random) -> None:
         self.place, self.files, self.done = place, files, done
         engine, words = place.library.engine, acts.words()
 
@@ -60,7 +62,7 @@ class RepairPlan:
 
         self.tests = acts.bash(run.replace("{file}", " ".join(place.seen_tests[:MOST_FILES])))
 
-    def left(self, files: Texts | None = None) -> list[Act]:
+    def left(self, files: RepairTexts | None = None) -> list[Act]:
         """The edits that are still to be made, in this trial's order."""
         seen = files or self.files
         paths = sorted(seen.wanted, reverse=self.from_the_end)
@@ -74,17 +76,28 @@ class RepairPlan:
         return self.left(msgspec.structs.replace(files, now=files.start))
 
     def looks(self) -> Iterator[Act]:
-        """What is looked at before anything is changed."""
+        """What is looked at before anything is changed, the places that are broken last."""
         if self.looks_around:
             yield self.around
 
         found = [self.tests, *self.searches()]
         yield from found if self.tests_first else found[::-1]
+        yield from self.views()
+
+    def views(self) -> list[Act]:
+        """Looks at the first places that were broken at the start."""
+        found = list[Act]()
+        for act in self.at_start():
+            look = self.place_of(act, self.files.start)
+            if look is not None and look not in found:
+                found.append(look)
+
+        return found[:MOST_VIEWS]
 
     def searches(self) -> list[Act]:
         """A search for the function that is broken first."""
         for path, text in sorted(self.files.start.items()):
-            hunk = next(hunks(text or "", self.files.wanted.get(path) or ""), None)
+            hunk = next(iter(hunks(text or "", self.files.wanted.get(path) or "")), None)
             name = function_at(text or "", hunk.last) if hunk and text else None
             if name:
                 return [acts.search(self._search, name)]
@@ -96,16 +109,22 @@ class RepairPlan:
         return next((act for act in self.looks() if not self.done.has(act)), None)
 
     def edit(self, act: Act) -> Act:
-        """An edit, or first a look at its place."""
-        tool, arguments = act
-        text = self.files.now.get(arguments.get("path", ""))
-        if tool != "replace" or not text or not arguments["old"]:
+        """An edit, or first a look at its place, unless that was seen as it was at the start."""
+        look, before = (self.place_of(act, one) for one in (self.files.now, self.files.start))
+        if look is None or self.done.has(look) or self.done.has(before):
             return act
 
-        line = text.count("\n", 0, max(text.find(arguments["old"]), 0)) + 1
-        look = acts.view(arguments["path"], line, line + arguments["old"].count("\n"))
+        return look
 
-        return act if self.done.has(look) else look
+    def place_of(self, act: Act, files: Mapping[str, str | None]) -> Act | None:
+        """A look at the place of an edit; None where that is no place in a file."""
+        tool, arguments = act
+        text = files.get(arguments.get("path", ""))
+        if tool != "replace" or not text or not arguments["old"] or arguments["old"] not in text:
+            return None
+
+        line = text.count("\n", 0, text.find(arguments["old"])) + 1
+        return acts.view(arguments["path"], line, line + arguments["old"].count("\n"))
 
     def tested(self, then: Act = SUBMIT) -> Act:
         """A run of the tests, unless they ran since the last edit."""
@@ -122,5 +141,5 @@ class RepairPlan:
 
 def as_act(path: str, now: str, then: str) -> Act | None:
     """A changed text as an edit; None where nothing changed."""
-    hunk: Hunk | None = next(hunks(now, then), None)
+    hunk: Hunk | None = next(iter(hunks(now, then)), None)
     return None if hunk is None else acts.replace(path, hunk)

@@ -43,7 +43,7 @@ def _is_python(line: str) -> bool:
 
 def slipped_edits(now: str, wanted: str) -> Iterator[tuple[str, Hunk]]:
     """The first edit that is to be made, with a slip in its changed lines: (kind, edit)."""
-    right = next(hunks(now, wanted), None)
+    right = next(iter(hunks(now, wanted)), None)
     if right is None:
         return
 

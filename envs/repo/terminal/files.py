@@ -37,7 +37,8 @@ def shown_lines(path: str, text: str, lines: str | None) -> str:
     count = len(text.splitlines())
     first, last = _range(lines, count)
     found = "\n".join(numbered(text, first, last))
-    rest = f"\n({count - last} more lines)" if last < count else ""
+    more = count - last
+    rest = f"\n({more} more {'line' if more == 1 else 'lines'})" if more > 0 else ""
 
     return (found or f"{path} is empty.") + rest
 

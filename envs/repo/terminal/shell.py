@@ -25,7 +25,7 @@ class Shell(msgspec.Struct, frozen=True):
     exported: Mapping[str, str | None] = {}
 
 
-class _Data(msgspec.Struct, frozen=True):
+class _ShellData(msgspec.Struct, frozen=True):
     """How a shell is started."""
 
     wrapper: str
@@ -34,9 +34,9 @@ class _Data(msgspec.Struct, frozen=True):
 
 
 @cache
-def _data() -> _Data:
+def _data() -> _ShellData:
     """Read once."""
-    return msgspec.convert(data_file("repo/shell"), _Data)
+    return msgspec.convert(data_file("repo/shell"), _ShellData)
 
 
 def started(command: str, before: Shell) -> list[str]:

@@ -10,7 +10,7 @@ from synth.schemas import Scalar, ToolSchema
 
 _FREE_TEXT_NAMES = (
     "message text reason summary note notes comment comments content body description "
-    "explanation thought title subject query"
+    "explanation thought title subject query command cmd script sql patch diff old new"
 )
 FREE_TEXT_NAMES = frozenset(_FREE_TEXT_NAMES.split())
 """Names of arguments that an agent words itself; exempt where their schema has no enumeration."""

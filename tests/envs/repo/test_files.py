@@ -22,7 +22,7 @@ def test_paths_out_of_the_tree_are_refused(path: str) -> None:
 
 
 def test_lines_are_numbered() -> None:
-    assert shown_lines("a", TEXT, "2-2") == "    2  two\n(1 more lines)"
+    assert shown_lines("a", TEXT, "2-2") == "    2  two\n(1 more line)"
     assert shown_lines("a", TEXT, "2-99") == "    2  two\n    3  three"
 
 

@@ -43,7 +43,7 @@ def test_edits_one_after_the_other_end_in_what_is_wanted(seed: int) -> None:
     now, wanted = ("".join(draw.choices(["a\n", "b\n", "\n"], k=12)) for _ in "12")
 
     for _ in range(20):
-        edit = next(hunks(now, wanted), None)
+        edit = next(iter(hunks(now, wanted)), None)
         if edit is None:
             break
         assert occurs_once(edit.old, now)

@@ -2,20 +2,23 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from synth.envs.data_file import data_file
 from synth.envs.repo.checking import name_of
 from synth.envs.repo.repair import acts
 from synth.envs.repo.repair.acts import Act
+from synth.envs.repo.repair.hunks import occurs_once
 from synth.envs.repo.repair.plan import as_act
 from synth.envs.repo.repair.slips import functions, slipped_edits, slips
 from synth.envs.repo.task_tree import TaskTree
-from synth.schemas import Draft, Facts, NoGoal, Window
+from synth.schemas import Draft, Facts, NoGoal, ToolCall, Window
 
 MOST_RIGHT, MOST_NEAR, MOST_ELSEWHERE = 6, 4, 6
-"""Edits that are offered: right ones, right ones with a slip, slips in other functions."""
+"""Edits that are offered: right ones, right ones with a slip, slips in other functions; beside right
+ones there is but one of each of the others, as most walks would only break something else.
+"""
 MOST_LINES = 3
 """Tests that a goal tells of one by one."""
 LONGEST_CLAIM = 200
@@ -52,9 +55,10 @@ def possible_edits(
         every = [as_act(path, text, other) for _, other in slips(text, lines) if other != whole]
         elsewhere += [act for act in every if act is not None and act not in right]
 
-    shown = right[:MOST_RIGHT] if also_right else []
+    if also_right:
+        return [*right[:MOST_RIGHT], *near[:1], *_spread(elsewhere, 1)]
 
-    return [*shown, *_spread(near, MOST_NEAR), *_spread(elsewhere, MOST_ELSEWHERE)]
+    return [*_spread(near, MOST_NEAR), *_spread(elsewhere, MOST_ELSEWHERE)]
 
 
 def _spread(found: list[Act], most: int) -> list[Act]:
@@ -85,11 +89,28 @@ def goal_of(place: TaskTree, pinned: Mapping[str, object], window: Window) -> Dr
         goal="\n".join([*lines, words["end"]]),
         low_level=tuple(f"Call {call.name} with {call.arguments}." for call in calls),
         structure=f"{place.library.name}: {'; '.join(sorted(mended))}",
-        script={"task": place.task.id},
+        script={"task": place.task.id, "wanted": _mended(place, calls)},
         env_config=dict(pinned),
         free=tuple(path for path, value in window.end.items() if value is False),
         seed=0,
     )
+
+
+def _mended(place: TaskTree, calls: Sequence[ToolCall]) -> Mapping[str, str]:
+    """The sources as the edits of a window leave them; none where they do not fit the start."""
+    texts = dict[str, str]()
+    for call in calls:
+        told = call.parsed()
+        path = told.get("path", "")
+        if call.name != "replace" or not place.counts(path):
+            continue
+
+        before = texts.get(path) or place.start_texts([path])[path] or ""
+        if not occurs_once(told["old"], before):
+            return {}
+        texts[path] = before.replace(told["old"], told["new"])
+
+    return texts
 
 
 def _changed(start: Facts, end: Facts) -> tuple[list[str], list[str]]:

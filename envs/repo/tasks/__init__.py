@@ -1,0 +1,1 @@
+"""Tasks: out of a pool, derived from explorations, and their solutions done otherwise."""
