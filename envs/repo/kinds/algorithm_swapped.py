@@ -7,7 +7,7 @@ from random import Random
 from synth.envs.repo.kinds.algorithms import depth, loops, narrow, order
 from synth.envs.repo.kinds.algorithms.rewriting import Idea, Rewriting
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Change, Found, breaking
+from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
 from synth.envs.repo.kinds.source.tree import Function, Tree
 
 IDEAS: tuple[Idea, ...] = (
@@ -45,14 +45,14 @@ def algorithm_swapped(tree: Tree, random: Random) -> Found:
 
 def _neighbours(
     pairs: list[tuple[tuple[Function, Rewriting], tuple[Function, Rewriting]]],
-) -> Iterator[Change]:
+) -> Iterator[TreeChange]:
     for (one, first), (other, second) in pairs:
         if one.source is other.source and one != other:
             edits = {one.source.path: (*first.edits, *second.edits)}
             names = (one.name, other.name)
-            yield Change(edits=edits, functions=names, pattern=f"{first.idea}, twice")
+            yield TreeChange(edits=edits, functions=names, pattern=f"{first.idea}, twice")
 
 
-def _change(function: Function, made: Rewriting) -> Change:
+def _change(function: Function, made: Rewriting) -> TreeChange:
     edits = {function.source.path: made.edits}
-    return Change(edits=edits, functions=(function.name,), pattern=made.idea)
+    return TreeChange(edits=edits, functions=(function.name,), pattern=made.idea)

@@ -15,7 +15,7 @@ from synth.envs.repo.kinds.contracts.parameters import (
 )
 from synth.envs.repo.kinds.contracts.values import changed_values, swapped_pair
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Change, Found, breaking
+from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import Call, Function, Tree
 
@@ -43,7 +43,7 @@ def contract_changed(tree: Tree, random: Random) -> Found:
 
 def _brought_along(
     function: Function, contract: Contract, calls: tuple[Call, ...]
-) -> Iterator[Change]:
+) -> Iterator[TreeChange]:
     """One caller forgotten where there are several; else the only one is brought along."""
     edits = [(call.caller, edit) for call in calls if (edit := contract.at_call(call))]
     callers = list(dict.fromkeys(caller for caller, _ in edits))
@@ -55,7 +55,7 @@ def _brought_along(
         yield _change(contract.change, [(function, one) for one in contract.definition], brought)
 
 
-def _callers_alone(function: Function, calls: tuple[Call, ...]) -> Iterator[Change]:
+def _callers_alone(function: Function, calls: tuple[Call, ...]) -> Iterator[TreeChange]:
     swapped = [(one.caller, edit) for one in calls if (edit := swapped_arguments(one))]
     yield from _pairs("arguments turned round", swapped)
     names = sorted({key.arg for one in calls for key in one.node.keywords if key.arg})
@@ -69,16 +69,16 @@ def _callers_alone(function: Function, calls: tuple[Call, ...]) -> Iterator[Chan
         yield from _pairs("an option not handed on", dropped)
 
 
-def _pairs(pattern: str, edits: list[tuple[Function, Edit]]) -> Iterator[Change]:
+def _pairs(pattern: str, edits: list[tuple[Function, Edit]]) -> Iterator[TreeChange]:
     """Two callers wrong in the same way."""
     for one, other in combinations(edits, 2):
         if one[0] != other[0]:
             yield _change(pattern, [one], [other])
 
 
-def _change(pattern: str, *parts: list[tuple[Function, Edit]]) -> Change:
+def _change(pattern: str, *parts: list[tuple[Function, Edit]]) -> TreeChange:
     edits: dict[str, list[Edit]] = {}
     for function, edit in (one for part in parts for one in part):
         edits.setdefault(function.source.path, []).append(edit)
     names = tuple(dict.fromkeys(function.name for part in parts for function, _ in part))
-    return Change(edits=edits, functions=names, pattern=pattern)
+    return TreeChange(edits=edits, functions=names, pattern=pattern)

@@ -9,12 +9,12 @@ from random import Random
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.features.parameter import lost_parameters
-from synth.envs.repo.kinds.features.removal import Unit, is_definition, removed, units_of
+from synth.envs.repo.kinds.features.removal import PublicPart, is_definition, removed, units_of
 from synth.envs.repo.kinds.features.words import missing, missing_parameter
 from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
 from synth.envs.repo.kinds.hidden.moved import Names
-from synth.envs.repo.kinds.source.change import Change, broken_tree, in_turn
+from synth.envs.repo.kinds.source.change import TreeChange, broken_tree, in_turn
 from synth.envs.repo.kinds.source.text import DEFINITIONS
 from synth.envs.repo.kinds.source.tree import FUNCTIONS, Tree, read_tree
 from synth.envs.repo.pool import Library
@@ -35,14 +35,14 @@ def feature_removed(library: Library, base: Path, random: Random) -> Iterator[Br
             yield with_generated_tests(library, base, hidden, names, random) or hidden
 
 
-def _unseen(change: Change) -> Names:
+def _unseen(change: TreeChange) -> Names:
     names = frozenset(name.rpartition(".")[2] for name in change.functions)
     if change.pattern == "argument":
         return Names(frozenset(), names)
     return Names(names)
 
 
-def _definitions(tree: Tree) -> Iterator[Change]:
+def _definitions(tree: Tree) -> Iterator[TreeChange]:
     units = units_of(tree)
     for unit in units:
         node = unit.node
@@ -55,7 +55,7 @@ def _definitions(tree: Tree) -> Iterator[Change]:
         if removal is None:
             continue
         kind = "function" if isinstance(node, FUNCTIONS) else "class"
-        yield Change(
+        yield TreeChange(
             edits=removal.edits,
             functions=tuple(_name(one) for one in removal.units if _public(one)),
             pattern="method" if unit.owner else kind,
@@ -63,26 +63,26 @@ def _definitions(tree: Tree) -> Iterator[Change]:
         )
 
 
-def _public(unit: Unit) -> bool:
+def _public(unit: PublicPart) -> bool:
     return is_definition(unit) and not unit.names[0].startswith("_")
 
 
-def _name(unit: Unit) -> str:
+def _name(unit: PublicPart) -> str:
     return f"{unit.owner.name}.{unit.names[0]}" if unit.owner else unit.names[0]
 
 
-def _told(unit: Unit) -> str:
+def _told(unit: PublicPart) -> str:
     node = unit.node
     return missing(unit.source.path, _name(unit), node) if isinstance(node, DEFINITIONS) else ""
 
 
-def _parameters(tree: Tree) -> Iterator[Change]:
+def _parameters(tree: Tree) -> Iterator[TreeChange]:
     for function in tree.functions:
         if not function.public or ast.get_docstring(function.node) is None:
             continue
         for lost in lost_parameters(tree, function):
             path, name = function.source.path, function.name
-            yield Change(
+            yield TreeChange(
                 edits=lost.edits,
                 functions=(lost.argument,),
                 pattern="argument",

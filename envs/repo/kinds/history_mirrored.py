@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
-from synth.envs.repo.kinds.source.change import Change, broken_tree, in_turn
+from synth.envs.repo.kinds.source.change import TreeChange, broken_tree, in_turn
 from synth.envs.repo.kinds.source.names import mentioned
-from synth.envs.repo.kinds.source.text import Edit, Source
+from synth.envs.repo.kinds.source.text import Edit, SourceFile
 from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, Tree, functions_of, read_tree
 from synth.envs.repo.pool import Library
 
@@ -43,13 +43,13 @@ def older_of(pool: Path, library: str) -> Path:
     return pool / "older" / library
 
 
-def _past(older: Path) -> dict[str, Source]:
+def _past(older: Path) -> dict[str, SourceFile]:
     """All files of the older release by their path without `src/`."""
     found = {}
     for place in sorted(older.rglob("*.py")):
         path = place.relative_to(older).as_posix()
         try:
-            found[_bare(path)] = Source(path, place.read_bytes().decode())
+            found[_bare(path)] = SourceFile(path, place.read_bytes().decode())
         except (SyntaxError, ValueError):
             continue
     return found
@@ -60,7 +60,7 @@ def _bare(path: str) -> str:
     return path.removeprefix("src/").replace("/__init__.py", ".py")
 
 
-def _undone(tree: Tree, past: dict[str, Source], random: Random) -> Iterator[Change]:
+def _undone(tree: Tree, past: dict[str, SourceFile], random: Random) -> Iterator[TreeChange]:
     for path, source in tree.sources.items():
         older = past.get(_bare(path))
         if older is None:
@@ -80,7 +80,7 @@ def _undone(tree: Tree, past: dict[str, Source], random: Random) -> Iterator[Cha
         for pattern, group in groups:
             names = tuple(function.name for function, _ in group)
             edits = {path: [edit for _, edit in group]}
-            yield Change(edits=edits, functions=names, pattern=pattern)
+            yield TreeChange(edits=edits, functions=names, pattern=pattern)
 
 
 def _as_it_was(now: Function, then: Function) -> Edit:
@@ -100,7 +100,7 @@ def _code(function: Function) -> str:
     return ast.dump(copy)
 
 
-def _known_tests(past: dict[str, Source]) -> frozenset[str]:
+def _known_tests(past: dict[str, SourceFile]) -> frozenset[str]:
     """The tests of the older release, as code."""
     return frozenset(
         ast.dump(node)

@@ -6,7 +6,7 @@ from random import Random
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Change, broken_tree
+from synth.envs.repo.kinds.source.change import TreeChange, broken_tree
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import Function, Tree, read_tree
 from synth.envs.repo.making.sites.single_site import by_operator, source_text
@@ -82,5 +82,5 @@ def _broken(tree: Tree, chain: tuple[Function, ...], drawn: list[_Site]) -> Brok
         edits.setdefault(function.source.path, []).append(edit)
     pattern = " ".join(sorted(operator for operator, _ in drawn))
     names = tuple(one.name for one in chain)
-    broken = broken_tree(KIND, tree, Change(edits=edits, functions=names, pattern=pattern))
+    broken = broken_tree(KIND, tree, TreeChange(edits=edits, functions=names, pattern=pattern))
     return broken if broken is not None and broken.sites == len(chain) else None

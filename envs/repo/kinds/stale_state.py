@@ -4,7 +4,7 @@ from itertools import combinations
 from random import Random
 
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Change, Found, breaking
+from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
 from synth.envs.repo.kinds.source.tree import Tree
 from synth.envs.repo.kinds.states.kept import first_part_alone, past_a_change
 from synth.envs.repo.kinds.states.shared import (
@@ -39,7 +39,7 @@ def stale_state(tree: Tree, random: Random) -> Found:
         yield from (_both(*one) for one in pairs[:_MOST_PAIRS] if pattern is not past_a_change)
 
 
-def _both(one: Change, other: Change) -> Change:
+def _both(one: TreeChange, other: TreeChange) -> TreeChange:
     edits = {path: [*edits, *other.edits[path]] for path, edits in one.edits.items()}
     names = tuple(dict.fromkeys((*one.functions, *other.functions)))
-    return Change(edits=edits, functions=names, pattern=f"{one.pattern}, twice")
+    return TreeChange(edits=edits, functions=names, pattern=f"{one.pattern}, twice")

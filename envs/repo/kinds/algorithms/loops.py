@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from synth.envs.repo.kinds.algorithms.rewriting import LOOPS, Rewriting, Rewritings
-from synth.envs.repo.kinds.source.text import Edit, Source
+from synth.envs.repo.kinds.source.text import Edit, SourceFile
 from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, inner_nodes
 
 
@@ -56,7 +56,7 @@ def never_noted(function: Function) -> Rewritings:
                     yield Rewriting("never noted", (source.replaced(node, "pass"),))
 
 
-def after(source: Source, node: ast.stmt, text: str) -> Edit:
+def after(source: SourceFile, node: ast.stmt, text: str) -> Edit:
     """A line after a statement, at its depth."""
     end = source.end(node)
     return Edit(end, end, f"\n{source.indentation(node)}{text}")

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from synth.envs.repo.kinds.source.text import Edit, Source
+from synth.envs.repo.kinds.source.text import Edit, SourceFile
 from synth.envs.repo.kinds.source.tree import Function
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -28,7 +28,7 @@ def single_argument(call: ast.Call) -> ast.expr | None:
     return call.args[0]
 
 
-def written(source: Source, node: ast.expr) -> str:
+def written(source: SourceFile, node: ast.expr) -> str:
     """An expression as it is written, in parentheses where it needs them beside an operator."""
     simple = isinstance(
         node, ast.Name | ast.Attribute | ast.Call | ast.Constant | ast.Subscript | ast.List

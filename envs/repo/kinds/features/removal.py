@@ -11,17 +11,17 @@ from synth.envs.repo.kinds.source.names import (
     mentioned,
     without_items,
 )
-from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, Source
+from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, SourceFile
 from synth.envs.repo.kinds.source.tree import Tree
 
 MOST_DEPENDENTS = 3
 """Functions that need the one which goes, and go with it; a feature that more hang on is kept."""
 
 
-class Unit(NamedTuple):
+class PublicPart(NamedTuple):
     """A statement of a module, or of a class of it."""
 
-    source: Source
+    source: SourceFile
     node: ast.stmt
     owner: ast.ClassDef | None
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 class Removal(NamedTuple):
     """What goes: definitions, and the edits of imports and lists of names."""
 
-    units: tuple[Unit, ...]
+    units: tuple[PublicPart, ...]
     edits: dict[str, list[Edit]]
 
     @property
@@ -47,22 +47,22 @@ class Removal(NamedTuple):
         return frozenset(name for unit in self.units for name in unit.names)
 
 
-def units_of(tree: Tree) -> tuple[Unit, ...]:
+def units_of(tree: Tree) -> tuple[PublicPart, ...]:
     """All statements of modules and classes; a class is one, and so is each of its members."""
     return tuple(unit for source in tree.sources.values() for unit in _units(source))
 
 
-def _units(source: Source) -> Iterator[Unit]:
+def _units(source: SourceFile) -> Iterator[PublicPart]:
     for node in source.tree.body:
-        yield Unit(source, node, None, assigned(node), mentioned(node))
+        yield PublicPart(source, node, None, assigned(node), mentioned(node))
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
-                yield Unit(source, inner, node, assigned(inner), mentioned(inner))
+                yield PublicPart(source, inner, node, assigned(inner), mentioned(inner))
 
 
-def removed(units: tuple[Unit, ...], first: Unit) -> Removal | None:
+def removed(units: tuple[PublicPart, ...], first: PublicPart) -> Removal | None:
     """What goes with a definition; None where too much hangs on it, or what cannot be undone."""
-    gone, lists, todo = [first], list[Unit](), list(first.names)
+    gone, lists, todo = [first], list[PublicPart](), list(first.names)
     while todo:
         name = todo.pop()
         for unit in units:
@@ -83,7 +83,7 @@ def removed(units: tuple[Unit, ...], first: Unit) -> Removal | None:
     return None if _emptied(gone) else Removal(tuple(gone), _edits(gone, lists))
 
 
-def _edits(gone: list[Unit], lists: list[Unit]) -> dict[str, list[Edit]]:
+def _edits(gone: list[PublicPart], lists: list[PublicPart]) -> dict[str, list[Edit]]:
     names = frozenset(name for unit in gone for name in unit.names)
     edits: dict[str, list[Edit]] = {}
     for unit in gone:
@@ -93,11 +93,11 @@ def _edits(gone: list[Unit], lists: list[Unit]) -> dict[str, list[Edit]]:
     return edits
 
 
-def _is_list(unit: Unit) -> bool:
+def _is_list(unit: PublicPart) -> bool:
     return is_import(unit.node) or _exported(unit) is not None
 
 
-def _exported(unit: Unit) -> list[ast.expr] | None:
+def _exported(unit: PublicPart) -> list[ast.expr] | None:
     """The entries of `__all__`, or of what is added to it."""
     match unit.node:
         case ast.Assign([ast.Name("__all__")], ast.List(items) | ast.Tuple(items)):
@@ -107,7 +107,7 @@ def _exported(unit: Unit) -> list[ast.expr] | None:
     return None
 
 
-def _lighter(unit: Unit, names: frozenset[str]) -> list[Edit]:
+def _lighter(unit: PublicPart, names: frozenset[str]) -> list[Edit]:
     """An import or a list of exported names, without some of them."""
     items = _exported(unit)
     if items is None:
@@ -116,11 +116,11 @@ def _lighter(unit: Unit, names: frozenset[str]) -> list[Edit]:
     return without_items(unit.source, items, out) if len(out) < len(items) else []
 
 
-def _inside(unit: Unit, gone: list[Unit]) -> bool:
+def _inside(unit: PublicPart, gone: list[PublicPart]) -> bool:
     return any(one.node is unit.node or one.node is unit.owner for one in gone)
 
 
-def _dunder(unit: Unit) -> bool:
+def _dunder(unit: PublicPart) -> bool:
     return any(name.startswith("__") for name in unit.names)
 
 
@@ -130,9 +130,9 @@ def _mentions_apart_from_members(node: ast.ClassDef, name: str) -> bool:
     )
 
 
-def _orphans(units: tuple[Unit, ...], gone: list[Unit]) -> list[Unit]:
+def _orphans(units: tuple[PublicPart, ...], gone: list[PublicPart]) -> list[PublicPart]:
     """Private definitions and values that only what goes has used."""
-    found: list[Unit] = []
+    found: list[PublicPart] = []
     while True:
         out = [*gone, *found]
         used = frozenset(name for one in out for name in one.mentions)
@@ -147,13 +147,13 @@ def _orphans(units: tuple[Unit, ...], gone: list[Unit]) -> list[Unit]:
         found.append(more[0])
 
 
-def _needs(one: Unit, unit: Unit) -> bool:
+def _needs(one: PublicPart, unit: PublicPart) -> bool:
     same = one.node is unit.node or one.node is unit.owner
     whole = isinstance(one.node, ast.ClassDef)  # its members are asked one by one
     return not same and not whole and bool(one.mentions & {*unit.names})
 
 
-def _emptied(gone: list[Unit]) -> bool:
+def _emptied(gone: list[PublicPart]) -> bool:
     """Whether a class that stays has lost all of its members."""
     nodes = {id(unit.node) for unit in gone}
     owners = [unit.owner for unit in gone if unit.owner is not None and id(unit.owner) not in nodes]
@@ -164,6 +164,6 @@ def _words(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def is_definition(unit: Unit) -> bool:
+def is_definition(unit: PublicPart) -> bool:
     """A function, method or class."""
     return isinstance(unit.node, DEFINITIONS)

@@ -13,7 +13,7 @@ from synth.envs.repo.kinds.source.names import (
     keywords,
     mentioned,
 )
-from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, Source
+from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, SourceFile
 from synth.envs.repo.kinds.source.tree import FUNCTIONS
 
 
@@ -60,7 +60,7 @@ class Names(NamedTuple):
         return self._replace(names=self.names | frozenset(more))
 
 
-def parted(source: Source, names: Unseen) -> Parted | None:
+def parted(source: SourceFile, names: Unseen) -> Parted | None:
     """None where no test mentions any of the names."""
     if not names.in_text(source.text):
         return None
@@ -119,7 +119,7 @@ def _tests(tree: ast.Module) -> Iterator[_Test]:
                     yield _Test(inner, node)
 
 
-def _with_helpers(source: Source, names: Unseen) -> tuple[Unseen, list[ast.stmt], bool]:
+def _with_helpers(source: SourceFile, names: Unseen) -> tuple[Unseen, list[ast.stmt], bool]:
     """The names with those of helpers that mention them, these helpers, and whether something that
     is no definition does.
     """
@@ -155,7 +155,7 @@ def _in_class(test: _Test, names: Unseen) -> bool:
     return any(names.in_code(one) for one in [*others, *test.owner.bases])
 
 
-def _taken_out(source: Source, tests: list[_Test]) -> list[Edit]:
+def _taken_out(source: SourceFile, tests: list[_Test]) -> list[Edit]:
     """The edits that remove tests; classes that would be left with nothing go as a whole."""
     gone = {id(one.node) for one in tests}
     owners = {id(one.owner): one.owner for one in tests if one.owner}

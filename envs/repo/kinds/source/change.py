@@ -9,12 +9,12 @@ from random import Random
 import msgspec
 
 from synth.envs.repo.broken import Breaking, BrokenTree
-from synth.envs.repo.kinds.source.text import Edit, Source
+from synth.envs.repo.kinds.source.text import Edit, SourceFile
 from synth.envs.repo.kinds.source.tree import Tree, functions_of, read_tree
 from synth.envs.repo.pool import Library
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
     """Edits by path. `functions` are the names whose behaviour changes, `pattern` what was done:
     a kind offers its patterns in turn.
     """
@@ -25,7 +25,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-Found = Iterable[Change]
+Found = Iterable[TreeChange]
 Finding = Callable[[Tree, Random], Found]
 
 
@@ -46,9 +46,9 @@ def breaking(kind: str) -> Callable[[Finding], Breaking]:
     return of
 
 
-def in_turn(found: Found, random: Random) -> list[Change]:
+def in_turn(found: Found, random: Random) -> list[TreeChange]:
     """All changes, shuffled, one pattern after the other, so that none crowds out the rest."""
-    by_pattern: dict[str, list[Change]] = {}
+    by_pattern: dict[str, list[TreeChange]] = {}
     for change in found:
         by_pattern.setdefault(change.pattern, []).append(change)
     for group in by_pattern.values():
@@ -58,7 +58,7 @@ def in_turn(found: Found, random: Random) -> list[Change]:
     return [one for round_ in zip_longest(*groups) for one in round_ if one is not None]
 
 
-def broken_tree(kind: str, tree: Tree, change: Change) -> BrokenTree | None:
+def broken_tree(kind: str, tree: Tree, change: TreeChange) -> BrokenTree | None:
     """The tree after a change; None where that is no Python, or the same."""
     edits = {}
     for path, spliced in change.edits.items():
@@ -98,7 +98,7 @@ def _differing(before: str, after: str) -> int:
 
 
 def _parts(text: str) -> dict[str, str]:
-    source = Source("", text)
+    source = SourceFile("", text)
     found = list(functions_of(source))
     parts = {one.name: ast.dump(one.node) for one in found}
     inside = {id(one.node) for one in found}

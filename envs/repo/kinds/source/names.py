@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Sequence
 
-from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, Source
+from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, SourceFile
 
 
 def mentioned(node: ast.AST) -> frozenset[str]:
@@ -42,7 +42,9 @@ def is_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 
-def without_items(source: Source, items: Sequence[ast.AST], gone: Iterable[ast.AST]) -> list[Edit]:
+def without_items(
+    source: SourceFile, items: Sequence[ast.AST], gone: Iterable[ast.AST]
+) -> list[Edit]:
     """A row of items with commas between, without some of them; not all."""
     out = [item in gone for item in items]
     kept = [at for at, left in enumerate(out) if not left]
@@ -57,7 +59,7 @@ def without_items(source: Source, items: Sequence[ast.AST], gone: Iterable[ast.A
     return edits
 
 
-def import_without(source: Source, node: ast.stmt, names: frozenset[str]) -> list[Edit]:
+def import_without(source: SourceFile, node: ast.stmt, names: frozenset[str]) -> list[Edit]:
     """An import statement without some names; gone where it has no others."""
     aliases = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
     gone = [one for one in aliases if one.name in names]

@@ -18,7 +18,7 @@ class Edit(NamedTuple):
     text: str
 
 
-class Source:
+class SourceFile:
     """A file's text, its tree, and where each node stands in its bytes."""
 
     def __init__(self, path: str, text: str) -> None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from synth.envs.repo.kinds.source.text import Source
+from synth.envs.repo.kinds.source.text import SourceFile
 from synth.envs.repo.pool import Library
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -16,7 +16,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 class Function(NamedTuple):
     """A function of a module, or a method of a class of a module."""
 
-    source: Source
+    source: SourceFile
     node: FunctionNode
     owner: ast.ClassDef | None = None
 
@@ -45,9 +45,9 @@ class Tree:
 
     def __init__(
         self,
-        sources: Mapping[str, Source],
-        tests: Mapping[str, Source],
-        support: Mapping[str, Source] = {},
+        sources: Mapping[str, SourceFile],
+        tests: Mapping[str, SourceFile],
+        support: Mapping[str, SourceFile] = {},
     ) -> None:
         self.sources, self.tests, self.support = sources, tests, support
 
@@ -81,7 +81,7 @@ def called(call: ast.Call) -> str:
     return ""
 
 
-def functions_of(source: Source) -> Iterator[Function]:
+def functions_of(source: SourceFile) -> Iterator[Function]:
     """The functions of a module and the methods of its classes; not those inside functions."""
     for node in source.tree.body:
         if isinstance(node, FUNCTIONS):
@@ -103,12 +103,12 @@ def inner_nodes(function: FunctionNode | ast.Lambda) -> Iterator[ast.AST]:
             left += reversed(list(ast.iter_child_nodes(node)))
 
 
-def read_sources(base: Path, paths: Iterator[str]) -> dict[str, Source]:
+def read_sources(base: Path, paths: Iterator[str]) -> dict[str, SourceFile]:
     """The files that are Python and can be read."""
     found = {}
     for path in paths:
         try:
-            found[path] = Source(path, (base / path).read_bytes().decode())
+            found[path] = SourceFile(path, (base / path).read_bytes().decode())
         except (OSError, UnicodeDecodeError, SyntaxError, ValueError):
             continue
     return found

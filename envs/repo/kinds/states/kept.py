@@ -4,12 +4,12 @@ import ast
 from collections.abc import Iterator
 
 from synth.envs.repo.kinds.contracts.contract import own_parameters, returned
-from synth.envs.repo.kinds.source.change import Change
+from synth.envs.repo.kinds.source.change import TreeChange
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, Tree, functions_of, inner_nodes
 
 
-def first_part_alone(tree: Tree) -> Iterator[Change]:
+def first_part_alone(tree: Tree) -> Iterator[TreeChange]:
     """A function of several parameters that remembers its answers by the first."""
     for function in tree.functions:
         parameters, source = own_parameters(function), function.source
@@ -28,10 +28,10 @@ def first_part_alone(tree: Tree) -> Iterator[Change]:
             *(_kept_first(function, one, f"{kept}[{key}]") for one in returned(function)),
         ]
         names = (function.name,)
-        yield Change(edits={source.path: edits}, functions=names, pattern="key without a part")
+        yield TreeChange(edits={source.path: edits}, functions=names, pattern="key without a part")
 
 
-def past_a_change(tree: Tree) -> Iterator[Change]:
+def past_a_change(tree: Tree) -> Iterator[TreeChange]:
     """What an instance tells of itself is kept, and forgotten in all changes but one."""
     for source in tree.sources.values():
         methods = [one for one in functions_of(source) if one.owner]
@@ -52,7 +52,7 @@ def past_a_change(tree: Tree) -> Iterator[Change]:
                     for one in changing
                     if one is not left_out
                 ]
-                yield Change(
+                yield TreeChange(
                     edits={source.path: [*edits, *clearing]},
                     functions=(told.name, left_out.name),
                     pattern="kept past a change",

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from synth.envs.repo.kinds.source.change import Change
+from synth.envs.repo.kinds.source.change import TreeChange
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import Function, Tree, inner_nodes
 
@@ -11,7 +11,7 @@ _COPIES = ("list", "dict", "set", "copy", "deepcopy", "OrderedDict")
 _EMPTY = ("list", "dict", "set", "OrderedDict", "defaultdict", "deque", "Counter")
 
 
-def default_made_once(tree: Tree) -> Iterator[Change]:
+def default_made_once(tree: Tree) -> Iterator[TreeChange]:
     """`argument=None`, made anew inside, becomes a default that all calls share."""
     for function in tree.functions:
         defaults = _defaults(function)
@@ -29,7 +29,7 @@ def default_made_once(tree: Tree) -> Iterator[Change]:
                     yield _change("default made once", function, edits)
 
 
-def one_for_all_instances(tree: Tree) -> Iterator[Change]:
+def one_for_all_instances(tree: Tree) -> Iterator[TreeChange]:
     """`self.items = []` of `__init__` becomes an attribute of the class."""
     for function in tree.functions:
         if function.owner is None or function.node.name != "__init__":
@@ -45,7 +45,7 @@ def one_for_all_instances(tree: Tree) -> Iterator[Change]:
                     yield _change("one for all instances", function, edits)
 
 
-def still_the_callers(tree: Tree) -> Iterator[Change]:
+def still_the_callers(tree: Tree) -> Iterator[TreeChange]:
     """A copy that was made of what was handed in, left out."""
     for function in tree.functions:
         names = {one.arg for one in ast.walk(function.node.args) if isinstance(one, ast.arg)}
@@ -62,7 +62,7 @@ def still_the_callers(tree: Tree) -> Iterator[Change]:
             yield _change("still the caller's", function, [function.source.replaced(call, text)])
 
 
-def not_forgotten(tree: Tree) -> Iterator[Change]:
+def not_forgotten(tree: Tree) -> Iterator[TreeChange]:
     """A method that no longer sets back what the instance had kept."""
     for function in tree.functions:
         if function.owner is None or function.node.name == "__init__":
@@ -106,6 +106,6 @@ def _defaults(function: Function) -> dict[str, ast.expr]:
     }
 
 
-def _change(pattern: str, function: Function, edits: list[Edit]) -> Change:
+def _change(pattern: str, function: Function, edits: list[Edit]) -> TreeChange:
     path = function.source.path
-    return Change(edits={path: edits}, functions=(function.name,), pattern=pattern)
+    return TreeChange(edits={path: edits}, functions=(function.name,), pattern=pattern)
