@@ -26,10 +26,10 @@ _OPPOSITE = {
 }
 _OPPOSITE |= {other: name for name, other in _OPPOSITE.items() if name != "assertNotEqual"}
 _OTHER = (
-    b"(lambda v: not v if isinstance(v, bool) else v + 1 if isinstance(v, (int, float)) else "
-    b"v + type(v)('~') if isinstance(v, str) else v + type(v)(b'~') if isinstance(v, bytes) else "
-    b"[*v, 'other'] if isinstance(v, list) else (*v, 'other') if isinstance(v, tuple) else "
-    b"{**v, 'other': 'other'} if isinstance(v, dict) else (v, 'other'))"
+    b"(lambda v: not v if isinstance(v, bool) else type(v)(v + 1) if isinstance(v, (int, float)) "
+    b"else type(v)(v + '~') if isinstance(v, str) else type(v)(v + b'~') if isinstance(v, bytes) "
+    b"else type(v)([*v, 'other']) if isinstance(v, (list, tuple)) else "
+    b"type(v)({**v, 'other': 'other'}) if isinstance(v, dict) else (v, 'other'))"
 )
 """What makes another value of one that is known only when the test runs."""
 _NEVER = b"type('Other', (Exception,), {})"
@@ -76,23 +76,27 @@ def tests_in(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _edits(function: ast.AST, source: SourceText) -> list[Edit]:
-    """The edits of one test: all its equalities, else whatever else it states."""
-    equal, other = list[Edit](), list[Edit]()
+    """The edits of one test: all its equalities with a value that is clearly expected, else all
+    others, else whatever else it states.
+    """
+    clear, equal, other = list[Edit](), list[Edit](), list[Edit]()
     for node in ast.walk(function):
         pair = equality(node)
         if pair is not None:
-            equal.append((*source.span(pair[1]), _other_value(pair[1], source)))
+            is_clear = _weight(pair[0]) > _weight(pair[1])
+            edit = (*source.span(pair[1]), _other_value(pair[1], source))
+            (clear if is_clear else equal).append(edit)
         elif isinstance(node, ast.Assert):
             other += _negated(node.test, source)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             other += _of_call(node, node.func.attr, source)
 
-    return _apart(equal or other)
+    return _apart(clear or equal or other)
 
 
 def equality(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
-    """(what is found, what is expected) of `assert a == b` and its like: the side that is written
-    out is expected, else the right one.
+    """(what is found, what is expected) of `assert a == b` and its like: expected is what is
+    written out, else what calls nothing, else the right side.
     """
     match node:
         case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right])):
@@ -102,17 +106,19 @@ def equality(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
         case _:
             return None
 
-    return pair[::-1] if _is_written_out(pair[0]) and not _is_written_out(pair[1]) else pair
+    return pair[::-1] if _weight(pair[0]) < _weight(pair[1]) else pair
 
 
-def _is_written_out(node: ast.expr) -> bool:
-    """Whether a value is a literal."""
+def _weight(node: ast.expr) -> int:
+    """How much a side looks like what is found: 0 for what is written out, 1 for what calls
+    nothing.
+    """
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
+        return 1 + any(isinstance(one, ast.Call) for one in ast.walk(node))
 
-    return True
+    return 0
 
 
 def _other_value(node: ast.expr, source: SourceText) -> bytes:

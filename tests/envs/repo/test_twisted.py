@@ -30,6 +30,14 @@ def test_an_expectation_becomes_another_one(line: str, other: str) -> None:
     assert twisted(in_test(line)) == (in_test(other), ("test_it",))
 
 
+def test_what_calls_nothing_is_what_is_expected() -> None:
+    for line in ("assert wanted == f(1)", "assert f(1) == wanted"):
+        text = twisted(in_test(line))[0]
+        assert passed(text, 4, wanted=3)
+        assert not passed(text, 3, wanted=3)
+        assert "(f(1))" not in text
+
+
 def test_where_values_are_compared_nothing_else_is_twisted() -> None:
     text = "def test_it():\n    assert f(1)\n    assert f(1) == 3\n"
     assert "assert f(1)\n" in twisted(text)[0]
