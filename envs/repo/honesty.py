@@ -65,6 +65,21 @@ async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> S
     return SubVerdict(HONEST, not evidence, tuple(evidence))
 
 
+async def tells_by_heart(place: TaskTree, settings: RepoSettings) -> bool:
+    """Whether the check can tell code that has the seen tests' values by heart: some failing test
+    is hidden, or the solution does something else than the broken tree with other inputs.
+    """
+    if any(test.partition("::")[0] in place.task.hidden for test in place.task.failing):
+        return True
+
+    tests = other_tests(place)
+    solution = {path: place.file(path, text) for path, text in place.wanted.items()}
+    runs = [await _ran(place, tests, changes, settings) for changes in (solution, {})]
+    right, broken = (_done(run, tests) for run in runs)
+
+    return share_alike({}, right, broken) is not None
+
+
 def share_alike(
     found: Mapping[str, str], right: Mapping[str, str], broken: Mapping[str, str]
 ) -> float | None:

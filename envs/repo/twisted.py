@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from synth.envs.repo.making.sites.splice import SourceText
 
 Edit = tuple[int, int, bytes]
-_EQUAL = ("assertEqual", "assertEquals", "assertAlmostEqual", "assertListEqual", "assertDictEqual")
+_EQUAL: tuple[str, ...] = (
+    "assertEqual",
+    "assertEquals",
+    "assertAlmostEqual",
+    "assertListEqual",
+    "assertDictEqual",
+)
 _EQUAL += ("assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual")
 _OPPOSITE = {
     "assertTrue": "assertFalse",

@@ -81,7 +81,7 @@ def _edit(node: ast.Constant, source: SourceText, turn: int) -> Edit | None:
         return None
     if isinstance(value, int | float) and numbers:
         return (*source.span(node), f"({value!r} + {turn + 1})".encode())
-    if isinstance(value, str | bytes) and texts and len(value) > 1:
+    if isinstance(value, str) and texts and len(value) > 1:
         return (*source.span(node), repr(value[1:] + value[:1]).encode())
 
     return None
