@@ -67,8 +67,8 @@ def plan_repo(
 def grade_repo(
     pool: Path | str, *, most_trivial: float = 0.2, at_once: int = 2, quiet: bool = False
 ) -> GradeTally:
-    """Lets bots without a model try to mend the tasks of a pool. What they mend is of tier 0, and at
-    most the share `most_trivial` of the pool. Raises `ConfigError`.
+    """Lets bots without a model try to mend the tasks of a pool. What they mend is of tier 0, and
+    at most the share `most_trivial` of the pool. Raises `ConfigError`.
     """
     progress = progress_for(quiet=quiet)
     progress.start("repo grade", ungraded(Path(pool)), "tasks")

@@ -94,7 +94,7 @@ class Validation:
     async def _passing(
         self, library: Library, texts: Texts, files: Sequence[str]
     ) -> frozenset[str]:
-        """What passes in a whole tree, twice alike; of files as they are, what always passed there."""
+        """What passes in a whole tree, twice alike; of files as they are, what always did."""
         key = content_hash([library.digest, dict(texts), list(files)])
         if key not in self._whole:
             runs = [await self._run(library, texts, files) for _ in range(2)]
