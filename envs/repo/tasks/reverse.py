@@ -83,6 +83,8 @@ def goal_of(place: TaskTree, pinned: Mapping[str, object], window: Window) -> Dr
     head = words["one" if len(mended) == 1 else "several"]
     lines = [head.format(library=place.library.name, count=len(mended)), *said[:MOST_LINES]]
     lines += [words["more"].format(count=more)] if more > 0 else []
+    free = tuple(path for path, value in window.end.items() if value is False)
+    lines += [words["others"]] if free else []
     calls = [call for operation in window.operations for call in operation.turn.tool_calls]
 
     return Draft(
@@ -91,7 +93,7 @@ def goal_of(place: TaskTree, pinned: Mapping[str, object], window: Window) -> Dr
         structure=f"{place.library.name}: {'; '.join(sorted(mended))}",
         script={"task": place.task.id, "wanted": _mended(place, calls)},
         env_config=dict(pinned),
-        free=tuple(path for path, value in window.end.items() if value is False),
+        free=free,
         seed=0,
     )
 
