@@ -20,6 +20,7 @@ from synth.confinement.keeper.messages import LENGTH, packed, receive
 from synth.schemas import ConfigError
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[4]); from {} import main; main()"
+_LONG = 1 << 20
 _MODULE = "synth.confinement.keeper.serving"
 _KEEPERS: dict[int, "Keeper"] = {}
 _STARTING = threading.Lock()
@@ -112,7 +113,7 @@ class BranchLine:
             try:
                 await loop.sock_sendall(self._line, packed((name, arguments, dropped)))
                 size = LENGTH.unpack(await self._bytes(LENGTH.size))[0]
-                said = marshal.loads(await self._bytes(size))
+                said = await _loaded(await self._bytes(size))
             except (OSError, EOFError):
                 raise KeeperEndedError("the keeper of branches has ended") from None
 
@@ -136,6 +137,13 @@ class BranchLine:
     def close(self) -> None:
         """Ends the branch, if it has not ended."""
         self._line.close()
+
+
+async def _loaded(said: bytearray) -> Any:
+    """What a message says; a long one is read beside the event loop."""
+    return (
+        marshal.loads(said) if len(said) < _LONG else await asyncio.to_thread(marshal.loads, said)
+    )
 
 
 def keeper() -> Keeper:

@@ -129,7 +129,7 @@ def answer(work: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
         return "done", work(*arguments)
     except OSError as error:
         return "refused", error.errno or 0, error.strerror or str(error), error.filename or ""
-    except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the parent shall know
+    except (RuntimeError, ValueError, LookupError, TypeError) as error:  # the parent shall know
         return "broken", f"{type(error).__name__}: {error}"
 
 
