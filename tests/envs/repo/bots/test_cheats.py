@@ -1,7 +1,6 @@
 """Who cheats passes nothing: on a library made by hand, all of whose tests an agent sees."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
