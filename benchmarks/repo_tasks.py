@@ -40,7 +40,7 @@ class Bench(NamedTuple):
     world: EnvEntry
     settings: RepoSettings
     tasks: Sequence[Task]
-    ids: str | None = None
+    ids: Sequence[str] = ()
 
     def place(self, task: Task) -> TaskTree:
         """The tree of a task."""
@@ -90,7 +90,7 @@ async def shape(bench: Bench) -> None:
 async def ids(bench: Bench) -> None:
     """Whether repositories or tasks are those of public benchmarks."""
     places = [bench.place(task) for task in bench.tasks]
-    listed = Path(bench.ids).read_text().split() if bench.ids else ()
+    listed = bench.ids
     libraries = {one.library.name: one.library for one in places}
     found = {name: hit for name, one in libraries.items() if (hit := found_in(one, listed))}
     named = named_in(one.task for one in places)
@@ -266,9 +266,10 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--ids", help="a file with ids of public tasks, one a line")
     given = parser.parse_args()
+    listed = Path(given.ids).read_text().split() if given.ids else ()
     settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=LIMIT_S)
     world = bound(settings)
-    bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks), given.ids)
+    bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks), listed)
 
     async def printed() -> None:
         for name in given.only:
