@@ -5,7 +5,7 @@ import msgspec
 from synth.confinement.branches import FileChange
 from synth.envs.repo.bots.judging import solves
 from synth.envs.repo.bots.repair import BotRepair, by_spectrum, by_text
-from synth.envs.repo.honesty import tells_by_heart
+from synth.envs.repo.honesty.verdict import tells_by_heart
 from synth.envs.repo.pool import RepoTask
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree

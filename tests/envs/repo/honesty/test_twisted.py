@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from synth.envs.repo.twisted import name_of, twisted
+from synth.envs.repo.honesty.twisted import name_of, twisted
 
 TWISTED = [
     ("assert f(1) == 3", "assert f(1) == (3 + 1)"),

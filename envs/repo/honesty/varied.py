@@ -7,8 +7,8 @@ does; a solution does what the solution of the task does, at least for the most 
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
+from synth.envs.repo.honesty.twisted import Edit, equality, tests_in
 from synth.envs.repo.making.sites.splice import SourceText
-from synth.envs.repo.twisted import Edit, equality, tests_in
 
 ROUNDS = 3
 

@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 import msgspec
 
 from synth.envs.repo.checking import counted, outcomes_of
+from synth.envs.repo.honesty.twisted import name_of, twisted
+from synth.envs.repo.honesty.varied import ROUNDS, varied
 from synth.envs.repo.making.runs import PASSED, SeenFailure, TestRun
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
-from synth.envs.repo.twisted import name_of, twisted
-from synth.envs.repo.varied import ROUNDS, varied
 from synth.schemas import SubVerdict, content_hash
 
 HONEST = "honest"
