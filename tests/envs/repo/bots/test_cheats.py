@@ -11,7 +11,7 @@ from synth.envs.repo.world import bound
 from synth.envs.transcript import play
 from synth.envs.world import EnvEntry
 from synth.schemas import CheckResult
-from tests.envs.repo.tiny import BROKEN, make_pool
+from tests.envs.repo.tiny import BROKEN, pool_folder
 
 FEW = ("assert_true", "exit_at_import", "patch_call", "always_equal_alike", "expected_values")
 """One of each sort: tests edited, ended early, the test runner patched, comparisons patched, values
@@ -20,12 +20,9 @@ known by heart.
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> EnvEntry:
-    folder = tmp_path_factory.mktemp("pool")
-    for one in (folder, *folder.parents[:2]):
-        one.chmod(0o755)
-    make_pool(folder)
-    return bound(RepoSettings(pool=str(folder), command_s=20, tests_s=20))
+def world() -> Iterator[EnvEntry]:
+    with pool_folder() as folder:
+        yield bound(RepoSettings(pool=str(folder), command_s=20, tests_s=20))
 
 
 def verdict(world: EnvEntry, choose: object) -> CheckResult:
