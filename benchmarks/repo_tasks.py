@@ -29,7 +29,7 @@ from synth.stats.intervals import clopper_pearson
 
 TASKS, SEED = 10_000, 7
 WRONG_PER_TASK, FLAKY_RUNS, TRIALS = 12, 5, 8
-MOST_TURNS = 60
+MOST_TURNS, LIMIT_S = 60, 40.0
 POLICIES = ("mixed", "correct")
 
 
@@ -247,7 +247,7 @@ def main() -> None:
     parser.add_argument("seed", type=int, nargs="?", default=SEED)
     parser.add_argument("--only", nargs="*", default=list(PARTS), choices=list(PARTS))
     given = parser.parse_args()
-    settings = RepoSettings(pool=str(Path(given.pool).resolve()))
+    settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=LIMIT_S)
     world = bound(settings)
     bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks))
 

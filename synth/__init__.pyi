@@ -19,7 +19,9 @@ from synth.api.pages import write_report as write_report
 from synth.api.publications import PublicationReport as PublicationReport
 from synth.api.publications import publish as publish
 from synth.api.rankings import rank as rank
+from synth.api.repositories import GradeTally as GradeTally
 from synth.api.repositories import PoolTally as PoolTally
+from synth.api.repositories import grade_repo as grade_repo
 from synth.api.repositories import plan_repo as plan_repo
 from synth.api.repositories import prepare_repo as prepare_repo
 from synth.api.repositories import repo_tables as repo_tables

@@ -24,6 +24,7 @@ EXTRAS = {
     "textworld": "textworld",
     "ray": "ray",
     "mcp": "mcp",
+    "repo": "pytest",
 }
 """Extra of pyproject.toml -> a package that shows that it is there."""
 Problem = str | None

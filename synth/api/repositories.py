@@ -9,6 +9,8 @@ from pathlib import Path
 from synth.api.waiting import waited
 from synth.engine.progress import progress_for
 from synth.engine.table import Table
+from synth.envs.repo.making.pool.grading import GradeTally as GradeTally
+from synth.envs.repo.making.pool.grading import grade_pool, ungraded
 from synth.envs.repo.making.pool.maker import PoolTally as PoolTally
 from synth.envs.repo.making.pool.maker import Told, WantedTasks, make_pool
 from synth.envs.repo.making.pool.plan import planned
@@ -60,6 +62,21 @@ def plan_repo(
     """What `prepare_repo` would do, in lines; nothing is fetched, written or run."""
     wanted = wanted_tasks(libraries, folders, kinds, leave_out, tasks, seed, at_once)
     return planned(Path(pool), wanted, archives())
+
+
+def grade_repo(
+    pool: Path | str, *, most_trivial: float = 0.2, at_once: int = 2, quiet: bool = False
+) -> GradeTally:
+    """Lets bots without a model try to mend the tasks of a pool. What they mend is of tier 0, and
+    at most the share `most_trivial` of the pool. Raises `ConfigError`.
+    """
+    progress = progress_for(quiet=quiet)
+    progress.start("repo grade", ungraded(Path(pool)), "tasks")
+    told = Told(say=progress.say, kept=lambda task: progress.step(1))
+    try:
+        return waited(grade_pool(Path(pool), most_trivial, at_once, told))
+    finally:
+        progress.stop()
 
 
 def repo_tables(pool: Path | str) -> Sequence[Table]:

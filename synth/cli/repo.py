@@ -51,6 +51,23 @@ def repo_make(pool: Path, dry_run: bool, quiet: bool, **chosen: Any) -> None:
 
 
 @command
+def repo_grade(pool: Path, **chosen: Any) -> None:
+    """Let bots without a model try the tasks of POOL: what they mend is of tier 0, and few of it
+    stay.
+
+    \b
+    Example:  synth repo grade pools/mine
+              synth repo grade pools/mine --most-trivial 1
+    """
+    from synth import grade_repo
+
+    found = grade_repo(pool, **chosen)
+    for tier, count in sorted(found.tiers.items()):
+        tell(f"{count:>6,} of tier {tier}")
+    tell(f"{found.dropped:>6,} of tier 0 taken out")
+
+
+@command
 def repo_show(pool: Path) -> None:
     """What a pool holds, by library, kind and tier.
 
@@ -65,4 +82,5 @@ def repo_show(pool: Path) -> None:
 
 
 repo.add_command(repo_make, "make")
+repo.add_command(repo_grade, "grade")
 repo.add_command(repo_show, "show")

@@ -86,6 +86,11 @@ class Branch:
                 return msgspec.structs.replace(found, ended_by="size")
             return found
 
+    @property
+    def seen_from_outside(self) -> Path:
+        """Where the tree stands for this process, as long as nothing is done: for measurements."""
+        return Path(f"/proc/{self._line.keeper.process}/root", *self._folder.parts[1:])
+
     async def changes(self) -> Mapping[str, FileChange | None]:
         """By path, the files that differ from the folder's, as they are now; None for deleted.
         Folders are none. Raises `OSError` (EFBIG) for more than 64 MB.

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from synth.confinement.cgroups import cgroup_folders
 from synth.confinement.keeper.messages import LENGTH, packed, receive
 from synth.schemas import ConfigError
 
@@ -38,7 +39,7 @@ class Keeper:
         here = str(Path(__file__).resolve().parents[2])
         program = [sys.executable, "-I", "-S", "-c", _PROGRAM.format(_MODULE)]
         self._process = subprocess.Popen(
-            [*way, *program, str(theirs.fileno()), who, str(os.getpid()), here],
+            [*way, *program, str(theirs.fileno()), who, str(os.getpid()), here, *cgroup_folders()],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -61,6 +62,11 @@ class Keeper:
     def lives(self) -> bool:
         """Whether it can be asked."""
         return self._process.poll() is None
+
+    @property
+    def process(self) -> int:
+        """Its number."""
+        return self._process.pid
 
     def connection(self) -> "BranchLine":
         """A line for one branch."""
@@ -146,15 +152,16 @@ def keeper() -> Keeper:
         return made
 
 
-def _started() -> Keeper:
+def _started(*, overlays: bool = True) -> Keeper:
     """With namespaces of its own where they can be had, else without."""
     as_root = os.geteuid() == 0
     apart = ["unshare", "--mount", "--propagation", "private"]
-    ways = [(apart, "root")] if as_root else [([*apart, "--user", "--map-root-user"], "user")]
+    way = apart if as_root else [*apart, "--user", "--map-root-user"]
+    who = "root" if as_root else "user"
 
-    for way, who in [*ways, ([], "nobody")]:
+    for words, name in ((way, who if overlays else "nobody"), ([], "nobody")):
         try:
-            return Keeper(way, who)
+            return Keeper(words, name)
         except OSError:
             continue
 
@@ -178,3 +185,12 @@ def _entering(spaces: dict[str, int]) -> Sequence[str]:
     ours = f"/proc/{os.getpid()}/fd"
     entered = [f"{options[name]}={ours}/{number}" for name, number in spaces.items()]
     return ["/usr/bin/nsenter", *entered, *(["--preserve-credentials"] if len(spaces) > 1 else [])]
+
+
+def only_copies() -> None:
+    """From now on this process makes branches by copies, whatever can be had: for comparisons."""
+    with _STARTING:
+        found = _KEEPERS.pop(os.getpid(), None)
+        if found is not None:
+            found.close()
+        _KEEPERS[os.getpid()] = _started(overlays=False)

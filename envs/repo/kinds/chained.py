@@ -53,12 +53,16 @@ def chain_of(base: Path, tasks: Sequence[RepoTask]) -> BrokenTree | None:
         sites=sum(task.sites for task in tasks),
         steps=tuple(task.id for task in tasks),
         hint=_WORDS["chain"].format(goals=told),
-        about={
-            "operators": " ".join(sorted(task.kind for task in tasks)),
-            "modules": " ".join(sorted(edits)),
-            "functions": " ".join(task.about.get("functions", "") for task in tasks),
-        },
+        about=_about(tasks, edits),
     )
+
+
+def _about(tasks: Sequence[RepoTask], edits: Mapping[str, str | None]) -> dict[str, str]:
+    return {
+        "operators": " ".join(sorted(task.kind for task in tasks)),
+        "modules": " ".join(sorted(edits)),
+        "functions": " ".join(task.about.get("functions", "") for task in tasks),
+    }
 
 
 def merged(base: Path, several: Sequence[Mapping[str, str | None]]) -> dict[str, str | None] | None:

@@ -9,7 +9,7 @@ from random import Random
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.features.parameter import lost_parameters
-from synth.envs.repo.kinds.features.removal import is_definition, removed, units_of
+from synth.envs.repo.kinds.features.removal import Unit, is_definition, removed, units_of
 from synth.envs.repo.kinds.features.words import missing, missing_parameter
 from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
@@ -54,15 +54,26 @@ def _definitions(tree: Tree) -> Iterator[Change]:
         removal = removed(units, unit)
         if removal is None:
             continue
-        name = f"{unit.owner.name}.{node.name}" if unit.owner else node.name
         kind = "function" if isinstance(node, FUNCTIONS) else "class"
-        public = sorted(one for one in removal.names if not one.startswith("_"))
         yield Change(
             edits=removal.edits,
-            functions=(name, *(one for one in public if one != node.name)),
+            functions=tuple(_name(one) for one in removal.units if _public(one)),
             pattern="method" if unit.owner else kind,
-            hint=missing(unit.source.path, name, node),
+            hint="\n\n".join(_told(one) for one in removal.units if _public(one)),
         )
+
+
+def _public(unit: Unit) -> bool:
+    return is_definition(unit) and not unit.names[0].startswith("_")
+
+
+def _name(unit: Unit) -> str:
+    return f"{unit.owner.name}.{unit.names[0]}" if unit.owner else unit.names[0]
+
+
+def _told(unit: Unit) -> str:
+    node = unit.node
+    return missing(unit.source.path, _name(unit), node) if isinstance(node, DEFINITIONS) else ""
 
 
 def _parameters(tree: Tree) -> Iterator[Change]:

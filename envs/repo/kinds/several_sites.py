@@ -13,6 +13,8 @@ from synth.envs.repo.making.sites.single_site import by_operator, source_text
 from synth.envs.repo.pool import Library
 
 KIND = "several_sites"
+_MOST_MISSES = 20
+"""Draws in a row that were drawn before, for each chain, after which none is left to find."""
 _Site = tuple[str, Edit]
 """An operator, and what it does to a function."""
 
@@ -26,7 +28,7 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
     random.shuffle(chains)
     seen = set[tuple[tuple[str, Edit], ...]]()
     misses = 0
-    while chains and misses < len(chains):
+    while chains and misses < _MOST_MISSES * len(chains):
         for chain in chains:
             drawn = [random.choice(sites[function]) for function in chain]
             key = tuple((one.source.path, site[1]) for one, site in zip(chain, drawn, strict=True))

@@ -160,6 +160,8 @@ def _why_none(run: TestRun, count: int) -> str:
         path, why = next(iter(run.broken.items()))
         last = why.strip().splitlines()[-1]
         return f"its tests cannot be read; {path}: {last}"
+    if not run.tests:
+        return "no test ran: none is found, or what runs them does not start"
     return f"{count} of its {len(run.tests)} tests pass, and tasks need {FEWEST_TESTS} at least"
 
 

@@ -26,21 +26,23 @@ def is_opaque(layer: int, path: str) -> bool:
         os.close(place)
 
 
-def merge(layer: int, into: int, base: int, opaque: str) -> None:
-    """Lays one layer over another, which is on `base`; `opaque` is the attribute to be used. Hard
-    links within the layer stay such.
+def merge(layer: int, into: int, base: int | None, opaque: str) -> None:
+    """Lays one layer over another, which is on `base` (None: on it and on other layers, of which
+    anything may be hidden); `opaque` is the attribute to be used. Hard links stay such.
     """
     linked = Place()
     for path, state in entries(layer):
         if is_whiteout(state):
             _gone(into, path)
-            if _shines_through(into, base, path):
+            if base is None or _shines_through(into, base, path):
                 os.mknod(path, stat.S_IFCHR, _WHITEOUT, dir_fd=into)
         elif stat.S_ISDIR(state.st_mode):
             _folder(layer, into, path, opaque)
         elif state.st_nlink > 1 and state.st_ino in linked:
             _gone(into, path)
-            os.link(linked[state.st_ino], path, src_dir_fd=into, dst_dir_fd=into)
+            os.link(
+                linked[state.st_ino], path, src_dir_fd=into, dst_dir_fd=into, follow_symlinks=False
+            )
         else:
             linked[state.st_ino] = path
             _gone(into, path)
@@ -111,7 +113,7 @@ def _copy(layer: int, into: int, path: str, state: os.stat_result) -> None:
     elif stat.S_ISREG(state.st_mode):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with (
-            os.fdopen(os.open(path, os.O_RDONLY, dir_fd=layer), "rb") as source,
+            os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=layer), "rb") as source,
             os.fdopen(os.open(path, flags, 0o600, dir_fd=into), "wb") as target,
         ):
             shutil.copyfileobj(source, target, 1 << 20)

@@ -30,11 +30,13 @@ class Point:
 
 
 class OverlayBranch:
-    """A branch whose tree is mounted at `place`, for the keeper and for the commands in it."""
+    """A branch whose tree is mounted at `place`, for the keeper and for the commands in it. `full`
+    tells whether there was no room left when something had last been done.
+    """
 
     def __init__(self, base: Base, number: int, size: int, *, as_root: bool) -> None:
         self.base, self.place, self.user = base, f"m{number}", base.user
-        self._linked = False
+        self._linked, self.full = False, False
         self._options = "" if as_root else ",userxattr"
         self._opaque = OPAQUE[0] if as_root else OPAQUE[1]
         self._disk = Disk(f"t{number}", size)
@@ -49,13 +51,15 @@ class OverlayBranch:
         comes. That happens whether or not anybody freezes: what the tree looks like (links and
         sizes of folders) then depends on what was done in it alone.
         """
+        self.full = self._disk.full
         with _Folder(self._top.upper) as root:
             found = list(entries(root))
 
+        written = [each for each in found if not is_whiteout(each[1])]
         with _Folder(self.place) as tree:
-            self.clock.settle(tree, [each for each in found if not is_whiteout(each[1])])
+            self.clock.settle(tree, written)
         self._top.held = sum(state.st_blocks * 512 for _, state in found)
-        self._linked = any(s.st_nlink > 1 and not stat.S_ISDIR(s.st_mode) for _, s in found)
+        self._linked = any(s.st_nlink > 1 and not stat.S_ISDIR(s.st_mode) for _, s in written)
 
         if found and not self._linked:
             below = (self._top, *self._below)
@@ -95,13 +99,16 @@ class OverlayBranch:
         mount("synth", self.place, "overlay", GUARDED, options + more)
 
     def _copy_of(self, layers: tuple[BranchLayer, ...]) -> BranchLayer:
-        """One layer that says what several say, the latest of them first."""
+        """One layer that says what several say, the latest of them first. A single one may lie on
+        others, several are all that there are.
+        """
+        base = self.base.root if len(layers) > 1 else None
         self._disk.make_room(2 * _MOST_SIZES_FROZEN * self._disk.size)
         made = self._disk.layer(Path(layers[0].upper).stat())
         with _Folder(made.upper) as into:
             for layer in reversed(layers):
                 with _Folder(layer.upper) as root:
-                    merge(root, into, self.base.root, self._opaque)
+                    merge(root, into, base, self._opaque)
 
             made.held = sum(state.st_blocks * 512 for _, state in entries(into))
 
@@ -135,16 +142,13 @@ class OverlayBranch:
         hidden = entries(self.base.root, path) if below else ()
         return {path, *(name for name, _ in hidden)}
 
-    @property
-    def full(self) -> bool:
-        """Whether its disk has no room left."""
-        return self._disk.full
-
     def close(self) -> None:
         """Gives back its mounts, and its memory as far as no point needs it."""
         unmount(self.place)
         Path(self.place).rmdir()
         self._disk.close()
+        self._below = ()
+        del self._top  # the last that holds the layer, unless a point does
 
 
 class _Folder:

@@ -13,6 +13,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,16 @@ from synth.confinement.keeper.messages import receive, send
 from synth.confinement.keeper.mounts import GUARDED, mount, unmount
 from synth.confinement.keeper.overlay import OverlayBranch, Point
 from synth.confinement.keeper.stale import mark, sweep
+from synth.confinement.keeper.trees.removing import remove_tree
 from synth.confinement.keeper.work import WORK, Kept
 
 ROOM = "/sys"
 """Where the keeper's mounts are, in its own view of the machine: a folder of every Linux, in which
 nothing lies that anybody would branch.
 """
+
+
+_BURIED_S = 20.0
 
 
 class Service:
@@ -148,8 +153,22 @@ def main() -> None:
         _serve_all(keeper, line, os.pidfd_open(parent))
     finally:
         if home is not None:
-            shutil.rmtree(home, ignore_errors=True)
+            remove_tree(home)
+        if sys.argv[5:]:
+            _swept(sys.argv[5:], hidden=not why)
         os._exit(0)  # not waiting for threads that still read
+
+
+def _swept(folders: list[str], *, hidden: bool) -> None:
+    """Removes the cgroups of the parent, once all in them is buried. They are where our mounts
+    hid them.
+    """
+    os.chdir("/")
+    if hidden:
+        unmount(ROOM)
+    until = time.monotonic() + _BURIED_S
+    while any([sweep(Path(folder)) for folder in folders]) and time.monotonic() < until:
+        time.sleep(0.1)
 
 
 def _serve_all(keeper: Service, line: socket.socket, parent: int) -> None:

@@ -1,12 +1,13 @@
 """The names of what a process makes outside of itself, and what of it is left by dead ones."""
 
 import os
-import shutil
 import signal
 import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from synth.confinement.keeper.trees.removing import remove_tree
 
 PREFIX = "synth-"
 _LONG_AGO_S = 3600.0
@@ -27,13 +28,14 @@ def _container() -> int:
 
 
 def _began(process: int) -> int:
-    """When a process began, in ticks of the system; 0 for one that is no more."""
+    """When a process began, in ticks of the system; 0 for one that has ended."""
     try:
         line = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
         return 0
 
-    return int(line.rpartition(b")")[2].split()[19])
+    words = line.rpartition(b")")[2].split()
+    return 0 if words[0] in b"ZX" else int(words[19])
 
 
 def dead(name: str, made_at: float) -> bool:
@@ -49,32 +51,43 @@ def dead(name: str, made_at: float) -> bool:
     return _began(process) != began or began == 0
 
 
-def sweep(folder: Path, *, groups: bool = True) -> None:
-    """Removes what dead processes left in a folder: cgroups, or trees of files."""
+def sweep(folder: Path, *, groups: bool = True) -> int:
+    """Removes what dead processes left in a folder: cgroups, or trees of files; how many could not
+    be removed yet.
+    """
+    left = 0
     try:
         names = [entry.name for entry in os.scandir(folder) if entry.name.startswith(PREFIX)]
     except OSError:
-        return
+        return 0
 
     for name in names:
         place = folder / name
-        with suppress(OSError):
-            if not dead(name, place.stat().st_mtime):
-                continue
-            if groups:
-                _empty(place)
-                place.rmdir()
-            elif place.stat().st_uid == os.geteuid():
-                shutil.rmtree(place)
+        with suppress(FileNotFoundError):
+            if dead(name, place.stat().st_mtime):
+                left += not (_group_gone(place) if groups else _tree_gone(place))
+
+    return left
 
 
-def _empty(group: Path) -> None:
-    """Ends what a dead process left running, and waits a moment for it."""
-    for _ in range(100):
-        inside = (group / "cgroup.procs").read_text("ascii").split()
-        if not inside:
-            return
-        for process in inside:
+def _tree_gone(place: Path) -> bool:
+    if place.stat().st_uid == os.geteuid():
+        remove_tree(str(place))
+
+    return True
+
+
+def _group_gone(place: Path) -> bool:
+    """Ends what is left inside a group, and removes it where nobody waits to be buried."""
+    for _ in range(20):
+        for process in (place / "cgroup.procs").read_text("ascii").split():
             with suppress(ProcessLookupError):
                 os.kill(int(process), signal.SIGKILL)
-        time.sleep(0.005)
+        try:
+            place.rmdir()
+        except OSError:
+            time.sleep(0.005)
+        else:
+            return True
+
+    return False

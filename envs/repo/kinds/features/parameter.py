@@ -7,7 +7,7 @@ from typing import NamedTuple
 from synth.envs.repo.kinds.algorithms.order import without_keyword
 from synth.envs.repo.kinds.features.unparameterised import optional, unparameterised
 from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, Tree
+from synth.envs.repo.kinds.source.tree import Call, Function, Tree, called
 
 
 class Lost(NamedTuple):
@@ -32,24 +32,37 @@ def _everywhere(
     tree: Tree, function: Function, argument: str
 ) -> tuple[tuple[Function, ...], dict[str, list[Edit]]] | None:
     edits, todo, done = dict[str, list[Edit]](), [function], list[Function]()
+    dropped = set[int]()
     while todo:
         one = todo.pop()
         done.append(one)
-        out = unparameterised(one, argument)
-        if out is None:
+        calls = [*tree.calls(one), *_own_calls(one)]
+        handing = [(call, key) for call in calls for key in _handing(call, argument)]
+        dropped |= {id(key.value) for _, key in handing}
+        out = unparameterised(one, argument, dropped)
+        if out is None or not all(_names_all(call, one, argument) for call in calls):
             return None
         edits.setdefault(one.source.path, []).extend(out)
-        for call in tree.calls(one):
-            if not _names_all(call, one, argument):
-                return None
-            handing = [key for key in call.node.keywords if key.arg == argument]
-            edits.setdefault(call.caller.source.path, []).extend(
-                without_keyword(call.caller, call.node, key) for key in handing
-            )
-            own = argument in optional(call.caller) and any(map(_its_own, handing))
+        for call, key in handing:
+            without = without_keyword(call.caller, call.node, key)
+            edits.setdefault(call.caller.source.path, []).append(without)
+            own = _its_own(key) and argument in optional(call.caller)
             if own and call.caller not in (*done, *todo):
                 todo.append(call.caller)
     return tuple(done), edits
+
+
+def _own_calls(function: Function) -> list[Call]:
+    """The calls of a function in itself."""
+    return [
+        Call(function, node)
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Call) and called(node) == function.node.name
+    ]
+
+
+def _handing(call: Call, argument: str) -> list[ast.keyword]:
+    return [key for key in call.node.keywords if key.arg == argument]
 
 
 def _its_own(key: ast.keyword) -> bool:

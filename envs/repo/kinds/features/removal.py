@@ -62,8 +62,7 @@ def _units(source: Source) -> Iterator[Unit]:
 
 def removed(units: tuple[Unit, ...], first: Unit) -> Removal | None:
     """What goes with a definition; None where too much hangs on it, or what cannot be undone."""
-    gone, edits = [first], dict[str, list[Edit]]()
-    todo = list(first.names)
+    gone, lists, todo = [first], list[Unit](), list(first.names)
     while todo:
         name = todo.pop()
         for unit in units:
@@ -73,34 +72,48 @@ def removed(units: tuple[Unit, ...], first: Unit) -> Removal | None:
                 if _mentions_apart_from_members(unit.node, name):
                     return None
                 continue
-            lighter = _lighter(unit, name)
-            if lighter:
-                edits.setdefault(unit.source.path, []).extend(lighter)
+            if _is_list(unit):
+                lists.append(unit)
             elif unit.names and len(gone) <= MOST_DEPENDENTS and not _dunder(unit):
                 gone.append(unit)
                 todo += [one for one in unit.names if one != name]
             else:
                 return None
     gone += _orphans(units, gone)
+    return None if _emptied(gone) else Removal(tuple(gone), _edits(gone, lists))
+
+
+def _edits(gone: list[Unit], lists: list[Unit]) -> dict[str, list[Edit]]:
+    names = frozenset(name for unit in gone for name in unit.names)
+    edits: dict[str, list[Edit]] = {}
     for unit in gone:
         edits.setdefault(unit.source.path, []).append(unit.source.lines_removed(unit.node))
-    return Removal(tuple(gone), edits) if not _emptied(gone) else None
+    for unit in lists:
+        edits.setdefault(unit.source.path, []).extend(_lighter(unit, names))
+    return edits
 
 
-def _lighter(unit: Unit, name: str) -> list[Edit]:
-    """An import or a list of exported names, without one of them."""
-    source, node = unit.source, unit.node
-    if is_import(node):
-        return import_without(source, node, frozenset({name}))
-    match node:
+def _is_list(unit: Unit) -> bool:
+    return is_import(unit.node) or _exported(unit) is not None
+
+
+def _exported(unit: Unit) -> list[ast.expr] | None:
+    """The entries of `__all__`, or of what is added to it."""
+    match unit.node:
         case ast.Assign([ast.Name("__all__")], ast.List(items) | ast.Tuple(items)):
-            pass
+            return items
         case ast.AugAssign(ast.Name("__all__"), _, ast.List(items) | ast.Tuple(items)):
-            pass
-        case _:
-            return []
-    entries = [one for one in items if isinstance(one, ast.Constant) and one.value == name]
-    return without_items(source, items, entries) if len(entries) < len(items) else []
+            return items
+    return None
+
+
+def _lighter(unit: Unit, names: frozenset[str]) -> list[Edit]:
+    """An import or a list of exported names, without some of them."""
+    items = _exported(unit)
+    if items is None:
+        return import_without(unit.source, unit.node, names)
+    out = [one for one in items if isinstance(one, ast.Constant) and one.value in names]
+    return without_items(unit.source, items, out) if len(out) < len(items) else []
 
 
 def _inside(unit: Unit, gone: list[Unit]) -> bool:

@@ -1,7 +1,7 @@
 """A function without one of its parameters: the default in its place, no branch that asks for it."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from synth.envs.repo.kinds.source.text import Edit
 from synth.envs.repo.kinds.source.tree import Function, inner_nodes
@@ -16,8 +16,12 @@ def optional(function: Function) -> Mapping[str, ast.Constant]:
     return {one.arg: default for one, default in found if isinstance(default, ast.Constant)}
 
 
-def unparameterised(function: Function, argument: str) -> list[Edit] | None:
-    """The edits; None where the parameter is set anew, never read, or cannot be left out."""
+def unparameterised(
+    function: Function, argument: str, dropped: Collection[int]
+) -> list[Edit] | None:
+    """The edits; None where the parameter is set anew, never read, or cannot be left out. `dropped`
+    are values (by their identity) that calls lose.
+    """
     source, default = function.source, optional(function)[argument]
     uses = [
         one for one in ast.walk(function.node) if isinstance(one, ast.Name) and one.id == argument
@@ -25,7 +29,7 @@ def unparameterised(function: Function, argument: str) -> list[Edit] | None:
     signature = _signature(function, argument, default)
     if signature is None or not uses or any(not isinstance(one.ctx, ast.Load) for one in uses):
         return None
-    edits, folded = [signature], _handed_on(function, argument)
+    edits, folded = [signature], set(dropped)
     for node in inner_nodes(function.node):
         if not isinstance(node, ast.If | ast.IfExp) or id(node) in folded:
             continue
@@ -35,17 +39,6 @@ def unparameterised(function: Function, argument: str) -> list[Edit] | None:
             folded |= {id(one) for one in ast.walk(node)}
     left = [one for one in uses if id(one) not in folded]
     return [*edits, *(source.replaced(one, source.said(default)) for one in left)]
-
-
-def _handed_on(function: Function, argument: str) -> set[int]:
-    """The places at which the parameter is handed on under its name: the call loses it."""
-    return {
-        id(key.value)
-        for one in ast.walk(function.node)
-        if isinstance(one, ast.Call)
-        for key in one.keywords
-        if key.arg == argument
-    }
 
 
 def _signature(function: Function, argument: str, default: ast.expr) -> Edit | None:

@@ -8,7 +8,13 @@ from random import Random
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.javascript.parsed import EsNode
-from synth.envs.repo.kinds.javascript.tree import JsEdit, JsFunction, JsTree, read_javascript
+from synth.envs.repo.kinds.javascript.tree import (
+    JsEdit,
+    JsFunction,
+    JsTree,
+    comment_before,
+    read_javascript,
+)
 from synth.envs.repo.pool import Library
 
 
@@ -116,11 +122,7 @@ def _kept(tree: JsTree, function: JsFunction) -> list[JsEdit]:
         return []
     kept, key = f"{function.name}Kept", f"JSON.stringify({tree.said(path, parameters[0])})"
     opening = f"\n  const key = {key};\n  if ({kept}.has(key)) return {kept}.get(key);"
-    start = function.statement.start
-    comment = tree.texts[path].rfind("/**", 0, start)
-    between = tree.texts[path][comment:start]
-    if comment >= 0 and between.count("*/") == 1 and between.rstrip().endswith("*/"):
-        start = comment
+    start = function.statement.start - len(comment_before(tree.texts[path], function.statement))
     edits = [
         JsEdit(start, start, f"const {kept} = new Map();\n\n"),
         JsEdit(body.start + 1, body.start + 1, opening),

@@ -15,6 +15,7 @@ from synth.envs.repo.kinds.javascript.tree import (
     JsFunction,
     JsTree,
     called,
+    comment_before,
     identifiers,
     read_javascript,
     spliced,
@@ -41,7 +42,8 @@ def feature_removed(library: Library, base: Path, random: Random) -> Iterator[Br
         broken = tree.broken("javascript_feature_removed", edits, "feature", *names)
         hidden = broken and _without_tests(tree, broken, frozenset(names))
         if hidden is not None:
-            yield msgspec.structs.replace(hidden, hint=_hint(tree, function))
+            hint = "\n\n".join(_hint(tree, one) for one in gone if one.exported)
+            yield msgspec.structs.replace(hidden, hint=hint)
 
 
 def _removed(tree: JsTree, function: JsFunction) -> tuple[list[JsFunction], _Edits] | None:
@@ -79,7 +81,7 @@ def _lighter(tree: JsTree, path: str, root: EsNode, names: frozenset[str]) -> It
 def _taken_out(tree: JsTree, path: str, statement: EsNode) -> JsEdit:
     """A statement with its comment, its lines and the empty line after it."""
     text = tree.texts[path]
-    start = statement.start - len(_comment_before(text, statement))
+    start = statement.start - len(comment_before(text, statement))
     start = text.rfind("\n", 0, start) + 1
     end = statement.end
     while end < len(text) and text[end] in " \t;\n" and text[end - 2 : end] != "\n\n":
@@ -87,16 +89,8 @@ def _taken_out(tree: JsTree, path: str, statement: EsNode) -> JsEdit:
     return JsEdit(start, end - len(text[:end]) + len(text[:end].rstrip(" \t")), "")
 
 
-def _comment_before(text: str, statement: EsNode) -> str:
-    """A comment that ends right before a statement, up to it."""
-    before = text[: statement.start]
-    if not before.rstrip().endswith("*/"):
-        return ""
-    return before[before.rfind("/**") :]
-
-
 def _comment(tree: JsTree, function: JsFunction) -> str:
-    said = _comment_before(tree.texts[function.path], function.statement)
+    said = comment_before(tree.texts[function.path], function.statement)
     lines = [line.strip().strip("/*").strip() for line in said.splitlines()]
     return "\n".join(line for line in lines if line)
 
@@ -121,13 +115,8 @@ def _without_tests(tree: JsTree, broken: BrokenTree, names: frozenset[str]) -> B
         unseen = [one for one in tests if identifiers(one) & names]
         if not unseen:
             continue
-        out = [_taken_out(tree, path, one) for one in unseen]
-        out += _lighter(tree, path, tree.trees[path], names)
-        seen = spliced(tree.texts[path], out)
-        kept = [_taken_out(tree, path, one) for one in tests if one not in unseen]
-        text = spliced(tree.texts[path], kept)
-        apart = len(unseen) < len(tests) and names.isdisjoint(_left(path, seen))
-        if apart:
+        seen, text = _parted(tree, path, tests, unseen, names)
+        if len(unseen) < len(tests) and names.isdisjoint(_left(path, seen)):
             edits[path] = solution[path] = seen
             hidden[_unseen_path(path, text)] = text
         else:
@@ -135,6 +124,16 @@ def _without_tests(tree: JsTree, broken: BrokenTree, names: frozenset[str]) -> B
     if not hidden:
         return None
     return msgspec.structs.replace(broken, edits=edits, hidden=hidden, solution=solution)
+
+
+def _parted(
+    tree: JsTree, path: str, tests: list[EsNode], unseen: list[EsNode], names: frozenset[str]
+) -> tuple[str, str]:
+    """A test file without the tests that must not be seen, and without the others."""
+    out = [_taken_out(tree, path, one) for one in unseen]
+    out += _lighter(tree, path, tree.trees[path], names)
+    kept = [_taken_out(tree, path, one) for one in tests if one not in unseen]
+    return spliced(tree.texts[path], out), spliced(tree.texts[path], kept)
 
 
 def _left(path: str, text: str) -> frozenset[str]:

@@ -62,21 +62,26 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
         if key in seen:
             continue
         seen.add(key)
-        edits: dict[str, list[JsEdit]] = {}
-        for function, (_, edit) in zip(chain, drawn, strict=True):
-            edits.setdefault(function.path, []).append(edit)
-        pattern = " ".join(sorted(operator for operator, _ in drawn))
-        names = [one.name for one in chain]
-        broken = tree.broken("javascript_several_sites", edits, pattern, *names)
+        broken = _broken(tree, chain, drawn)
         if broken is not None:
             yield broken
+
+
+def _broken(tree: JsTree, chain: tuple[JsFunction, ...], drawn: list[_Site]) -> BrokenTree | None:
+    edits: dict[str, list[JsEdit]] = {}
+    for function, (_, edit) in zip(chain, drawn, strict=True):
+        edits.setdefault(function.path, []).append(edit)
+    pattern = " ".join(sorted(operator for operator, _ in drawn))
+    names = [one.name for one in chain]
+    return tree.broken("javascript_several_sites", edits, pattern, *names)
 
 
 def sites(tree: JsTree, function: JsFunction) -> Iterator[_Site]:
     """Every edit of one place of a function, with its operator."""
     for node in function.node.walk():
         yield from _of_operation(tree, function.path, node)
-        yield from _of_value(tree, function.path, node)
+        yield from _of_value(node)
+        yield from _of_statement(tree, function.path, node)
 
 
 def _of_operation(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
@@ -93,12 +98,16 @@ def _of_operation(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
         yield "added_amount", JsEdit(at, at + 2, "-=" if sign == "+=" else "+=")
 
 
-def _of_value(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
-    value, test = node.value("value"), node.one("test")
+def _of_value(node: EsNode) -> Iterator[_Site]:
+    value = node.value("value")
     if node.type == "Literal" and isinstance(value, bool):
         yield "truth", JsEdit(node.start, node.end, str(not value).lower())
     elif node.type == "Literal" and isinstance(value, int):
         yield "number", JsEdit(node.start, node.end, str(value + 1))
+
+
+def _of_statement(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
+    test = node.one("test")
     if node.type in ("IfStatement", "ConditionalExpression", "WhileStatement") and test:
         yield "condition", JsEdit(test.start, test.end, f"!({tree.said(path, test)})")
     if node.type == "CallExpression":

@@ -108,6 +108,14 @@ def spliced(text: str, edits: Iterable[JsEdit]) -> str:
     return "".join([*out, text[at:]])
 
 
+def comment_before(text: str, statement: EsNode) -> str:
+    """A comment that ends right before a statement, up to it."""
+    before = text[: statement.start]
+    if not before.rstrip().endswith("*/"):
+        return ""
+    return before[before.rfind("/**") :]
+
+
 def identifiers(node: EsNode) -> frozenset[str]:
     """The names in a piece of code."""
     return frozenset(str(one.value("name")) for one in node.walk() if one.type == "Identifier")
@@ -127,8 +135,12 @@ def _functions(path: str, tree: EsNode) -> Iterator[JsFunction]:
                 if name is not None and made is not None and made.type in _FUNCTIONS:
                     yield JsFunction(path, str(name.value("name")), made, statement, exported)
         elif declared.type == "ClassDeclaration":
-            body = declared.one("body")
-            for member in body.many("body") if body is not None else ():
+            for member in _members(declared):
                 key, made = member.one("key"), member.one("value")
                 if member.type == "MethodDefinition" and key is not None and made is not None:
                     yield JsFunction(path, str(key.value("name")), made, member, exported)
+
+
+def _members(node: EsNode) -> Sequence[EsNode]:
+    body = node.one("body")
+    return body.many("body") if body is not None else ()

@@ -75,8 +75,11 @@ class TriedFile:
 
     def add(self, one: Tried) -> None:
         """One more, unless it is known."""
-        if one.key in self.known:
-            return
+        if one.key not in self.known:
+            self.replace(one)
+
+    def replace(self, one: Tried) -> None:
+        """What holds of a broken tree from now on."""
         self.known[one.key] = one
         with self._place.open("ab") as file:
             file.write(msgspec.json.encode(one) + b"\n")

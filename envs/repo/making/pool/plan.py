@@ -29,7 +29,11 @@ def planned(folder: Path, wanted: "WantedTasks", archives: Path) -> list[str]:
             lines.append(f"{said}: fetched by pip with its hash, and kept in {archives}")
 
     kinds = kinds_named(wanted.kinds)
-    whole = sum(kind.share for kind in kinds.values())
-    for name, kind in kinds.items():
-        lines.append(f"{name}: {kind.share / whole:.0%} of {wanted.tasks:,} tasks")
+    for engine in dict.fromkeys(one for kind in kinds.values() for one in kind.engines):
+        fitting = {name: kind for name, kind in kinds.items() if engine in kind.engines}
+        whole = sum(kind.share for kind in fitting.values())
+        lines += [
+            f"{name}: {kind.share / whole:.0%} of a library's tasks ({engine})"
+            for name, kind in fitting.items()
+        ]
     return lines

@@ -18,13 +18,12 @@ class Clock:
         self._from = latest if latest < began_ns - _DAYS_NS else _EARLY_NS
 
     def settle(self, root: int, written: Iterable[tuple[str, os.stat_result]]) -> None:
-        """One thing more was done: what it wrote in a tree gets its time."""
-        self.tick += 1
-        stamp = self._from + self.tick * 10**9
-
-        for path, state in written:
-            if state.st_mtime_ns >= self._began:
-                os.utime(path, ns=(stamp, stamp), dir_fd=root, follow_symlinks=False)
-
+        """What was written in a tree gets its time. What only looked has not been done."""
+        late = [path for path, state in written if state.st_mtime_ns >= self._began]
         if os.fstat(root).st_mtime_ns >= self._began:
-            os.utime(root, ns=(stamp, stamp))
+            late.append(".")
+
+        self.tick += bool(late)
+        stamp = self._from + self.tick * 10**9
+        for path in late:
+            os.utime(path, ns=(stamp, stamp), dir_fd=root, follow_symlinks=False)

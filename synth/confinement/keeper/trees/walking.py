@@ -10,6 +10,8 @@ from contextlib import ExitStack
 STANDS_AT = "/repo"
 """Where processes see the tree: an absolute link that begins so stays inside."""
 MOST_LINKS = 40
+LONGEST = 4096
+"""Bytes of a path, with the one that ends it, that the system takes."""
 LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -26,7 +28,7 @@ def opened(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> i
         while todo:
             part = todo.popleft()
             if part == "..":
-                _up(way, path)
+                _up(way, path)  # never by the system: that knows no root of ours
                 continue
 
             if stat.S_ISLNK(os.stat(part, dir_fd=way[-1], follow_symlinks=False).st_mode):
@@ -50,6 +52,8 @@ def parent(root: int, path: str, *, make: bool = False, follow: bool = True) -> 
     *above, name = _parts(path) or [""]
     if name in ("", ".."):
         raise IsADirectoryError(errno.EISDIR, "names a folder", path)
+    if ".." in above and not follow:
+        raise PermissionError(errno.EPERM, "leads up", path)
 
     place = opened(root, ".", LOOK | os.O_DIRECTORY)
     for number, part in enumerate(above):
@@ -138,15 +142,8 @@ def entries(root: int | None, below: str = "") -> Iterator[tuple[str, os.stat_re
     todo = [below]
     while todo:
         folder = todo.pop()
-        try:
-            place = os.open(
-                folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root
-            )
-        except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                continue
-            raise
-
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        place = os.open(folder or ".", flags, dir_fd=root)
         try:
             names = sorted(os.listdir(place))  # noqa: PTH208 - a descriptor, no path
             seen = [(name, os.stat(name, dir_fd=place, follow_symlinks=False)) for name in names]
@@ -155,6 +152,8 @@ def entries(root: int | None, below: str = "") -> Iterator[tuple[str, os.stat_re
 
         for name, state in seen:
             path = f"{folder}/{name}" if folder else name
+            if len(os.fsencode(path)) >= LONGEST:
+                continue
             yield path, state
             if stat.S_ISDIR(state.st_mode):
                 todo.append(path)

@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from synth.envs.repo.broken import BrokenTree
-from synth.envs.repo.making.pool.files import Tried, TriedFile
+from synth.envs.repo.making.pool.files import Tried, TriedFile, write_pool, write_task
+from synth.envs.repo.making.pool.grading import beyond, take_out
 from synth.envs.repo.making.pool.lanes import Lane, Lanes
-from synth.envs.repo.pool import Library
+from synth.envs.repo.pool import Library, RepoTask, read_pool
 
 
 def library(name: str) -> Library:
@@ -75,3 +78,30 @@ def test_a_line_that_a_kill_tore_is_dropped_and_the_others_stay(tmp_path: Path) 
     assert again.known == {"k1": Tried("k1", task="t1")}
     again.add(Tried("k3", task="t3"))
     assert set(TriedFile(tmp_path).known) == {"k1", "k3"}
+
+
+def graded(name: str, tier: int) -> RepoTask:
+    fields = {"library": "lib", "goal": name, "failing": ("t",), "test_files": ("t.py",)}
+    task = RepoTask.identified(kind="k", edits={"a.py": name}, **fields)
+    return msgspec.structs.replace(task, tier=tier)
+
+
+def test_of_what_a_bot_mends_a_fifth_of_the_pool_stays() -> None:
+    """Eight hard ones leave room for two: two of ten are a fifth."""
+    easy = [graded(f"easy{at}", 0) for at in range(4)]
+    hard = [graded(f"hard{at}", 1) for at in range(8)]
+    assert list(beyond([*easy, *hard], 0.2)) == [easy[2].id, easy[3].id]
+    assert list(beyond([*easy, *hard], 0)) == [one.id for one in easy]
+    assert list(beyond([*easy, *hard], 1)) == []
+
+
+def test_what_was_taken_out_does_not_come_back(tmp_path: Path) -> None:
+    easy, hard = graded("easy", 0), graded("hard", 1)
+    for task in (easy, hard):
+        write_task(tmp_path, task)
+    pool = write_pool(tmp_path, [library("lib")], [easy.id, hard.id])
+    file = TriedFile(tmp_path)
+    file.add(Tried("k1", task=easy.id))
+    take_out(tmp_path, pool, [easy.id])
+    assert read_pool(tmp_path).tasks == (hard.id,)
+    assert TriedFile(tmp_path).known == {"k1": Tried("k1", reason="a bot mends it")}

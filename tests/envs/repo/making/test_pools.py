@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from synth.confinement import missing
@@ -201,15 +200,3 @@ def test_a_folder_that_has_changed_is_refused(places: tuple[Path, Path], tmp_pat
     (changed / "shop" / "names.py").write_text("A = 1\n")
     with pytest.raises(ConfigError, match="has changed since"):
         made(places[0], changed, 6)
-
-
-def test_a_task_of_the_pool_is_read_as_it_was_written(places: tuple[Path, Path]) -> None:
-    pool, _ = places
-    for task in read_tasks(pool, read_pool(pool)):
-        fields = {
-            name: getattr(task, name)
-            for name in task.__struct_fields__
-            if name not in ("id", "tier", "about")
-        }
-        assert type(task).identified(**fields).id == task.id
-        assert msgspec.json.decode(msgspec.json.encode(task), type=type(task)) == task
