@@ -19,12 +19,9 @@ from synth.schemas import ConfigError
 
 MOST_FILES, MOST_BYTES, LONGEST_PATH = 20_000, 512 << 20, 400
 _PIECE = 1 << 20
-<<<<<<< HEAD
 STAMP_S = 1_000_000_000
 """2001-09-09 01:46:40, a second before that of what is changed later."""
-=======
 _UNWRITTEN = re.compile(r"[\x00-\x1f\x7f\\]")
->>>>>>> making
 File = tuple[str, IO[bytes], bool]
 """Relative path, content, whether it can be executed."""
 
