@@ -44,7 +44,7 @@ def command(random: Random) -> str:
             f"ln -s {random.choice((other, '/etc/passwd', '../..', 'a'))} {one}",
             f"ln {one} {other}",
             f"cp -r {one} {other}",
-            f"mkfifo {one}",
+            "mkfifo p || rm p",  # under a name of its own: who writes to a pipe waits for a reader
             f"printf '\\377' > \"$(printf 'n\\377%s' {word % 3})\"",
         )
     )

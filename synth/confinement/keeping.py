@@ -20,6 +20,7 @@ from synth.confinement.keeper.messages import LENGTH, packed, receive
 from synth.schemas import ConfigError
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[4]); from {} import main; main()"
+_LONG = 1 << 20
 _MODULE = "synth.confinement.keeper.serving"
 _KEEPERS: dict[int, "Keeper"] = {}
 _STARTING = threading.Lock()
@@ -112,7 +113,7 @@ class BranchLine:
             try:
                 await loop.sock_sendall(self._line, packed((name, arguments, dropped)))
                 size = LENGTH.unpack(await self._bytes(LENGTH.size))[0]
-                said = marshal.loads(await self._bytes(size))
+                said = await _loaded(await self._bytes(size))
             except (OSError, EOFError):
                 raise KeeperEndedError("the keeper of branches has ended") from None
 
@@ -138,6 +139,13 @@ class BranchLine:
         self._line.close()
 
 
+async def _loaded(said: bytearray) -> Any:
+    """What a message says; a long one is read beside the event loop."""
+    return (
+        marshal.loads(said) if len(said) < _LONG else await asyncio.to_thread(marshal.loads, said)
+    )
+
+
 def keeper() -> Keeper:
     """This process's keeper, started where there is none; it takes a moment. Raises `ConfigError`
     where none can be started.
@@ -159,7 +167,7 @@ def _started(*, overlays: bool = True) -> Keeper:
     way = apart if as_root else [*apart, "--user", "--map-root-user"]
     who = "root" if as_root else "user"
 
-    for words, name in ((way, who if overlays else "nobody"), ([], "nobody")):
+    for words, name in ((way, who if overlays else f"{who}:copies"), ([], f"{who}:copies")):
         try:
             return Keeper(words, name)
         except OSError:

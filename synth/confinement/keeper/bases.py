@@ -42,9 +42,11 @@ def seen(base: str) -> FolderLook:
     return FolderLook(owners.pop() if len(owners) == 1 else None, latest // 10**9, size)
 
 
-def user_of(base: str) -> int:
-    """The user that works in branches of a folder: where we are root, one that nobody else is."""
-    if os.geteuid() != 0:
+def user_of(base: str, *, as_root: bool) -> int:
+    """The user that works in branches of a folder: where we are root (and not only in a namespace
+    of our own), one that nobody else is.
+    """
+    if not as_root:
         return os.geteuid()
 
     return _FIRST_UID + Path(base).stat().st_ino % _UIDS
@@ -58,7 +60,7 @@ class Base:
     def __init__(self, folder: str, place: str, *, as_root: bool) -> None:
         found = seen(folder)
         self.place, self.latest = place, found.latest
-        self.user = user_of(folder) if as_root else os.geteuid()
+        self.user = user_of(folder, as_root=as_root)
         Path(place).mkdir()
         self._show(folder, found)
         self.root = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
@@ -115,7 +117,7 @@ def copied(source: str, target: str) -> None:
 
 def given(place: str, user: int) -> None:
     """Makes a folder and all in it the property of a user."""
-    if os.geteuid() != 0:
+    if user == os.geteuid():
         return
 
     root = os.open(place, os.O_RDONLY | os.O_DIRECTORY)

@@ -34,12 +34,12 @@ class CopiedPoint:
 class CopiedBranch:
     """A branch whose tree is a copy of the folder, in `home`."""
 
-    def __init__(self, base: str, home: str, size: int) -> None:
+    def __init__(self, base: str, home: str, size: int, *, as_root: bool) -> None:
         found = seen(base)
         self._home = tempfile.mkdtemp(dir=home)
         Path(self._home).chmod(0o711)
         self.place, self._points, self._size = f"{self._home}/tree", 0, size
-        self.user = user_of(base)
+        self.user = user_of(base, as_root=as_root)
         root = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
         self.base = CopiedBase(base, root, found.latest, self.user)
         _copy(base, self.place)

@@ -88,7 +88,7 @@ class Service:
     def branch(self, folder: str, size: int) -> Kept:
         """A new branch. Raises `OSError`."""
         if self.home is not None:
-            return CopiedBranch(folder, self.home, size)
+            return CopiedBranch(folder, self.home, size, as_root=self._as_root)
 
         with self._lock:
             base = self._bases.base(folder)
@@ -129,18 +129,22 @@ def answer(work: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
         return "done", work(*arguments)
     except OSError as error:
         return "refused", error.errno or 0, error.strerror or str(error), error.filename or ""
-    except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the parent shall know
+    except (RuntimeError, ValueError, LookupError, TypeError) as error:  # the parent shall know
         return "broken", f"{type(error).__name__}: {error}"
 
 
 def main() -> None:
     """Serves until the parent has ended. Arguments: the descriptor of the line to it, who we are
-    (`root`, `user` or `nobody`, who cannot mount), and its process.
+    (`root` or `user`; with `:copies` who mounts nothing), and its process.
     """
-    line, who, parent = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+    line, who, parent = (
+        socket.socket(fileno=int(sys.argv[1])),
+        sys.argv[2].partition(":"),
+        int(sys.argv[3]),
+    )
     os.umask(0o022)
-    keeper = Service(as_root=who == "root")
-    why = "nothing may be mounted here" if who == "nobody" else keeper.try_overlay()
+    keeper = Service(as_root=who[0] == "root")
+    why = "nothing may be mounted here" if who[2] else keeper.try_overlay()
     sweep(Path(tempfile.gettempdir()), groups=False)
     home = tempfile.mkdtemp(prefix=mark()) if why else None
     if home is not None:
@@ -148,7 +152,7 @@ def main() -> None:
         keeper.copies_in(home)
 
     threading.stack_size(1 << 20)
-    send(line, ("copies", why) if why else ("overlay", f"overlay as {who}"))
+    send(line, ("copies", why) if why else ("overlay", f"overlay as {who[0]}"))
     try:
         _serve_all(keeper, line, os.pidfd_open(parent))
     finally:

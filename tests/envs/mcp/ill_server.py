@@ -67,6 +67,25 @@ def called() -> None:
         for at in range(0, 300 << 20, 4096):
             held[at] = 1
         time.sleep(20)
+    if KIND == "burst":  # too much for less than the half second between two looks
+        for _ in range(8):
+            if os.fork() == 0:
+                held_briefly = bytearray(50 << 20)
+                time.sleep(0.2)
+                os._exit(len(held_briefly) % 2)
+        for _ in range(8):
+            os.wait()
+    if KIND == "bomb":
+        number = 0
+        while True:
+            try:
+                if os.fork() == 0:
+                    time.sleep(60)
+                    os._exit(0)
+            except OSError:
+                (WORLD / "number").write_text(str(number))
+                return
+            number += 1
     if KIND == "pipe":
         os.mkfifo("/world/pipe")
         (WORLD / "link").symlink_to("/etc/passwd")
@@ -75,6 +94,8 @@ def called() -> None:
 
 
 def text() -> str:
+    if KIND == "bomb":
+        return (WORLD / "number").read_text()
     return {"long": "y" * 10_000_000, "environment": json.dumps(sorted(os.environ))}.get(
         KIND, "caf\u00e9" if KIND == "not utf-8" else "ok"
     )

@@ -13,6 +13,8 @@ import pytest
 
 from synth.boundary import FaultError
 from synth.confinement import missing
+from synth.confinement.cgroups import cgroup_folders, no_cgroups
+from synth.confinement.keeper.stale import mark
 from synth.envs.mcp.answers import LONGEST_ANSWER
 from synth.envs.mcp.env import McpEnv
 from synth.envs.mcp.server import McpServer, McpServerError
@@ -117,6 +119,20 @@ def test_what_outgrows_its_limits_is_an_error_that_the_agent_can_read(
 ) -> None:
     seen = answer_of(McpEnv(settings(code, kind)))
     assert (seen.error, what in seen.content) == (True, True), seen.content
+
+
+@pytest.mark.skipif(no_cgroups(), reason="no cgroups here")
+def test_what_is_held_for_a_moment_alone_counts_too_and_no_group_is_left(code: Path) -> None:
+    seen = answer_of(McpEnv(settings(code, "burst")))
+    assert (seen.error, "more than 150 MB of memory" in seen.content) == (True, True), seen.content
+    folders = [Path(folder) for folder in cgroup_folders()]
+    assert not any(place.name.startswith(mark()) for each in folders for place in each.iterdir())
+
+
+def test_a_fork_bomb_stops_at_the_limit_and_the_server_answers(code: Path) -> None:
+    changes = {"limits": {"processes": 30, "memory_mb": 400}}
+    seen = answer_of(McpEnv(settings(code, "bomb", **changes)))
+    assert 15 < int(seen.content) <= 33, seen.content
 
 
 def test_lines_that_are_no_messages_and_text_that_is_no_utf8_are_lived_with(code: Path) -> None:

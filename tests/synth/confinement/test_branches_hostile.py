@@ -67,31 +67,32 @@ def test_pipes_sockets_and_closed_folders_hold_nobody_up(way: str, base: Path) -
     played(base, play)
 
 
-def test_files_become_folders_and_folders_files_over_many_layers(way: str, base: Path) -> None:
-    lines = (
-        "rm -r d; echo file > d",
-        "rm d; mkdir d; echo new > d/n",
-        "rm -r d; mkdir -p d/e; echo c2 > d/e/c",
-        "rm a; mkdir a; echo 1 > a/a",
-        "rm -r a; ln -s d a",
-        "rm -r d",
-    )
-    wanted: list[dict[str, FileChange | None]] = [
-        {"d": FileChange(b"file\n"), "d/b": None, "d/e/c": None},
-        {"d/b": None, "d/e/c": None, "d/n": FileChange(b"new\n")},
-        {"d/b": None, "d/e/c": FileChange(b"c2\n")},
-        {"a": None, "a/a": FileChange(b"1\n"), "d/b": None, "d/e/c": FileChange(b"c2\n")},
-        {"a": FileChange(b"", 0o777, "d"), "d/b": None, "d/e/c": FileChange(b"c2\n")},
-        {"a": FileChange(b"", 0o777, "d"), "d/b": None, "d/e/c": None},
-    ]
+TURNED = (
+    "rm -r d; echo file > d",
+    "rm d; mkdir d; echo new > d/n",
+    "rm -r d; mkdir -p d/e; echo c2 > d/e/c",
+    "rm a; mkdir a; echo 1 > a/a",
+    "rm -r a; ln -s d a",
+    "rm -r d",
+)
+TURNED_CHANGES: list[dict[str, FileChange | None]] = [
+    {"d": FileChange(b"file\n"), "d/b": None, "d/e/c": None},
+    {"d/b": None, "d/e/c": None, "d/n": FileChange(b"new\n")},
+    {"d/b": None, "d/e/c": FileChange(b"c2\n")},
+    {"a": None, "a/a": FileChange(b"1\n"), "d/b": None, "d/e/c": FileChange(b"c2\n")},
+    {"a": FileChange(b"", 0o777, "d"), "d/b": None, "d/e/c": FileChange(b"c2\n")},
+    {"a": FileChange(b"", 0o777, "d"), "d/b": None, "d/e/c": None},
+]
 
+
+def test_files_become_folders_and_folders_files_over_many_layers(way: str, base: Path) -> None:
     async def play(branch: Branch) -> None:
         points = []
-        for line, change in zip(lines, wanted, strict=True):
+        for line, change in zip(TURNED, TURNED_CHANGES, strict=True):
             await shell(branch, line)
             assert await branch.changes() == change
             points.append(await branch.freeze())
-        for point, change in reversed(list(zip(points, wanted, strict=True))):
+        for point, change in reversed(list(zip(points, TURNED_CHANGES, strict=True))):
             await branch.thaw(point)
             assert await branch.changes() == change
 
