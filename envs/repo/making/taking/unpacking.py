@@ -5,6 +5,7 @@ out are refused, and so is what is larger than a repository has reason to be.
 """
 
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -20,6 +21,7 @@ MOST_FILES, MOST_BYTES, LONGEST_PATH = 20_000, 512 << 20, 400
 _PIECE = 1 << 20
 STAMP_S = 1_000_000_000
 """2001-09-09 01:46:40, a second before that of what is changed later."""
+_UNWRITTEN = re.compile(r"[\x00-\x1f\x7f\\]")
 File = tuple[str, IO[bytes], bool]
 """Relative path, content, whether it can be executed."""
 
@@ -125,6 +127,6 @@ def _safe(path: str, source: Path) -> PurePosixPath:
     """A path that stays below where it begins. Raises `ConfigError`."""
     found = PurePosixPath(path)
     odd = found.is_absolute() or ".." in found.parts or len(path) > LONGEST_PATH
-    if odd or not path.isprintable() or "\\" in path:
+    if odd or _UNWRITTEN.search(path):
         raise ConfigError(f"{source}: {path[:80]!r} is no path to write to")
     return found
