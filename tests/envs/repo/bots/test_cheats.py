@@ -1,6 +1,7 @@
 """Who cheats passes nothing: on a library made by hand, all of whose tests an agent sees."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
