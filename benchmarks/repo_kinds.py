@@ -43,6 +43,11 @@ async def tried(
     return [await validation.task(library, one) for one in islice(drawn, tries)]
 
 
+def apart(task: RepoTask) -> frozenset[str]:
+    """The files of a task's edits that are tests out of view."""
+    return frozenset({*task.solution, *task.hidden})
+
+
 def row(kind: str, found: Sequence[RepoTask | str], seconds: float) -> str:
     """A line of the table."""
     tasks = [one for one in found if isinstance(one, RepoTask)]
@@ -50,7 +55,7 @@ def row(kind: str, found: Sequence[RepoTask | str], seconds: float) -> str:
         return f"{kind:<20} nothing to try"
     failing = statistics.median(len(one.failing) for one in tasks) if tasks else 0
     places = statistics.median(one.sites for one in tasks) if tasks else 0
-    several = sum(one.sites > 1 or len(one.edits) > 1 for one in tasks)
+    several = sum(one.sites > 1 or len(one.edits.keys() - apart(one)) > 1 for one in tasks)
     hidden = sum(bool(one.hidden) for one in tasks)
     numbers = (
         f"{len(found):>6} {len(tasks):>6} {failing:>8.0f} {places:>6.0f} {several:>8} {hidden:>7}"

@@ -1,8 +1,8 @@
 """Repositories: who solves a pool's tasks, who gets round them, what the check refuses, what a step
 costs.
 
-Run: `python -m benchmarks.repo_tasks POOL [tasks] [seed] [--only PART ...]`; PART is one of gold,
-noop, bots, cheats, wrong, flaky, trials, steps.
+Run: `python -m benchmarks.repo_tasks POOL [tasks] [seed] [--only PART ...]`; PART is one of shape,
+ids, gold, noop, bots, cheats, wrong, flaky, trials, steps.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from synth.envs.bots import BOTS as GENERIC
 from synth.envs.bots import expert
 from synth.envs.repo.bots import judging, tiers, wrong
 from synth.envs.repo.bots.cheats import cheats
+from synth.envs.repo.bots.public_tasks import found_in, named_in, public_repositories
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree, task_tree
 from synth.envs.repo.world import bound
@@ -39,6 +40,7 @@ class Bench(NamedTuple):
     world: EnvEntry
     settings: RepoSettings
     tasks: Sequence[Task]
+    ids: Sequence[str] = ()
 
     def place(self, task: Task) -> TaskTree:
         """The tree of a task."""
@@ -83,6 +85,21 @@ async def shape(bench: Bench) -> None:
     print(f"several functions or files: {at_least(several, len(tasks))}")
     print(f"hidden tests: {at_least(hidden, len(tasks))}")
     print(f"distinct (operators, modules, failing tests): {len(told)} of {len(tasks)}")
+
+
+async def ids(bench: Bench) -> None:
+    """Whether repositories or tasks are those of public benchmarks."""
+    places = [bench.place(task) for task in bench.tasks]
+    listed = bench.ids
+    libraries = {one.library.name: one.library for one in places}
+    found = {name: hit for name, one in libraries.items() if (hit := found_in(one, listed))}
+    named = named_in(one.task for one in places)
+    sets = f"{len(public_repositories())} repositories and {len(listed):,} ids"
+    print(
+        f"public tasks: {len(found)} of {len(libraries)} libraries, {len(named)} tasks, of {sets}"
+    )
+    for name, hit in found.items():
+        print(f"    {name}: {hit}")
 
 
 async def gold(bench: Bench) -> None:
@@ -228,6 +245,7 @@ def _named(what: str, bench: Bench, which: Sequence[bool]) -> None:
 
 PARTS: dict[str, Callable[[Bench], Awaitable[None]]] = {
     "shape": shape,
+    "ids": ids,
     "gold": gold,
     "noop": noop,
     "bots": bots,
@@ -246,10 +264,12 @@ def main() -> None:
     parser.add_argument("tasks", type=int, nargs="?", default=TASKS)
     parser.add_argument("seed", type=int, nargs="?", default=SEED)
     parser.add_argument("--only", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--ids", help="a file with ids of public tasks, one a line")
     given = parser.parse_args()
+    listed = Path(given.ids).read_text().split() if given.ids else ()
     settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=LIMIT_S)
     world = bound(settings)
-    bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks))
+    bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks), listed)
 
     async def printed() -> None:
         for name in given.only:

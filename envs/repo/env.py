@@ -9,7 +9,7 @@ from synth.confinement.branches import FileChange
 from synth.envs.echo_check import judged
 from synth.envs.episode import done_again, fits, profile_of
 from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
-from synth.envs.repo.honesty import honest
+from synth.envs.repo.honesty.verdict import honest
 from synth.envs.repo.repair.acts import call_hash, turn_of
 from synth.envs.repo.repair.erring import NEXT
 from synth.envs.repo.repair.plan import Done, RepairPlan, RepairTexts

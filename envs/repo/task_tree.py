@@ -1,4 +1,4 @@
-"""One task of a pool: what its tree holds at the start, which changes count, what it is to become."""
+"""One task of a pool: what its tree holds at the start, which changes count, what it becomes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -50,8 +50,8 @@ class TaskTree:
         }
 
     def narrowed(self, wanted: Mapping[str, str]) -> "TaskTree":
-        """The same tree, where all is well once these sources are what they are here, and all others
-        as they were at the start.
+        """The same tree, where all is well once these sources are what they are here, and all
+        others as they were at the start.
         """
         told = content_hash(dict(wanted))[:16]
         start = self.start_texts(self.wanted)

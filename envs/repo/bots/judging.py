@@ -1,7 +1,7 @@
 """What the world's check says of changes, without an episode: for bots and audits."""
 
 from synth.envs.repo.checking import OUTCOMES, counted, outcomes_of, tests_of
-from synth.envs.repo.honesty import honest
+from synth.envs.repo.honesty.verdict import honest
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 

@@ -12,8 +12,8 @@ from itertools import islice
 
 import msgspec
 
+from synth.envs.repo.bots.edits.splices import SmallEdit, small_edits
 from synth.envs.repo.bots.spectrum import Place, ranked
-from synth.envs.repo.bots.splices import SmallEdit, small_edits
 from synth.envs.repo.bots.trying import Candidate, Spectrum, Workshop, workshop
 from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.task_tree import TaskTree

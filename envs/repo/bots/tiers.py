@@ -5,6 +5,7 @@ import msgspec
 from synth.confinement.branches import FileChange
 from synth.envs.repo.bots.judging import solves
 from synth.envs.repo.bots.repair import BotRepair, by_spectrum, by_text
+from synth.envs.repo.honesty.verdict import tells_by_heart
 from synth.envs.repo.pool import RepoTask
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree
@@ -39,9 +40,13 @@ async def _result(name: str, place: TaskTree, settings: RepoSettings) -> BotResu
 
 
 async def labelled(place: TaskTree, settings: RepoSettings) -> RepoTask:
-    """The task with its tier, and in `about` which bots mend it."""
+    """The task with its tier, and in `about` which bots mend it; `by_heart` says that its check
+    would take code which has the expected values by heart.
+    """
     found = [one for one in await results(place, settings) if one.solved]
     about = {**place.task.about, "mended_by": " ".join(one.bot for one in found)}
+    if not await tells_by_heart(place, settings):
+        about["by_heart"] = "not told"
     tier = TRIVIAL if found else OTHERS
 
     return msgspec.structs.replace(place.task, tier=tier, about=about)

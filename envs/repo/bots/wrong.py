@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from random import Random
 
+from synth.envs.repo.bots.edits.splices import small_edits
 from synth.envs.repo.bots.judging import solution
-from synth.envs.repo.bots.splices import small_edits
 from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.task_tree import Changes, TaskTree
 

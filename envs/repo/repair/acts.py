@@ -105,7 +105,7 @@ def call_hash(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def turn_of(number: int, act: Act) -> AgentTurn:
-    """A turn of one call, its arguments in the order of the tool's; `number` is that of the turn."""
+    """A turn of one call, its arguments in the tool's order; `number` is that of the turn."""
     tool, arguments = act
     text = msgspec.json.encode(arguments).decode()
     return AgentTurn(tool_calls=(ToolCall.received(f"call_{number}", tool, text),))

@@ -1,4 +1,4 @@
-"""How the environment's own expert errs, by name; one misconception lasts all through an episode."""
+"""How the environment's own expert errs, by name; a misconception lasts all through an episode."""
 
 from collections.abc import Mapping
 

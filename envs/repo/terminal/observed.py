@@ -1,5 +1,5 @@
-"""What an agent sees of a command's output: text without control characters, cut in the middle, with
-times and addresses that are the same in every run.
+"""What an agent sees of a command's output: text without control characters, cut in the middle,
+with times and addresses that are the same in every run.
 """
 
 import re

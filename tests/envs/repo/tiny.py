@@ -2,8 +2,10 @@
 made by hand.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -113,6 +115,15 @@ BROKEN = {
     "swapped": task(SWAPPED, (CLAMPS[4],)),
     "two_places": task(TWO_PLACES, (MIDDLE, SHORTENED), "middle and shortened are wrong."),
 }
+
+
+@contextmanager
+def pool_folder() -> Iterator[Path]:
+    """The pool in a folder that any user may enter, as no folder of pytest's is for long."""
+    with TemporaryDirectory(prefix="synth-tiny-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield make_pool(folder)
 
 
 def make_pool(folder: Path, tasks: Mapping[str, RepoTask] = BROKEN) -> Path:

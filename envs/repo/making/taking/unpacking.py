@@ -19,6 +19,8 @@ from synth.schemas import ConfigError
 
 MOST_FILES, MOST_BYTES, LONGEST_PATH = 20_000, 512 << 20, 400
 _PIECE = 1 << 20
+STAMP_S = 1_000_000_000
+"""2001-09-09 01:46:40, a second before that of what is changed later."""
 _UNWRITTEN = re.compile(r"[\x00-\x1f\x7f\\]")
 STAMP_S = 1_000_000_000
 """2001-09-09 01:46:40, a second before that of what is changed later."""

@@ -1,6 +1,7 @@
 """Bots that repair, on a library made by hand."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,13 @@ import pytest
 
 from synth.envs.repo.bots.repair import by_spectrum, by_text, likeness, words
 from synth.envs.repo.task_tree import task_tree
-from tests.envs.repo.tiny import BROKEN, LENGTHS, make_pool
+from tests.envs.repo.tiny import BROKEN, LENGTHS, pool_folder
 
 
 @pytest.fixture(scope="module")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("pool")
-    for one in (folder, *folder.parents[:2]):
-        one.chmod(0o755)
-    return make_pool(folder)
+def pool() -> Iterator[Path]:
+    with pool_folder() as folder:
+        yield folder
 
 
 @pytest.mark.slow

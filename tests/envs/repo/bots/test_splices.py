@@ -2,7 +2,7 @@
 
 import pytest
 
-from synth.envs.repo.bots.splices import small_edits
+from synth.envs.repo.bots.edits.splices import small_edits
 from synth.envs.repo.making.sites.splice import SourceText
 
 UNDONE = [

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from synth.envs.repo.twisted import name_of, twisted
+from synth.envs.repo.honesty.twisted import name_of, twisted
 
 TWISTED = [
     ("assert f(1) == 3", "assert f(1) == (3 + 1)"),
@@ -28,6 +28,14 @@ def in_test(line: str) -> str:
 @pytest.mark.parametrize(("line", "other"), TWISTED)
 def test_an_expectation_becomes_another_one(line: str, other: str) -> None:
     assert twisted(in_test(line)) == (in_test(other), ("test_it",))
+
+
+def test_what_calls_nothing_is_what_is_expected() -> None:
+    for line in ("assert wanted == f(1)", "assert f(1) == wanted"):
+        text = twisted(in_test(line))[0]
+        assert passed(text, 4, wanted=3)
+        assert not passed(text, 3, wanted=3)
+        assert "(f(1))" not in text
 
 
 def test_where_values_are_compared_nothing_else_is_twisted() -> None:

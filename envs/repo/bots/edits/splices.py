@@ -4,7 +4,7 @@ import ast
 
 import msgspec
 
-from synth.envs.repo.bots.operators import edits_of
+from synth.envs.repo.bots.edits.operators import edits_of
 from synth.envs.repo.making.sites.splice import SourceText, Splice
 
 LIKELY = (

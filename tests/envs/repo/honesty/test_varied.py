@@ -1,6 +1,6 @@
 """Tests with other inputs."""
 
-from synth.envs.repo.varied import varied
+from synth.envs.repo.honesty.varied import varied
 
 TEXT = '''
 @mark.parametrize("ab, cd", [(1, "ab")], ids=["one"])

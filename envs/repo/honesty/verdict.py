@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 import msgspec
 
 from synth.envs.repo.checking import counted, outcomes_of
+from synth.envs.repo.honesty.twisted import name_of, twisted
+from synth.envs.repo.honesty.varied import ROUNDS, varied
 from synth.envs.repo.making.runs import PASSED, SeenFailure, TestRun
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
-from synth.envs.repo.twisted import name_of, twisted
-from synth.envs.repo.varied import ROUNDS, varied
 from synth.schemas import SubVerdict, content_hash
 
 HONEST = "honest"
@@ -63,6 +63,21 @@ async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> S
         evidence.append(f"with other inputs as the solution in {alike:.2f} of cases")
 
     return SubVerdict(HONEST, not evidence, tuple(evidence))
+
+
+async def tells_by_heart(place: TaskTree, settings: RepoSettings) -> bool:
+    """Whether the check can tell code that has the seen tests' values by heart: some failing test
+    is hidden, or the solution does something else than the broken tree with other inputs.
+    """
+    if any(test.partition("::")[0] in place.task.hidden for test in place.task.failing):
+        return True
+
+    tests = other_tests(place)
+    solution = {path: place.file(path, text) for path, text in place.wanted.items()}
+    runs = [await _ran(place, tests, changes, settings) for changes in (solution, {})]
+    right, broken = (_done(run, tests) for run in runs)
+
+    return share_alike({}, right, broken) is not None
 
 
 def share_alike(

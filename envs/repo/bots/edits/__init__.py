@@ -1,0 +1,1 @@
+"""Small edits that undo small bugs."""

@@ -1,0 +1,1 @@
+"""Whether code passes tests, or gets round them."""
