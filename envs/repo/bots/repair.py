@@ -14,7 +14,7 @@ import msgspec
 
 from synth.envs.repo.bots.edits.splices import SmallEdit, small_edits
 from synth.envs.repo.bots.spectrum import Place, ranked
-from synth.envs.repo.bots.trying import Candidate, Spectrum, Workshop, workshop
+from synth.envs.repo.bots.trying import RepairEdit, Spectrum, Workshop, workshop
 from synth.envs.repo.making.sites.splice import SourceText
 from synth.envs.repo.task_tree import TaskTree
 
@@ -28,7 +28,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
 class BotRepair(msgspec.Struct, frozen=True):
     """An edit that makes all visible tests pass, and how many were tried."""
 
-    edit: Candidate
+    edit: RepairEdit
     tried: int
 
 
@@ -50,14 +50,14 @@ async def by_text(place: TaskTree, edits: int = TEXT_EDITS) -> BotRepair | None:
         return await _tried(shop, known, islice(await _named(shop, known), edits))
 
 
-async def _tried(shop: Workshop, known: Spectrum, edits: Iterable[Candidate]) -> BotRepair | None:
+async def _tried(shop: Workshop, known: Spectrum, edits: Iterable[RepairEdit]) -> BotRepair | None:
     """The first edit that mends."""
     every = list(edits)
     tried = await shop.first_repair(known, every)
     return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
 
 
-async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
+async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:
     """Edits by the suspicion of their lines; of lines alike, the likely operators first."""
     ranking = ranked(known.lines, known.failing)
     sources = await _sources(shop, dict.fromkeys(path for (path, _), _ in ranking))
@@ -76,7 +76,7 @@ async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
     return _candidates(((path, edit) for *_, path, edit in order), sources)
 
 
-async def _named(shop: Workshop, known: Spectrum) -> Iterator[Candidate]:
+async def _named(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:
     """Edits in the functions that are named most like what is asked, function by function."""
     goal, tests = shop.place.task.goal, set[str]()
     for test in known.failing:
@@ -114,14 +114,14 @@ async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceT
 
 def _candidates(
     order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceText]
-) -> Iterator[Candidate]:
+) -> Iterator[RepairEdit]:
     """The texts of edits, none twice."""
     seen = set[tuple[str, str]]()
     for path, edit in order:
         text = edit.applied(sources[path])
         if text is not None and (path, text) not in seen:
             seen.add((path, text))
-            yield Candidate(path, text, edit.operator, edit.line)
+            yield RepairEdit(path, text, edit.operator, edit.line)
 
 
 def likeness(name: str, goal: str, tests: Collection[str]) -> int:

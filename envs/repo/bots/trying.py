@@ -39,7 +39,7 @@ class Spectrum(msgspec.Struct, frozen=True):
         return {test: imported | set(self.run_by.get(test, ())) for test in self.passed}
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class RepairEdit(msgspec.Struct, frozen=True):
     """An edit that may mend a tree: the file's text with it."""
 
     path: str
@@ -48,7 +48,7 @@ class Candidate(msgspec.Struct, frozen=True):
     line: int
 
 
-class Tried(msgspec.Struct, frozen=True):
+class RepairTried(msgspec.Struct, frozen=True):
     """The number of the edit that mends, -1 for none, and how many were tried."""
 
     found: int
@@ -76,7 +76,7 @@ class Workshop:
         said = await self._asked(asked, _MEASURING_S)
         return None if said is None else msgspec.json.decode(said, type=Spectrum)
 
-    async def first_repair(self, known: Spectrum, edits: Sequence[Candidate]) -> Tried:
+    async def first_repair(self, known: Spectrum, edits: Sequence[RepairEdit]) -> RepairTried:
         """The first edit with which what failed passes, and what passed still does."""
         asked = {
             "failing": known.failing,
@@ -88,7 +88,7 @@ class Workshop:
             "every_s": _EVERY_S,
         }
         said = await self._asked(asked, _TRYING_S + _EVERY_S)
-        return Tried(-1, 0) if said is None else msgspec.json.decode(said, type=Tried)
+        return RepairTried(-1, 0) if said is None else msgspec.json.decode(said, type=RepairTried)
 
     async def _asked(self, request: Mapping[str, object], time_s: float) -> bytes | None:
         """What the script inside answers; None where it was stopped."""
