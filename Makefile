@@ -9,9 +9,9 @@ CPU_TORCH = sed -n '/^torch==/,/[^\\]$$/p' supply/locks/score.txt > $(1)/torch.t
 CHECKOUT = -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e .
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
 MCP = $(CACHE)/mcp-$(firstword $(shell cat tests/envs/mcp/servers/package.json tests/envs/mcp/servers/requirements.txt | cksum))
-TORCH = $(CACHE)/torch-$(firstword $(shell cat supply/locks/*.txt tests/trainers/no-deps.txt | cksum))
+TORCH = $(CACHE)/torch-$(firstword $(shell cd supply/locks && cat build.txt core.txt score.txt embed.txt train.txt test.txt cuda.txt ../../tests/trainers/no-deps.txt | cksum))
 LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
-RAY = $(CACHE)/ray-$(firstword $(shell cat supply/locks/*.txt | cksum))
+RAY = $(CACHE)/ray-$(firstword $(shell cd supply/locks && cat build.txt core.txt ray.txt s3.txt test.txt ray-test.txt | cksum))
 TYPES = $(CACHE)/types-$(firstword $(shell cksum supply/locks/types.txt))
 HOOKS = $(CACHE)/hooks-$(firstword $(shell cksum supply/locks/hooks.txt))
 SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))

@@ -53,7 +53,7 @@ def repo_make(pool: Path, dry_run: bool, quiet: bool, **chosen: Any) -> None:
 @command
 def repo_grade(pool: Path, **chosen: Any) -> None:
     """Let bots without a model try the tasks of POOL: what they mend is of tier 0, and few of it
-    stay.
+    stay. Tasks that code with the expected values by heart would pass are taken out.
 
     \b
     Example:  synth repo grade pools/mine
@@ -64,7 +64,8 @@ def repo_grade(pool: Path, **chosen: Any) -> None:
     found = grade_repo(pool, **chosen)
     for tier, count in sorted(found.tiers.items()):
         tell(f"{count:>6,} of tier {tier}")
-    tell(f"{found.dropped:>6,} of tier 0 taken out")
+    for reason, count in found.dropped.items():
+        tell(f"{count:>6,} taken out: {reason}")
 
 
 @command

@@ -17,18 +17,20 @@ from synth.envs.repo.task_tree import TaskTree
 MENDED_BY = "mended_by"
 """What a graded task says in its `about`: which bots mend it."""
 TOO_EASY = "a bot mends it"
+BY_HEART = "its check takes code that has the expected values by heart"
 
 
 class GradeTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks by tier, those that were taken out of the pool included; how many that were."""
+    """Tasks by tier, those that were taken out of the pool included; how many that were, by why."""
 
     tiers: Mapping[int, int]
-    dropped: int
+    dropped: Mapping[str, int]
 
 
 async def grade_pool(folder: Path, share: float, at_once: int, told: Told) -> GradeTally:
     """Lets the bots try each task that they have not tried, and takes out what they mend beyond a
-    share of the pool. Raises `ConfigError`.
+    share of the pool, and every task whose check does not tell a solution from its tests' expected
+    values. Raises `ConfigError`.
     """
     pool, turn = read_pool(folder), asyncio.Semaphore(at_once)
 
@@ -43,9 +45,11 @@ async def grade_pool(folder: Path, share: float, at_once: int, told: Told) -> Gr
         return found
 
     tasks = await asyncio.gather(*(graded(task) for task in read_tasks(folder, pool)))
-    dropped = list(beyond(tasks, share))
+    dropped = {task.id: BY_HEART for task in tasks if "by_heart" in task.about}
+    told_apart = [task for task in tasks if task.id not in dropped]
+    dropped |= dict.fromkeys(beyond(told_apart, share), TOO_EASY)
     take_out(folder, pool, dropped)
-    return GradeTally(tiers=Counter(task.tier for task in tasks), dropped=len(dropped))
+    return GradeTally(tiers=Counter(task.tier for task in tasks), dropped=Counter(dropped.values()))
 
 
 def ungraded(folder: Path) -> int:
@@ -62,13 +66,13 @@ def beyond(tasks: list[RepoTask], share: float) -> Iterator[str]:
     yield from trivial[stay:]
 
 
-def take_out(folder: Path, pool: Pool, dropped: list[str]) -> None:
-    """Out of the table of contents; and noted, so that they do not come back."""
+def take_out(folder: Path, pool: Pool, dropped: Mapping[str, str]) -> None:
+    """Ids, with why: out of the table of contents; and noted, so that they do not come back."""
     if not dropped:
         return
     write_pool(folder, pool.libraries, [one for one in pool.tasks if one not in dropped])
     tried = TriedFile(folder)
     keys = {one.task: key for key, one in tried.known.items() if one.task}
-    for one in dropped:
+    for one, reason in dropped.items():
         if one in keys:
-            tried.replace(Tried(keys[one], reason=TOO_EASY))
+            tried.replace(Tried(keys[one], reason=reason))

@@ -51,7 +51,7 @@ def test_an_archive_of_another_hash_is_not_taken(tmp_path: Path) -> None:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-@pytest.mark.nightly
+@pytest.mark.slow
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_three_libraries_make_thirty_tasks() -> None:
     """Each kind but one has some; nothing is like another; some tests are hidden."""

@@ -102,6 +102,6 @@ def test_what_was_taken_out_does_not_come_back(tmp_path: Path) -> None:
     pool = write_pool(tmp_path, [library("lib")], [easy.id, hard.id])
     file = TriedFile(tmp_path)
     file.add(Tried("k1", task=easy.id))
-    take_out(tmp_path, pool, [easy.id])
+    take_out(tmp_path, pool, {easy.id: "a bot mends it"})
     assert read_pool(tmp_path).tasks == (hard.id,)
     assert TriedFile(tmp_path).known == {"k1": Tried("k1", reason="a bot mends it")}
