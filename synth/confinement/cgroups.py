@@ -1,7 +1,7 @@
 """Cgroups: how many processes a confined tree has, and how much memory all of them hold together.
 
-Each tree has a group of its own below ours (version 1: one for processes, one for memory; version
-2: one for both), made before it begins and removed when it has ended.
+Each tree has a group of its own below ours (version 1: for processes, for memory and for computing
+time apart; version 2: one), made before it begins and removed when it has ended.
 """
 
 import asyncio

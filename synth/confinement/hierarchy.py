@@ -11,6 +11,10 @@ from typing import Literal
 from synth.confinement.keeper.stale import mark
 
 CONTROLLERS = ("pids", "memory")
+SHARES = "cpu"
+"""All processes of a group together get as much as one outside of it; version 2 sees to that where
+a group has this controller, version 1 has groups of their own for it.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,24 @@ def hierarchies(
     if len({one.parent for one in found}) == 1:
         return (Hierarchy(found[0].parent, CONTROLLERS, found[0].version),)
 
-    return tuple(found)
+    return (*found, *(one for one in _first_version(SHARES, mounts, own) if _works(one)))
+
+
+def _first_version(controller: str, mounts: str, own: str) -> Iterator[Hierarchy]:
+    """The folder in which a group of version 1 may be made."""
+    ours = _own_groups(own)
+    for root, point, kind, options in _mounted(mounts):
+        if kind == "cgroup" and controller in options and controller in ours:
+            yield Hierarchy(_below(point, root, ours[controller]), (controller,), 1)
 
 
 def _candidates(controller: str, mounts: str, own: str) -> Iterator[Hierarchy]:
     """Folders in which a group may be made, the nearest to our own group first: in version 2 no
     group with processes has others with limits in it.
     """
+    yield from _first_version(controller, mounts, own)
     ours = _own_groups(own)
-    for root, point, kind, options in _mounted(mounts):
-        if kind == "cgroup" and controller in options and controller in ours:
-            yield Hierarchy(_below(point, root, ours[controller]), (controller,), 1)
+    for root, point, kind, _ in _mounted(mounts):
         if kind == "cgroup2" and "" in ours:
             place = _below(point, root, ours[""])
             above = [one for one in (place, *place.parents) if one.is_relative_to(point)]

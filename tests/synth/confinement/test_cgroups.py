@@ -12,7 +12,7 @@ import pytest
 
 from synth.confinement import Branch, ProcessLimits, missing, new_cgroup
 from synth.confinement.cgroups import cgroup_folders, no_cgroups
-from synth.confinement.hierarchy import Hierarchy, hierarchies
+from synth.confinement.hierarchy import SHARES, Hierarchy, hierarchies
 from synth.confinement.keeper.stale import dead, mark, sweep
 from tests.synth.confinement.test_branches import played
 
@@ -21,6 +21,15 @@ needs_cgroups = [
     pytest.mark.skipif(missing() is not None or no_cgroups(), reason="no cgroups here"),
 ]
 BOMB = "import os, time\nn = 0\ntry:\n  while os.fork(): n += 1\nexcept OSError: print(n)\nelse: time.sleep(9)"
+
+SPIN = "import os, time\nos.sched_setaffinity(0, {CORE})\nFORKS\nend = time.monotonic() + SECONDS\n"
+SPIN += "while time.monotonic() < end: pass\nprint(time.process_time())"
+
+
+def spinning(*, seconds: float, forks: int = 0) -> list[str]:
+    """A program that computes on the first core, in 2 ** forks processes."""
+    said = SPIN.replace("CORE", str(min(os.sched_getaffinity(0)))).replace("SECONDS", str(seconds))
+    return ["-c", said.replace("FORKS", "os.fork();" * forks or "pass")]
 
 
 def groups() -> list[str]:
@@ -53,6 +62,28 @@ class TestOfTheKernel:
 
         played(base, play, ProcessLimits(processes=20))
         assert groups() == []
+
+    @pytest.mark.skipif(
+        not any(
+            one.controllers == (SHARES,) for one in hierarchies() if isinstance(one, Hierarchy)
+        ),
+        reason="no groups of version 1 for computing time",
+    )
+    def test_sixteen_busy_processes_leave_half_of_a_core_to_one_outside(self, base: Path) -> None:
+        """It would get a seventeenth of it among equals: .12 of two seconds."""
+
+        async def play(branch: Branch) -> None:
+            busy = ["python3", *spinning(seconds=6, forks=4)]
+            inside = asyncio.create_task(branch.run(busy, time_s=30))
+            await asyncio.sleep(2)
+            piped = asyncio.subprocess.PIPE
+            alone = [sys.executable, *spinning(seconds=2)]
+            ours = await asyncio.create_subprocess_exec(*alone, stdout=piped)
+            said, _ = await ours.communicate()
+            assert float(said) > 0.3
+            await inside
+
+        played(base, play, ProcessLimits(processes=40))
 
     def test_a_gigabyte_under_256_megabytes_ends_as_memory(self, base: Path) -> None:
         async def play(branch: Branch) -> None:
