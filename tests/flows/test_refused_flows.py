@@ -14,7 +14,7 @@ from tests.flow_files import echo_flow, run_flow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, mcp, sql"),
+        ({"env": {"name": "nowhere"}}, "unknown world 'nowhere'; known: echo, mcp, repo, sql"),
         ({"env": {"name": "echo", "turnz": 3}}, "env.turnz is not a setting; allowed: blocking_ms"),
         (
             {"stages": ["rolout"]},
