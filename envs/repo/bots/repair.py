@@ -15,7 +15,7 @@ import msgspec
 from synth.envs.repo.bots.edits.splices import SmallEdit, small_edits
 from synth.envs.repo.bots.spectrum import Place, ranked
 from synth.envs.repo.bots.trying import RepairEdit, Spectrum, Workshop, workshop
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.text import SourceFile, readable
 from synth.envs.repo.task_tree import TaskTree
 
 SPECTRUM_EDITS, TEXT_EDITS = 150, 20
@@ -100,20 +100,19 @@ async def _named(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:
     return _candidates(order, sources)
 
 
-async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceText]:
+async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceFile]:
     """The files that Python can read."""
-    found = dict[str, SourceText]()
+    found = dict[str, SourceFile]()
     for path in paths:
-        try:
-            found[path] = SourceText((await shop.text(path)).decode())
-        except (SyntaxError, ValueError, RecursionError):
-            continue
+        source = readable(await shop.text(path))
+        if source is not None:
+            found[path] = source
 
     return found
 
 
 def _candidates(
-    order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceText]
+    order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceFile]
 ) -> Iterator[RepairEdit]:
     """The texts of edits, none twice."""
     seen = set[tuple[str, str]]()

@@ -9,7 +9,7 @@ from random import Random
 
 from synth.envs.repo.bots.edits.splices import small_edits
 from synth.envs.repo.bots.judging import solution
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.text import readable
 from synth.envs.repo.task_tree import Changes, TaskTree
 
 
@@ -31,9 +31,8 @@ def _every(place: TaskTree) -> Iterator[tuple[str, Changes]]:
             if not _same(half, text) and not _same(half, before):
                 yield "half", {**right, path: place.file(path, half)}
 
-        try:
-            source = SourceText(text)
-        except (SyntaxError, ValueError, RecursionError):
+        source = readable(text)
+        if source is None:
             continue
 
         lines = _fresh(before, text)

@@ -6,9 +6,9 @@ from random import Random
 
 from synth.envs.repo.kinds.algorithms import depth, loops, narrow, order
 from synth.envs.repo.kinds.algorithms.rewriting import Idea, Rewriting
+from synth.envs.repo.kinds.change import Found, TreeChange, breaking
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
-from synth.envs.repo.kinds.source.tree import Function, Tree
+from synth.envs.repo.source.tree import Function, Tree
 
 IDEAS: tuple[Idea, ...] = (
     loops.one_round,

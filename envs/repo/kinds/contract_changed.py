@@ -7,6 +7,7 @@ from itertools import combinations
 from random import Random
 
 from synth.envs.repo.kinds.algorithms.order import without_keyword
+from synth.envs.repo.kinds.change import Found, TreeChange, breaking
 from synth.envs.repo.kinds.contracts.contract import Contract, Contracts
 from synth.envs.repo.kinds.contracts.parameters import (
     counted_from_one,
@@ -15,9 +16,8 @@ from synth.envs.repo.kinds.contracts.parameters import (
 )
 from synth.envs.repo.kinds.contracts.values import changed_values, swapped_pair
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, Tree
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function, Tree
 
 PROMISES: tuple[Callable[[Function], Contracts], ...] = (
     changed_values,

@@ -10,12 +10,12 @@ from random import Random
 from typing import NamedTuple
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.change import TreeChange, broken_tree, in_turn
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
-from synth.envs.repo.kinds.source.change import TreeChange, broken_tree, in_turn
-from synth.envs.repo.kinds.source.names import mentioned
-from synth.envs.repo.kinds.source.text import Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, Tree, functions_of, read_tree
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.names import mentioned
+from synth.envs.repo.source.text import Edit, SourceFile, read_sources
+from synth.envs.repo.source.tree import FUNCTIONS, Function, Tree, functions_of, read_tree
 
 KIND = "history_mirrored"
 _MOST_PAIRS = 200
@@ -45,14 +45,8 @@ def older_of(pool: Path, library: str) -> Path:
 
 def _past(older: Path) -> dict[str, SourceFile]:
     """All files of the older release by their path without `src/`."""
-    found = {}
-    for place in sorted(older.rglob("*.py")):
-        path = place.relative_to(older).as_posix()
-        try:
-            found[_bare(path)] = SourceFile(path, place.read_bytes().decode())
-        except (SyntaxError, ValueError):
-            continue
-    return found
+    paths = (place.relative_to(older).as_posix() for place in sorted(older.rglob("*.py")))
+    return {_bare(path): source for path, source in read_sources(older, paths).items()}
 
 
 def _bare(path: str) -> str:

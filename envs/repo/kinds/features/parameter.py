@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from synth.envs.repo.kinds.algorithms.order import without_keyword
 from synth.envs.repo.kinds.features.unparameterised import optional, unparameterised
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, Tree, called
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function, Tree, called
 
 
 class Lost(NamedTuple):

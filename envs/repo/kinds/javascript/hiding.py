@@ -12,14 +12,9 @@ from synth.envs.repo.kinds.hidden.hiding import MOST
 from synth.envs.repo.kinds.hidden.partly import SHARE
 from synth.envs.repo.kinds.javascript.parsed import EsNode, parse
 from synth.envs.repo.kinds.javascript.removal import lighter, taken_out
-from synth.envs.repo.kinds.javascript.tree import (
-    JsTree,
-    called,
-    identifiers,
-    read_javascript,
-    spliced,
-)
+from synth.envs.repo.kinds.javascript.tree import JsTree, called, identifiers, read_javascript
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import spliced
 
 _TESTS = ("test", "it")
 

@@ -1,22 +1,15 @@
 """A library's files of JavaScript: functions, methods, calls, and texts after edits."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.javascript.parsed import EsNode, parse
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit, spliced
 
 _FUNCTIONS = ("FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression")
-
-
-class JsEdit(NamedTuple):
-    """`text` in the place of the characters from `start` to `end`."""
-
-    start: int
-    end: int
-    text: str
 
 
 class JsFunction(NamedTuple):
@@ -59,7 +52,7 @@ class JsTree:
         ]
 
     def broken(
-        self, kind: str, edits: Mapping[str, Sequence[JsEdit]], pattern: str, *names: str
+        self, kind: str, edits: Mapping[str, Sequence[Edit]], pattern: str, *names: str
     ) -> BrokenTree | None:
         """The tree after some edits; None where that is no JavaScript, or the same."""
         try:
@@ -95,17 +88,6 @@ def called(call: EsNode) -> str:
     if callee is not None and callee.type == "MemberExpression":
         callee = callee.one("property")
     return str(callee.value("name")) if callee is not None and callee.type == "Identifier" else ""
-
-
-def spliced(text: str, edits: Iterable[JsEdit]) -> str:
-    """A text after edits. Raises `ValueError` where two overlap."""
-    out, at = [], 0
-    for edit in sorted(set(edits)):
-        if edit.start < at:
-            raise ValueError("two edits of one place")
-        out += [text[at : edit.start], edit.text]
-        at = edit.end
-    return "".join([*out, text[at:]])
 
 
 def comment_before(text: str, statement: EsNode) -> str:

@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Iterator
 
+from synth.envs.repo.kinds.change import TreeChange
 from synth.envs.repo.kinds.contracts.contract import own_parameters, returned
-from synth.envs.repo.kinds.source.change import TreeChange
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, Tree, functions_of, inner_nodes
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import FUNCTIONS, Function, Tree, functions_of, inner_nodes
 
 
 def first_part_alone(tree: Tree) -> Iterator[TreeChange]:

@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from synth.envs.repo.kinds.source.change import TreeChange
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Function, Tree, inner_nodes
+from synth.envs.repo.kinds.change import TreeChange
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Function, Tree, inner_nodes
 
 _COPIES = ("list", "dict", "set", "copy", "deepcopy", "OrderedDict")
 _EMPTY = ("list", "dict", "set", "OrderedDict", "defaultdict", "deque", "Counter")
