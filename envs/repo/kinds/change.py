@@ -8,7 +8,7 @@ from random import Random
 
 import msgspec
 
-from synth.envs.repo.broken import Breaking, BrokenTree
+from synth.envs.repo.broken import Breaking, BrokenTree, told_of
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit, SourceFile
 from synth.envs.repo.source.tree import Tree, functions_of, read_tree
@@ -71,11 +71,7 @@ def broken_tree(kind: str, tree: Tree, change: TreeChange) -> BrokenTree | None:
     sites = sites_of(tree, edits)
     if not sites:
         return None
-    about = {
-        "operators": change.pattern,
-        "modules": " ".join(sorted(edits)),
-        "functions": " ".join(change.functions),
-    }
+    about = told_of(change.pattern, edits, change.functions)
     return BrokenTree(kind=kind, edits=edits, sites=sites, hint=change.hint, about=about)
 
 

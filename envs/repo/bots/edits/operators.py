@@ -12,7 +12,7 @@ from synth.envs.repo.source.text import Edit, SourceFile
 Edits = Iterator[tuple[str, Edit]]
 """(operator, edit)."""
 
-_TABLES: Mapping[str, Any] = data_file("repo/repairs")
+_TABLES: Mapping[str, Any] = data_file("repo/operators")
 _TOKENS: Mapping[str, str] = _TABLES["tokens"]
 
 

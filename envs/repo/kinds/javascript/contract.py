@@ -73,29 +73,22 @@ def _definitions(tree: JsTree, function: JsFunction) -> Iterator[tuple[str, list
         yield (
             "turned",
             [
-                Edit(first.start, first.end, tree.said(path, second)),
-                Edit(second.start, second.end, tree.said(path, first)),
+                first.replaced(tree.said(path, second)),
+                second.replaced(tree.said(path, first)),
             ],
         )
     values = [one for one in returns(function.node) if one.one("argument")]
     numbers = [one.one("argument") for one in values]
     if numbers and all(one is not None and _number(one) for one in numbers):
-        edits = [
-            Edit(one.start, one.end, f"({tree.said(path, one)}) + 1") for one in numbers if one
-        ]
+        edits = [one.replaced(f"({tree.said(path, one)}) + 1") for one in numbers if one]
         yield "from_one", edits
 
 
 def _at_call(tree: JsTree, caller: JsFunction, call: EsNode, pattern: str) -> Edit | None:
     if pattern == "from_one":
-        return Edit(call.start, call.end, f"({tree.said(caller.path, call)} - 1)")
+        return call.replaced(f"({tree.said(caller.path, call)} - 1)")
     arguments = call.many("arguments")
-    if len(arguments) < 2:
-        return None
-    first, second = arguments[:2]
-    between = tree.texts[caller.path][first.end : second.start]
-    text = tree.said(caller.path, second) + between + tree.said(caller.path, first)
-    return Edit(first.start, second.end, text)
+    return tree.swapped(caller.path, *arguments[:2]) if len(arguments) > 1 else None
 
 
 def returns(node: EsNode) -> Iterator[EsNode]:
@@ -135,5 +128,5 @@ def _kept(tree: JsTree, function: JsFunction) -> list[Edit]:
         if argument is not None:
             said = tree.said(path, argument)
             text = f"{{ {kept}.set(key, {said}); return {kept}.get(key); }}"
-            edits.append(Edit(value.start, value.end, text))
+            edits.append(value.replaced(text))
     return edits

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.javascript.hiding import partly_hidden
 from synth.envs.repo.kinds.javascript.parsed import EsNode
@@ -11,23 +12,7 @@ from synth.envs.repo.kinds.javascript.tree import JsFunction, JsTree, read_javas
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit
 
-_OTHER = {
-    "<": "<=",
-    "<=": "<",
-    ">": ">=",
-    ">=": ">",
-    "===": "!==",
-    "!==": "===",
-    "==": "!=",
-    "!=": "==",
-    "+": "-",
-    "-": "+",
-    "*": "+",
-    "%": "/",
-    "&&": "||",
-    "||": "&&",
-    "??": "||",
-}
+_OTHER = data_file("repo/operators")["bugs"]["javascript"]
 _OPERATIONS = ("BinaryExpression", "LogicalExpression")
 _Site = tuple[str, Edit]
 
@@ -104,24 +89,22 @@ def _of_operation(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
 def _of_value(node: EsNode) -> Iterator[_Site]:
     value = node.value("value")
     if node.type == "Literal" and isinstance(value, bool):
-        yield "truth", Edit(node.start, node.end, str(not value).lower())
+        yield "truth", node.replaced(str(not value).lower())
     elif node.type == "Literal" and isinstance(value, int):
-        yield "number", Edit(node.start, node.end, str(value + 1))
+        yield "number", node.replaced(str(value + 1))
 
 
 def _of_statement(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
     test = node.one("test")
     if node.type in ("IfStatement", "ConditionalExpression", "WhileStatement") and test:
-        yield "condition", Edit(test.start, test.end, f"!({tree.said(path, test)})")
+        yield "condition", test.replaced(f"!({tree.said(path, test)})")
     if node.type == "CallExpression":
         arguments = node.many("arguments")
         if len(arguments) > 1 and arguments[0].type != "SpreadElement":
             first, second = arguments[:2]
-            between = tree.texts[path][first.end : second.start]
-            text = tree.said(path, second) + between + tree.said(path, first)
-            yield "arguments", Edit(first.start, second.end, text)
+            yield "arguments", tree.swapped(path, first, second)
     if node.type == "ContinueStatement":
-        yield "skip", Edit(node.start, node.end, "break;")
+        yield "skip", node.replaced("break;")
 
 
 def _chains(tree: JsTree) -> Iterator[tuple[JsFunction, ...]]:

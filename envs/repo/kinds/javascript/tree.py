@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.broken import BrokenTree, told_of
 from synth.envs.repo.kinds.javascript.parsed import EsNode, parse
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit, spliced
@@ -39,6 +39,12 @@ class JsTree:
         """A node as it is written."""
         return self.texts[path][node.start : node.end]
 
+    def swapped(self, path: str, first: EsNode, second: EsNode) -> Edit:
+        """Two nodes the other way round, with what stands between them."""
+        between = self.texts[path][first.end : second.start]
+        text = self.said(path, second) + between + self.said(path, first)
+        return Edit(first.start, second.end, text)
+
     def calls(self, function: JsFunction) -> list[tuple[JsFunction, EsNode]]:
         """The calls of a function in others; none where its name means several."""
         if sum(one.name == function.name for one in self.functions) > 1:
@@ -62,11 +68,7 @@ class JsTree:
         changed = {path: text for path, text in texts.items() if text != self.texts[path]}
         if not changed or len(parse(changed)) < len(changed):
             return None
-        about = {
-            "operators": pattern,
-            "modules": " ".join(sorted(changed)),
-            "functions": " ".join(names),
-        }
+        about = told_of(pattern, changed, names)
         return BrokenTree(kind=kind, edits=dict(changed), sites=len(set(names)), about=about)
 
 

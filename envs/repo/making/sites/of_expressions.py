@@ -1,31 +1,13 @@
 """Operators on expressions: arguments, comparisons, arithmetic, logic, numbers, subscripts."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from synth.envs.data_file import data_file
 from synth.envs.repo.source.text import Edit, SourceFile
 
-_COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
-    ast.Lt: ("<", "<="),
-    ast.LtE: ("<=", "<"),
-    ast.Gt: (">", ">="),
-    ast.GtE: (">=", ">"),
-    ast.Eq: ("==", "!="),
-    ast.NotEq: ("!=", "=="),
-    ast.Is: ("is", "is not"),
-    ast.In: ("in", "not in"),
-}
-_COMPUTED: dict[type[ast.operator], tuple[str, str]] = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "+"),
-    ast.FloorDiv: ("//", "%"),
-    ast.Mod: ("%", "//"),
-    ast.BitAnd: ("&", "|"),
-    ast.BitOr: ("|", "&"),
-    ast.LShift: ("<<", ">>"),
-    ast.RShift: (">>", "<<"),
-}
+_TOKENS: Mapping[str, str] = data_file("repo/operators")["tokens"]
+_OTHER: Mapping[str, Mapping[str, str]] = data_file("repo/operators")["bugs"]
 _TEXT = (ast.Constant, ast.JoinedStr)
 
 
@@ -46,18 +28,17 @@ def comparison(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
         return
     sides = [node.left, *node.comparators]
     for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
-        if type(operator) in _COMPARED:
-            yield from source.operator(left, right, *_COMPARED[type(operator)])
+        yield from _exchanged("comparison", operator, left, right, source)
 
 
 def arithmetic(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """a + b -> a - b, and so on; texts are not joined by a minus."""
-    if not isinstance(node, ast.BinOp) or type(node.op) not in _COMPUTED:
+    if not isinstance(node, ast.BinOp):
         return
     said = [part for part in (node.left, node.right) if isinstance(part, _TEXT)]
     if any(not isinstance(getattr(part, "value", ""), int) for part in said):
         return
-    yield from source.operator(node.left, node.right, *_COMPUTED[type(node.op)])
+    yield from _exchanged("arithmetic", node.op, node.left, node.right, source)
 
 
 def and_or(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
@@ -111,3 +92,12 @@ def sign(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """-a -> a, not a -> a."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
         yield source.replaced(node, "(" + source.said(node.operand) + ")")
+
+
+def _exchanged(
+    table: str, operator: ast.AST, left: ast.AST, right: ast.AST, source: SourceFile
+) -> Iterator[Edit]:
+    """Another operator between two values, where the table has one."""
+    token = _TOKENS[type(operator).__name__]
+    if token in _OTHER[table]:
+        yield from source.operator(left, right, token, _OTHER[table][token])
