@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 
 from synth.envs.data_file import data_file
-from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.broken import BrokenTree, told_of
 from synth.envs.repo.pool import Library, RepoTask
 
 KIND = "chained"
@@ -43,8 +43,7 @@ def chain_of(base: Path, tasks: Sequence[RepoTask]) -> BrokenTree | None:
         return None
     if any(path in solution for path in hidden):
         return None
-    goals = [task.goal.rpartition("\n\n")[0] for task in tasks]
-    told = "\n\n".join(f"{at + 1}. {goal}" for at, goal in enumerate(goals))
+    kinds = " ".join(sorted(task.kind for task in tasks))
     return BrokenTree(
         kind=KIND,
         edits=edits,
@@ -52,17 +51,16 @@ def chain_of(base: Path, tasks: Sequence[RepoTask]) -> BrokenTree | None:
         hidden=hidden,
         sites=sum(task.sites for task in tasks),
         steps=tuple(task.id for task in tasks),
-        hint=_WORDS["chain"].format(goals=told),
-        about=_about(tasks, edits),
+        hint=_in_turn(tasks),
+        about=told_of(kinds, edits, (task.about.get("functions", "") for task in tasks)),
     )
 
 
-def _about(tasks: Sequence[RepoTask], edits: Mapping[str, str | None]) -> dict[str, str]:
-    return {
-        "operators": " ".join(sorted(task.kind for task in tasks)),
-        "modules": " ".join(sorted(edits)),
-        "functions": " ".join(task.about.get("functions", "") for task in tasks),
-    }
+def _in_turn(tasks: Sequence[RepoTask]) -> str:
+    """Their goals, one after the other."""
+    goals = (task.goal.rpartition("\n\n")[0] for task in tasks)
+    told = "\n\n".join(f"{at}. {goal}" for at, goal in enumerate(goals, 1))
+    return str(_WORDS["chain"].format(goals=told))
 
 
 def merged(base: Path, several: Sequence[Mapping[str, str | None]]) -> dict[str, str | None] | None:

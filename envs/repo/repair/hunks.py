@@ -99,8 +99,8 @@ def _grown(now: str, lines: Sequence[str], spans: list[Span]) -> list[Span]:
 
         if not _is_unique(now, lines, first, last):
             one = min(at, len(spans) - 2)
-            joined = (*spans[one][::2], *spans[one + 1][1::2])
-            whole = (joined[0], joined[2], joined[1], joined[3])
+            (first, _, start, _), (_, last, _, end) = spans[one : one + 2]
+            whole = (first, last, start, end)
             return _grown(now, lines, [*spans[:one], whole, *spans[one + 2 :]])
 
         spans[at] = (first, last, start, end)
