@@ -7,7 +7,7 @@ that failing tests point to.
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 import msgspec
@@ -25,6 +25,9 @@ _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
 
 
+_Order = Callable[[Workshop, Spectrum], Awaitable[Iterator[RepairEdit]]]
+
+
 class BotRepair(msgspec.Struct, frozen=True):
     """An edit that makes all visible tests pass, and how many were tried."""
 
@@ -34,27 +37,23 @@ class BotRepair(msgspec.Struct, frozen=True):
 
 async def by_spectrum(place: TaskTree, edits: int = SPECTRUM_EDITS) -> BotRepair | None:
     """Tries small edits at the most suspicious lines."""
-    async with workshop(place) as shop:
-        known = await shop.spectrum()
-        if known is None or not known.failing:
-            return None
-        return await _tried(shop, known, islice(await _suspected(shop, known), edits))
+    return await _tried(place, _suspected, edits)
 
 
 async def by_text(place: TaskTree, edits: int = TEXT_EDITS) -> BotRepair | None:
     """Tries small edits in the function whose name says most of what failing tests and goal say."""
+    return await _tried(place, _named, edits)
+
+
+async def _tried(place: TaskTree, order: _Order, most: int) -> BotRepair | None:
+    """The first edit that mends, of so many."""
     async with workshop(place) as shop:
         known = await shop.spectrum()
         if known is None or not known.failing:
             return None
-        return await _tried(shop, known, islice(await _named(shop, known), edits))
-
-
-async def _tried(shop: Workshop, known: Spectrum, edits: Iterable[RepairEdit]) -> BotRepair | None:
-    """The first edit that mends."""
-    every = list(edits)
-    tried = await shop.first_repair(known, every)
-    return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
+        every = list(islice(await order(shop, known), most))
+        tried = await shop.first_repair(known, every)
+        return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
 
 
 async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:

@@ -1,7 +1,6 @@
 """Three tasks of one library on one tree, to be done one after the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -11,6 +10,7 @@ import msgspec
 from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree, told_of
 from synth.envs.repo.pool import Library, RepoTask
+from synth.envs.repo.source.lines import changes
 
 KIND = "chained"
 _LENGTH, _MOST = 3, 20_000
@@ -94,10 +94,8 @@ def _merged_text(base: str, texts: Sequence[str]) -> str | None:
 
 
 def _hunks(lines: list[str], other: list[str]) -> Iterator[_Hunk]:
-    matcher = SequenceMatcher(None, lines, other, autojunk=False)
-    for what, a, b, c, d in matcher.get_opcodes():
-        if what != "equal":
-            yield a, b, other[c:d]
+    for first, last, start, end in changes(lines, other):
+        yield first, last, other[start:end]
 
 
 def _tasks_of(folder: Path, library: str) -> list[RepoTask]:

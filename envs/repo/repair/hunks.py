@@ -1,10 +1,11 @@
 """The edits that make one text of another, each as a replacement of lines that occur just once."""
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 
 import msgspec
+
+from synth.envs.repo.source.lines import Span, changes
 
 JOINED_WITHIN = 2
 """Changes with so few equal lines between them are one edit, as a person would make it."""
@@ -39,10 +40,6 @@ def hunks(now: str, wanted: str) -> tuple[Hunk, ...]:
     )
 
 
-Span = tuple[int, int, int, int]
-"""First and last line of what goes, and of what comes in its place; the last ones are not in it."""
-
-
 def _changes(lines: Sequence[str], target: Sequence[str]) -> Iterator[Span]:
     """Runs of lines that differ."""
     first, last, start, end = whole = _between(lines, target)
@@ -50,10 +47,8 @@ def _changes(lines: Sequence[str], target: Sequence[str]) -> Iterator[Span]:
         yield whole
         return
 
-    matcher = SequenceMatcher(None, lines[first:last], target[start:end], autojunk=False)
-    for tag, one, two, three, four in matcher.get_opcodes():
-        if tag != "equal":
-            yield first + one, first + two, start + three, start + four
+    for one, two, three, four in changes(lines[first:last], target[start:end]):
+        yield first + one, first + two, start + three, start + four
 
 
 def _between(lines: Sequence[str], target: Sequence[str]) -> Span:

@@ -12,6 +12,7 @@ from synth.envs.repo.repair.acts import Act
 from synth.envs.repo.repair.hunks import occurs_once
 from synth.envs.repo.repair.plan import as_act
 from synth.envs.repo.repair.slips import functions, slipped_edits, slips
+from synth.envs.repo.source.text import readable
 from synth.envs.repo.task_tree import TaskTree
 from synth.schemas import Draft, Facts, NoGoal, ToolCall, Window
 
@@ -153,14 +154,9 @@ def _claim(place: TaskTree, name: str) -> str | None:
     path = place.library.tests.get(name, name.partition("::")[0])
     text = place.task.hidden.get(path) or place.task.solution.get(path) or place.pristine(path)
     wanted = name.rpartition("::")[2].partition("[")[0]
-    try:
-        tree = ast.parse(text or "")
-    except SyntaxError:
-        return None
-
-    found = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == wanted
-    ]
+    source = readable(text or "")
+    nodes = ast.walk(source.tree) if source else ()
+    found = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == wanted]
     return _said(found[0]) if found else None
 
 
