@@ -11,7 +11,7 @@ import msgspec
 from synth.envs.repo.broken import Breaking, BrokenTree, told_of
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit, SourceFile
-from synth.envs.repo.source.tree import Tree, functions_of, read_tree
+from synth.envs.repo.source.tree import Function, Tree, functions_of, read_tree
 
 
 class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,20 @@ class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[str, ...]
     pattern: str
     hint: str = ""
+
+
+def changed(pattern: str, placed: Iterable[tuple[Function, Edit]]) -> TreeChange:
+    """Edits of functions, each beside the function that it changes."""
+    edits, functions = dict[str, list[Edit]](), dict[Function, None]()
+    for function, edit in placed:
+        edits.setdefault(function.source.path, []).append(edit)
+        functions[function] = None
+    return TreeChange(edits=edits, functions=tuple(one.name for one in functions), pattern=pattern)
+
+
+def changed_in(function: Function, pattern: str, edits: Iterable[Edit]) -> TreeChange:
+    """Edits of one function."""
+    return changed(pattern, ((function, edit) for edit in edits))
 
 
 Found = Iterable[TreeChange]

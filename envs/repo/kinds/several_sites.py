@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
-from synth.envs.repo.kinds.change import TreeChange, broken_tree
+from synth.envs.repo.kinds.change import broken_tree, changed
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
 from synth.envs.repo.making.sites.single_site import by_operator
 from synth.envs.repo.pool import Library
@@ -75,10 +75,7 @@ def _chains(tree: Tree) -> Iterator[tuple[Function, ...]]:
 
 
 def _broken(tree: Tree, chain: tuple[Function, ...], drawn: list[_Site]) -> BrokenTree | None:
-    edits: dict[str, list[Edit]] = {}
-    for function, (_, edit) in zip(chain, drawn, strict=True):
-        edits.setdefault(function.source.path, []).append(edit)
     pattern = " ".join(sorted(operator for operator, _ in drawn))
-    names = tuple(one.name for one in chain)
-    broken = broken_tree(KIND, tree, TreeChange(edits=edits, functions=names, pattern=pattern))
+    placed = zip(chain, (edit for _, edit in drawn), strict=True)
+    broken = broken_tree(KIND, tree, changed(pattern, placed))
     return broken if broken is not None and broken.sites == len(chain) else None
