@@ -77,12 +77,17 @@ class Times(NamedTuple):
             print(f"{name:<9} {median(ms):.2f} ms median, {high:.2f} ms p95")
 
 
+async def restored_in(env: Env, snapshot: Snapshot) -> float:
+    """The milliseconds that a restore takes."""
+    began = time.perf_counter()
+    await env.restore(snapshot)
+    return 1000 * (time.perf_counter() - began)
+
+
 async def same_again(used: Env, prefix: Prefix, again: Prefix, times: Times) -> bool:
     """Whether a prefix that is restored is the same as the one that was done again."""
     key, seen, snapshot = prefix
-    began = time.perf_counter()
-    await used.restore(snapshot)
-    times.restore.append(1000 * (time.perf_counter() - began))
+    times.restore.append(await restored_in(used, snapshot))
     began = time.perf_counter()
     now = await used.snapshot()
     times.snapshot.append(1000 * (time.perf_counter() - began))
@@ -111,9 +116,7 @@ async def main(pool: str, prefixes: int) -> None:
             tried += 1
 
         fresh = world.open({})
-        began = time.perf_counter()
-        await fresh.restore(first[-1][2])
-        times.fresh.append(1000 * (time.perf_counter() - began))
+        times.fresh.append(await restored_in(fresh, first[-1][2]))
         for env in (one, two, fresh):
             await env.close()
 
