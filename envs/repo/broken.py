@@ -1,6 +1,6 @@
 """What a way of breaking trees offers, before anybody has run a test on it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 
@@ -22,6 +22,15 @@ class BrokenTree(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[str, ...] = ()
     hint: str = ""
     about: Mapping[str, str] = {}
+
+
+def told_of(operators: str, paths: Iterable[str], functions: Iterable[str]) -> Mapping[str, str]:
+    """What is told about a broken tree: what was done, where, and to which functions."""
+    return {
+        "operators": operators,
+        "modules": " ".join(sorted(paths)),
+        "functions": " ".join(functions),
+    }
 
 
 Breaking = Callable[[Library, Path, Random], Iterator[BrokenTree]]

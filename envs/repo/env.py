@@ -5,27 +5,25 @@ from random import Random
 
 import msgspec
 
-from synth.confinement.branches import FileChange
 from synth.envs.echo_check import judged
 from synth.envs.episode import done_again, fits, profile_of
 from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
 from synth.envs.repo.honesty.verdict import honest
-from synth.envs.repo.repair.acts import call_hash, turn_of
+from synth.envs.repo.repair.acts import turn_of
 from synth.envs.repo.repair.erring import NEXT
-from synth.envs.repo.repair.plan import Done, RepairPlan, RepairTexts
+from synth.envs.repo.repair.plan import RepairPlan, RepairTexts
+from synth.envs.repo.seat import RepoSeat, SavedTree
 from synth.envs.repo.starting import RepoConfig, RepoSettings
-from synth.envs.repo.task_tree import Changes, TaskTree, pool_in, task_tree
-from synth.envs.repo.tasks.of_pool import explored
+from synth.envs.repo.task_tree import Changes
+from synth.envs.repo.tasks.of_pool import place_of
 from synth.envs.repo.tasks.reverse import looks, possible_edits
 from synth.envs.repo.terminal.files import CannotError
 from synth.envs.repo.terminal.live_tree import LiveTree
-from synth.envs.repo.terminal.shell import Shell
 from synth.envs.repo.tools import problem_of, texts, tool_schemas
 from synth.schemas import (
     AgentTurn,
     Check,
     CheckResult,
-    ConfigError,
     EnvSpec,
     Facts,
     Observation,
@@ -40,29 +38,6 @@ from synth.schemas import (
     valid_text,
 )
 
-MOST_REMEMBERED = 200
-"""Calls that the expert can look back upon."""
-
-
-class _RepoSeat(msgspec.Struct):
-    """All of an episode but its tree: `done` are its last calls, `since_edit` counts those after
-    the last edit.
-    """
-
-    done: list[str] = []
-    since_edit: int = 0
-    over: bool = False
-    turns: int = 0
-
-
-class _SavedTree(msgspec.Struct, frozen=True):
-    """An episode put aside."""
-
-    task: Task | None
-    seat: _RepoSeat
-    shell: Shell
-    changes: dict[str, FileChange | None]
-
 
 class RepoEnv:
     """One live tree."""
@@ -70,7 +45,7 @@ class RepoEnv:
     def __init__(self, spec: EnvSpec, config: RepoConfig, settings: RepoSettings) -> None:
         self.spec = spec
         self._config, self._settings = config, settings
-        self._seat = _RepoSeat()
+        self._seat = RepoSeat()
         self._task: Task | None = None
         self._tree: LiveTree | None = None
         self._tests: list[str] | None = None
@@ -152,14 +127,14 @@ class RepoEnv:
     async def snapshot(self) -> Snapshot:
         """What differs from the task's tree, and what the shell carries on."""
         tree = self._live
-        saved = _SavedTree(self._task, self._seat, tree.shell, dict(await tree.changes()))
+        saved = SavedTree(self._task, self._seat, tree.shell, dict(await tree.changes()))
         await tree.freeze()
 
         return Snapshot(self.spec.name, self.spec.version, msgspec.json.encode(saved))
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Goes on from a snapshot. Raises `UnfitError` for one of another world or version."""
-        saved = msgspec.json.decode(fits(snapshot, self.spec), type=_SavedTree)
+        saved = msgspec.json.decode(fits(snapshot, self.spec), type=SavedTree)
         if self._tree is None or self._task != saved.task:
             await self._begin(saved.task)
 
@@ -175,10 +150,9 @@ class RepoEnv:
         if self._task is None:
             return AgentTurn("I do not know what is asked for.")
 
-        done = Done(tuple(self._seat.done), self._seat.since_edit)
         # by the seed alone: with another profile the same trial goes about it in the same way
         draw = Random(f"repo expert {seed}")
-        plan = RepairPlan(self._live.place, await self._texts(), done, draw)
+        plan = RepairPlan(self._live.place, await self._texts(), self._seat.so_far(), draw)
 
         return turn_of(self._seat.turns, NEXT[name](plan))
 
@@ -199,28 +173,13 @@ class RepoEnv:
 
     async def _begin(self, task: Task | None) -> None:
         """Opens the tree of a task. Raises `ConfigError` for another pool."""
-        place = self._place(task)
+        place = place_of(self._settings.folder, self._config, task)
         if self._tree is not None:
             await self._tree.close()
             self._tree = None
 
-        self._task, self._seat, self._tests = task, _RepoSeat(), None
+        self._task, self._seat, self._tests = task, RepoSeat(), None
         self._tree = await LiveTree.opened(place, self._settings)
-
-    def _place(self, task: Task | None) -> TaskTree:
-        """Where an episode takes place. Raises `ConfigError`."""
-        folder = self._settings.folder
-        if task is None:
-            return explored(folder, self._config)
-
-        pinned = task.env_config.get("digest")
-        wanted = task.script.get("task")
-        place = task_tree(folder, str(wanted))
-        if pinned is not None and pinned != pool_in(folder).digest:
-            raise ConfigError("the pool of this task is another one now: make its tasks anew")
-
-        narrowed = task.script.get("wanted")
-        return place.narrowed(narrowed) if narrowed else place
 
     @property
     def _live(self) -> LiveTree:
@@ -241,7 +200,7 @@ class RepoEnv:
             except CannotError as error:
                 text, failed = str(error), True
 
-            self._note(call, edited=before != await self._live.changes())
+            self._seat.note(call, edited=before != await self._live.changes())
 
         return Observation(text, Source.TOOL, call.call_id, valid_text(call.name), failed)
 
@@ -258,12 +217,6 @@ class RepoEnv:
             case _:
                 self._seat.over = True
                 return texts().submitted, False
-
-    def _note(self, call: ToolCall, *, edited: bool) -> None:
-        """Remembers a call, for the expert, who sees no transcript."""
-        seat = self._seat
-        seat.done = [*seat.done, call_hash(call.name, call.parsed())][-MOST_REMEMBERED:]
-        seat.since_edit = 0 if edited else seat.since_edit + 1
 
     async def _facts(self, changes: Changes) -> Facts:
         """The facts of the task's tree with these changes."""

@@ -10,7 +10,7 @@ from synth.envs.repo.env import RepoEnv
 from synth.envs.repo.starting import RepoConfig, RepoSettings
 from synth.envs.repo.task_tree import pool_in, task_tree
 from synth.envs.repo.tasks.mutants import otherwise, with_slips
-from synth.envs.repo.tasks.of_pool import explored, made, pinned
+from synth.envs.repo.tasks.of_pool import made, pinned, place_of
 from synth.envs.repo.tasks.reverse import goal_of
 from synth.envs.repo.tools import SPEC
 from synth.envs.world import EnvEntry, EnvStart, unbound
@@ -49,7 +49,7 @@ class _PoolWorld:
         """What a window of an exploration has mended, in words."""
         read = RepoConfig.model_validate(dict(window.env_config))
         folder = self.settings.folder
-        return goal_of(explored(folder, read), pinned(folder, read), window)
+        return goal_of(place_of(folder, read, None), pinned(folder, read), window)
 
     def exploring(self, config: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
         """A broken tree by the seed."""

@@ -7,7 +7,7 @@ that failing tests point to.
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from synth.envs.repo.bots.edits.splices import SmallEdit, small_edits
 from synth.envs.repo.bots.spectrum import Place, ranked
 from synth.envs.repo.bots.trying import RepairEdit, Spectrum, Workshop, workshop
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.text import SourceFile, readable
 from synth.envs.repo.task_tree import TaskTree
 
 SPECTRUM_EDITS, TEXT_EDITS = 150, 20
@@ -23,6 +23,9 @@ _NAME_IN_GOAL = 5
 """What a function's own name in the goal counts, beside one word in common with a failing test."""
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
+
+
+_Order = Callable[[Workshop, Spectrum], Awaitable[Iterator[RepairEdit]]]
 
 
 class BotRepair(msgspec.Struct, frozen=True):
@@ -34,27 +37,23 @@ class BotRepair(msgspec.Struct, frozen=True):
 
 async def by_spectrum(place: TaskTree, edits: int = SPECTRUM_EDITS) -> BotRepair | None:
     """Tries small edits at the most suspicious lines."""
-    async with workshop(place) as shop:
-        known = await shop.spectrum()
-        if known is None or not known.failing:
-            return None
-        return await _tried(shop, known, islice(await _suspected(shop, known), edits))
+    return await _tried(place, _suspected, edits)
 
 
 async def by_text(place: TaskTree, edits: int = TEXT_EDITS) -> BotRepair | None:
     """Tries small edits in the function whose name says most of what failing tests and goal say."""
+    return await _tried(place, _named, edits)
+
+
+async def _tried(place: TaskTree, order: _Order, most: int) -> BotRepair | None:
+    """The first edit that mends, of so many."""
     async with workshop(place) as shop:
         known = await shop.spectrum()
         if known is None or not known.failing:
             return None
-        return await _tried(shop, known, islice(await _named(shop, known), edits))
-
-
-async def _tried(shop: Workshop, known: Spectrum, edits: Iterable[RepairEdit]) -> BotRepair | None:
-    """The first edit that mends."""
-    every = list(edits)
-    tried = await shop.first_repair(known, every)
-    return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
+        every = list(islice(await order(shop, known), most))
+        tried = await shop.first_repair(known, every)
+        return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
 
 
 async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:
@@ -100,20 +99,19 @@ async def _named(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:
     return _candidates(order, sources)
 
 
-async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceText]:
+async def _sources(shop: Workshop, paths: Iterable[str]) -> Mapping[str, SourceFile]:
     """The files that Python can read."""
-    found = dict[str, SourceText]()
+    found = dict[str, SourceFile]()
     for path in paths:
-        try:
-            found[path] = SourceText((await shop.text(path)).decode())
-        except (SyntaxError, ValueError, RecursionError):
-            continue
+        source = readable(await shop.text(path))
+        if source is not None:
+            found[path] = source
 
     return found
 
 
 def _candidates(
-    order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceText]
+    order: Iterable[tuple[str, SmallEdit]], sources: Mapping[str, SourceFile]
 ) -> Iterator[RepairEdit]:
     """The texts of edits, none twice."""
     seen = set[tuple[str, str]]()

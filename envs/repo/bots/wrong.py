@@ -4,12 +4,12 @@ done by half.
 
 import ast
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from random import Random
 
 from synth.envs.repo.bots.edits.splices import small_edits
 from synth.envs.repo.bots.judging import solution
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.lines import changes
+from synth.envs.repo.source.text import readable
 from synth.envs.repo.task_tree import Changes, TaskTree
 
 
@@ -31,9 +31,8 @@ def _every(place: TaskTree) -> Iterator[tuple[str, Changes]]:
             if not _same(half, text) and not _same(half, before):
                 yield "half", {**right, path: place.file(path, half)}
 
-        try:
-            source = SourceText(text)
-        except (SyntaxError, ValueError, RecursionError):
+        source = readable(text)
+        if source is None:
             continue
 
         lines = _fresh(before, text)
@@ -49,27 +48,16 @@ def _every(place: TaskTree) -> Iterator[tuple[str, Changes]]:
 
 def _fresh(before: str, after: str) -> frozenset[int]:
     """The lines of a text that stand in it anew."""
-    codes = _codes(before, after)
-    return frozenset(
-        line + 1 for what, _, _, c, d in codes if what != "equal" for line in range(c, d)
-    )
+    runs = changes(before.splitlines(True), after.splitlines(True))
+    return frozenset(line + 1 for *_, start, end in runs for line in range(start, end))
 
 
 def _halves(before: str, after: str) -> Iterator[str]:
     """A text with one of its several changes left out."""
     old, new = before.splitlines(True), after.splitlines(True)
-    codes = _codes(before, after)
-    changed = [at for at, code in enumerate(codes) if code[0] != "equal"]
-    for out in changed if len(changed) > 1 else ():
-        yield "".join(
-            "".join(old[a:b] if at == out else new[c:d]) for at, (_, a, b, c, d) in enumerate(codes)
-        )
-
-
-def _codes(before: str, after: str) -> list[tuple[str, int, int, int, int]]:
-    """In what two texts differ, by lines."""
-    old, new = before.splitlines(True), after.splitlines(True)
-    return list(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
+    runs = list(changes(old, new))
+    for first, last, start, end in runs if len(runs) > 1 else ():
+        yield "".join([*new[:start], *old[first:last], *new[end:]])
 
 
 def _same(one: str, other: str) -> bool:

@@ -9,9 +9,8 @@ which has the same file, the same name and one other value.
 import ast
 from collections.abc import Iterator
 
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.text import Edit, SourceFile, readable, spliced
 
-Edit = tuple[int, int, bytes]
 _EQUAL: tuple[str, ...] = (
     "assertEqual",
     "assertEquals",
@@ -32,13 +31,13 @@ _OPPOSITE = {
 }
 _OPPOSITE |= {other: name for name, other in _OPPOSITE.items() if name != "assertNotEqual"}
 _OTHER = (
-    b"(lambda v: not v if isinstance(v, bool) else type(v)(v + 1) if isinstance(v, (int, float)) "
-    b"else type(v)(v + '~') if isinstance(v, str) else type(v)(v + b'~') if isinstance(v, bytes) "
-    b"else type(v)([*v, 'other']) if isinstance(v, (list, tuple)) else "
-    b"type(v)({**v, 'other': 'other'}) if isinstance(v, dict) else (v, 'other'))"
+    "(lambda v: not v if isinstance(v, bool) else type(v)(v + 1) if isinstance(v, (int, float)) "
+    "else type(v)(v + '~') if isinstance(v, str) else type(v)(v + b'~') if isinstance(v, bytes) "
+    "else type(v)([*v, 'other']) if isinstance(v, (list, tuple)) else "
+    "type(v)({**v, 'other': 'other'}) if isinstance(v, dict) else (v, 'other'))"
 )
 """What makes another value of one that is known only when the test runs."""
-_NEVER = b"type('Other', (Exception,), {})"
+_NEVER = "type('Other', (Exception,), {})"
 """An exception that nothing raises."""
 
 
@@ -46,9 +45,8 @@ def twisted(source: str) -> tuple[str, tuple[str, ...]]:
     """A file of tests with another expectation in each test that states one in a known way, and
     the names of these (`Class::test` or `test`, without parameters).
     """
-    try:
-        read = SourceText(source)
-    except (SyntaxError, ValueError, RecursionError):
+    read = readable(source)
+    if read is None:
         return source, ()
 
     edits, names = list[Edit](), list[str]()
@@ -58,11 +56,7 @@ def twisted(source: str) -> tuple[str, tuple[str, ...]]:
             edits += made
             names.append(name)
 
-    after = read.content
-    for start, end, new in sorted(edits, reverse=True):
-        after = after[:start] + new + after[end:]
-
-    return after.decode(), tuple(names)
+    return spliced(source, edits), tuple(names)
 
 
 def name_of(test: str) -> str:
@@ -81,7 +75,7 @@ def tests_in(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
                 yield f"{prefix}{node.name}", node
 
 
-def _edits(function: ast.AST, source: SourceText) -> list[Edit]:
+def _edits(function: ast.AST, source: SourceFile) -> list[Edit]:
     """The edits of one test: all its equalities with a value that is clearly expected, else all
     others, else whatever else it states.
     """
@@ -90,7 +84,7 @@ def _edits(function: ast.AST, source: SourceText) -> list[Edit]:
         pair = equality(node)
         if pair is not None:
             is_clear = _weight(pair[0]) > _weight(pair[1])
-            edit = (*source.span(pair[1]), _other_value(pair[1], source))
+            edit = source.replaced(pair[1], _other_value(pair[1], source))
             (clear if is_clear else equal).append(edit)
         elif isinstance(node, ast.Assert):
             other += _negated(node.test, source)
@@ -127,49 +121,48 @@ def _weight(node: ast.expr) -> int:
     return 0
 
 
-def _other_value(node: ast.expr, source: SourceText) -> bytes:
+def _other_value(node: ast.expr, source: SourceFile) -> str:
     """Another value of the same type."""
-    written = source.of(node)
+    written = source.said(node)
     match node:
         case ast.Constant(value=bool(value)):
-            return str(not value).encode()
+            return str(not value)
         case ast.Constant(value=int() | float()):
-            return b"(" + written + b" + 1)"
+            return f"({written} + 1)"
         case ast.Constant(value=str()) | ast.JoinedStr():
-            return b"(" + written + b" + '~')"
+            return f"({written} + '~')"
         case ast.Constant(value=bytes()):
-            return b"(" + written + b" + b'~')"
+            return f"({written} + b'~')"
         case ast.List():
-            return b"[*" + written + b", 'other']"
+            return f"[*{written}, 'other']"
         case ast.Dict() | ast.DictComp():
-            return b"{**" + written + b", 'other': 'other'}"
+            return f"{{**{written}, 'other': 'other'}}"
         case ast.Set():
-            return b"{*" + written + b", 'other'}"
+            return f"{{*{written}, 'other'}}"
         case ast.Tuple():
-            return b"(*" + written + b", 'other')"
+            return f"(*{written}, 'other')"
         case _:
-            return _OTHER + b"(" + written + b")"
+            return f"{_OTHER}({written})"
 
 
-def _negated(test: ast.expr, source: SourceText) -> list[Edit]:
-    return [(*source.span(test), b"(not (" + source.of(test) + b"))")]
+def _negated(test: ast.expr, source: SourceFile) -> list[Edit]:
+    return [source.replaced(test, f"(not ({source.said(test)}))")]
 
 
-def _of_call(node: ast.Call, name: str, source: SourceText) -> list[Edit]:
+def _of_call(node: ast.Call, name: str, source: SourceFile) -> list[Edit]:
     """The opposite of a method of unittest; another exception than the one that is expected."""
     if name in _OPPOSITE:
-        end = source.span(node.func)[1]
-        return [(end - len(name), end, _OPPOSITE[name].encode())]
+        return [source.renamed(node.func, name, _OPPOSITE[name])]
     if name in ("raises", "assertRaises", "assertRaisesRegex") and node.args:
-        return [(*source.span(node.args[0]), _NEVER)]
+        return [source.replaced(node.args[0], _NEVER)]
     return []
 
 
 def _apart(edits: list[Edit]) -> list[Edit]:
     """Edits that do not lie in one another; of those that do, the outer ones."""
     kept = list[Edit]()
-    for edit in sorted(edits, key=lambda one: (one[0], -one[1])):
-        if not kept or edit[0] >= kept[-1][1]:
+    for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
+        if not kept or edit.start >= kept[-1].end:
             kept.append(edit)
 
     return kept

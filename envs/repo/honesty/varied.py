@@ -7,8 +7,8 @@ does; a solution does what the solution of the task does, at least for the most 
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from synth.envs.repo.honesty.twisted import Edit, equality, tests_in
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.honesty.twisted import equality, tests_in
+from synth.envs.repo.source.text import Edit, SourceFile, readable
 
 ROUNDS = 3
 
@@ -17,9 +17,8 @@ def varied(source: str, names: Collection[str], turn: int) -> str | None:
     """A file of tests with other numbers (turn 0), other texts (1) or both (2) in some of its tests,
     all but what these expect in so many words; None where there are none.
     """
-    try:
-        read = SourceText(source)
-    except (SyntaxError, ValueError, RecursionError):
+    read = readable(source)
+    if read is None:
         return None
 
     chosen = [function for name, function in tests_in(read.tree) if name in names]
@@ -29,11 +28,9 @@ def varied(source: str, names: Collection[str], turn: int) -> str | None:
         for node in _inputs(part)
         if (edit := _edit(node, read, turn)) is not None
     }
-    after = read.content
-    for start, end, new in sorted(edits, reverse=True):
-        after = after[:start] + new + after[end:]
+    after = read.edited(*edits) if edits else None
 
-    return after.decode() if edits and _is_readable(after) else None
+    return None if after is None else after.text
 
 
 def _tables(tree: ast.Module, tests: Sequence[ast.AST]) -> Iterator[ast.stmt]:
@@ -73,24 +70,15 @@ def _is_words(node: ast.AST) -> bool:
     return isinstance(inside, ast.Constant) and isinstance(inside.value, str)
 
 
-def _edit(node: ast.Constant, source: SourceText, turn: int) -> Edit | None:
+def _edit(node: ast.Constant, source: SourceFile, turn: int) -> Edit | None:
     """Another value of the same type."""
     value = node.value
     numbers, texts = turn in (0, 2), turn in (1, 2)
-    if isinstance(value, bool) or source.of(node)[:1] in b"fF":
+    if isinstance(value, bool) or source.said(node)[:1] in "fF":
         return None
     if isinstance(value, int | float) and numbers:
-        return (*source.span(node), f"({value!r} + {turn + 1})".encode())
+        return source.replaced(node, f"({value!r} + {turn + 1})")
     if isinstance(value, str) and texts and len(value) > 1:
-        return (*source.span(node), repr(value[1:] + value[:1]).encode())
+        return source.replaced(node, repr(value[1:] + value[:1]))
 
     return None
-
-
-def _is_readable(source: bytes) -> bool:
-    try:
-        ast.parse(source)
-    except (SyntaxError, ValueError):
-        return False
-
-    return True

@@ -5,7 +5,7 @@ Asked only where all tests pass, so it costs one run per success, and two more p
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
@@ -106,20 +106,25 @@ def other_tests(place: TaskTree) -> OtherTests:
         if mine:
             files[path] = text
             twists |= {test for test in mine if name_of(test) in names}
-        for turn in range(ROUNDS):
-            beside = str(
-                PurePosixPath(path).with_name(f"test_other_{turn}_{PurePosixPath(path).name}")
-            )
-            other = varied(source, set(map(name_of, mine)), turn)
-            if other is not None:
-                files[beside] = other
-                inputs += sorted({f"{beside}::{name_of(test)}" for test in mine})
+        asked = sorted(set(map(name_of, mine)))
+        for beside, other in _with_other_inputs(path, source, asked):
+            files[beside] = other
+            inputs += [f"{beside}::{name}" for name in asked]
 
     return OtherTests(
         {path: place.file(path, text) for path, text in files.items()},
         frozenset(twists),
         tuple(inputs),
     )
+
+
+def _with_other_inputs(path: str, source: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Files to stand beside one of tests, by their paths: other inputs in some of its tests."""
+    place = PurePosixPath(path)
+    for turn in range(ROUNDS):
+        other = varied(source, names, turn)
+        if other is not None:
+            yield str(place.with_name(f"test_other_{turn}_{place.name}")), other
 
 
 def _done(run: TestRun, tests: OtherTests) -> dict[str, str]:

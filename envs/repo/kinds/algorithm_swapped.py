@@ -6,9 +6,9 @@ from random import Random
 
 from synth.envs.repo.kinds.algorithms import depth, loops, narrow, order
 from synth.envs.repo.kinds.algorithms.rewriting import Idea, Rewriting
+from synth.envs.repo.kinds.change import Found, TreeChange, breaking, changed, changed_in
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
-from synth.envs.repo.kinds.source.tree import Function, Tree
+from synth.envs.repo.source.tree import Function, Tree
 
 IDEAS: tuple[Idea, ...] = (
     loops.one_round,
@@ -37,7 +37,7 @@ def algorithm_swapped(tree: Tree, random: Random) -> Found:
     """One rewriting of one function, or two of the same idea in functions of one file."""
     for idea in IDEAS:
         found = [(one, made) for one in tree.functions for made in idea(one)]
-        yield from (_change(one, made) for one, made in found)
+        yield from (changed_in(one, made.idea, made.edits) for one, made in found)
         pairs = list(combinations(found, 2))
         random.shuffle(pairs)
         yield from list(_neighbours(pairs))[:_MOST_PAIRS]
@@ -48,11 +48,7 @@ def _neighbours(
 ) -> Iterator[TreeChange]:
     for (one, first), (other, second) in pairs:
         if one.source is other.source and one != other:
-            edits = {one.source.path: (*first.edits, *second.edits)}
-            names = (one.name, other.name)
-            yield TreeChange(edits=edits, functions=names, pattern=f"{first.idea}, twice")
-
-
-def _change(function: Function, made: Rewriting) -> TreeChange:
-    edits = {function.source.path: made.edits}
-    return TreeChange(edits=edits, functions=(function.name,), pattern=made.idea)
+            placed = [(one, edit) for edit in first.edits] + [
+                (other, edit) for edit in second.edits
+            ]
+            yield changed(f"{first.idea}, twice", placed)

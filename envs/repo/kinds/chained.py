@@ -1,7 +1,6 @@
 """Three tasks of one library on one tree, to be done one after the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -9,8 +8,9 @@ from random import Random
 import msgspec
 
 from synth.envs.data_file import data_file
-from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.broken import BrokenTree, told_of
 from synth.envs.repo.pool import Library, RepoTask
+from synth.envs.repo.source.lines import changes
 
 KIND = "chained"
 _LENGTH, _MOST = 3, 20_000
@@ -43,8 +43,7 @@ def chain_of(base: Path, tasks: Sequence[RepoTask]) -> BrokenTree | None:
         return None
     if any(path in solution for path in hidden):
         return None
-    goals = [task.goal.rpartition("\n\n")[0] for task in tasks]
-    told = "\n\n".join(f"{at + 1}. {goal}" for at, goal in enumerate(goals))
+    kinds = " ".join(sorted(task.kind for task in tasks))
     return BrokenTree(
         kind=KIND,
         edits=edits,
@@ -52,17 +51,16 @@ def chain_of(base: Path, tasks: Sequence[RepoTask]) -> BrokenTree | None:
         hidden=hidden,
         sites=sum(task.sites for task in tasks),
         steps=tuple(task.id for task in tasks),
-        hint=_WORDS["chain"].format(goals=told),
-        about=_about(tasks, edits),
+        hint=_in_turn(tasks),
+        about=told_of(kinds, edits, (task.about.get("functions", "") for task in tasks)),
     )
 
 
-def _about(tasks: Sequence[RepoTask], edits: Mapping[str, str | None]) -> dict[str, str]:
-    return {
-        "operators": " ".join(sorted(task.kind for task in tasks)),
-        "modules": " ".join(sorted(edits)),
-        "functions": " ".join(task.about.get("functions", "") for task in tasks),
-    }
+def _in_turn(tasks: Sequence[RepoTask]) -> str:
+    """Their goals, one after the other."""
+    goals = (task.goal.rpartition("\n\n")[0] for task in tasks)
+    told = "\n\n".join(f"{at}. {goal}" for at, goal in enumerate(goals, 1))
+    return str(_WORDS["chain"].format(goals=told))
 
 
 def merged(base: Path, several: Sequence[Mapping[str, str | None]]) -> dict[str, str | None] | None:
@@ -96,10 +94,8 @@ def _merged_text(base: str, texts: Sequence[str]) -> str | None:
 
 
 def _hunks(lines: list[str], other: list[str]) -> Iterator[_Hunk]:
-    matcher = SequenceMatcher(None, lines, other, autojunk=False)
-    for what, a, b, c, d in matcher.get_opcodes():
-        if what != "equal":
-            yield a, b, other[c:d]
+    for first, last, start, end in changes(lines, other):
+        yield first, last, other[start:end]
 
 
 def _tasks_of(folder: Path, library: str) -> list[RepoTask]:

@@ -7,6 +7,7 @@ from itertools import combinations
 from random import Random
 
 from synth.envs.repo.kinds.algorithms.order import without_keyword
+from synth.envs.repo.kinds.change import Found, TreeChange, breaking, changed
 from synth.envs.repo.kinds.contracts.contract import Contract, Contracts
 from synth.envs.repo.kinds.contracts.parameters import (
     counted_from_one,
@@ -15,9 +16,8 @@ from synth.envs.repo.kinds.contracts.parameters import (
 )
 from synth.envs.repo.kinds.contracts.values import changed_values, swapped_pair
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, Tree
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function, Tree
 
 PROMISES: tuple[Callable[[Function], Contracts], ...] = (
     changed_values,
@@ -52,7 +52,9 @@ def _brought_along(
         return
     for left_out in forgotten:
         brought = [(caller, edit) for caller, edit in edits if caller != left_out]
-        yield _change(contract.change, [(function, one) for one in contract.definition], brought)
+        yield changed(
+            contract.change, [*((function, one) for one in contract.definition), *brought]
+        )
 
 
 def _callers_alone(function: Function, calls: tuple[Call, ...]) -> Iterator[TreeChange]:
@@ -73,12 +75,4 @@ def _pairs(pattern: str, edits: list[tuple[Function, Edit]]) -> Iterator[TreeCha
     """Two callers wrong in the same way."""
     for one, other in combinations(edits, 2):
         if one[0] != other[0]:
-            yield _change(pattern, [one], [other])
-
-
-def _change(pattern: str, *parts: list[tuple[Function, Edit]]) -> TreeChange:
-    edits: dict[str, list[Edit]] = {}
-    for function, edit in (one for part in parts for one in part):
-        edits.setdefault(function.source.path, []).append(edit)
-    names = tuple(dict.fromkeys(function.name for part in parts for function, _ in part))
-    return TreeChange(edits=edits, functions=names, pattern=pattern)
+            yield changed(pattern, [one, other])

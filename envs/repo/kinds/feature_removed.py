@@ -8,16 +8,16 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.change import TreeChange, broken_tree, in_turn
 from synth.envs.repo.kinds.features.parameter import lost_parameters
 from synth.envs.repo.kinds.features.removal import PublicPart, is_definition, removed, units_of
 from synth.envs.repo.kinds.features.words import missing, missing_parameter
 from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
 from synth.envs.repo.kinds.hidden.moved import Names
-from synth.envs.repo.kinds.source.change import TreeChange, broken_tree, in_turn
-from synth.envs.repo.kinds.source.text import DEFINITIONS
-from synth.envs.repo.kinds.source.tree import FUNCTIONS, Tree, read_tree
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import DEFINITIONS
+from synth.envs.repo.source.tree import FUNCTIONS, Tree, read_tree
 
 KIND = "feature_removed"
 _LINES = range(5, 120)

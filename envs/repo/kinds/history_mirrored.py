@@ -10,12 +10,12 @@ from random import Random
 from typing import NamedTuple
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.change import TreeChange, broken_tree, changed, in_turn
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
-from synth.envs.repo.kinds.source.change import TreeChange, broken_tree, in_turn
-from synth.envs.repo.kinds.source.names import mentioned
-from synth.envs.repo.kinds.source.text import Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, Tree, functions_of, read_tree
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.names import mentioned
+from synth.envs.repo.source.text import Edit, SourceFile, read_sources
+from synth.envs.repo.source.tree import FUNCTIONS, Function, Tree, functions_of, read_tree
 
 KIND = "history_mirrored"
 _MOST_PAIRS = 200
@@ -45,14 +45,8 @@ def older_of(pool: Path, library: str) -> Path:
 
 def _past(older: Path) -> dict[str, SourceFile]:
     """All files of the older release by their path without `src/`."""
-    found = {}
-    for place in sorted(older.rglob("*.py")):
-        path = place.relative_to(older).as_posix()
-        try:
-            found[_bare(path)] = SourceFile(path, place.read_bytes().decode())
-        except (SyntaxError, ValueError):
-            continue
-    return found
+    paths = (place.relative_to(older).as_posix() for place in sorted(older.rglob("*.py")))
+    return {_bare(path): source for path, source in read_sources(older, paths).items()}
 
 
 def _bare(path: str) -> str:
@@ -66,21 +60,19 @@ def _undone(tree: Tree, past: dict[str, SourceFile], random: Random) -> Iterator
         if older is None:
             continue
         then = {one.name: one for one in functions_of(older)}
-        changed = [
+        differing = [
             (one, _as_it_was(one, then[one.name]))
             for one in functions_of(source)
             if one.name in then and _code(one) != _code(then[one.name])
         ]
-        groups = [("one function", [one]) for one in changed]
-        pairs = list(combinations(changed, 2))
+        groups = [("one function", [one]) for one in differing]
+        pairs = list(combinations(differing, 2))
         random.shuffle(pairs)
         groups += [("two functions", [*pair]) for pair in pairs[:_MOST_PAIRS]]
-        if len(changed) > 2:
-            groups.append(("a whole file", changed))
+        if len(differing) > 2:
+            groups.append(("a whole file", differing))
         for pattern, group in groups:
-            names = tuple(function.name for function, _ in group)
-            edits = {path: [edit for _, edit in group]}
-            yield TreeChange(edits=edits, functions=names, pattern=pattern)
+            yield changed(pattern, group)
 
 
 def _as_it_was(now: Function, then: Function) -> Edit:

@@ -5,12 +5,12 @@ from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.kinds.change import broken_tree, changed
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import TreeChange, broken_tree
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Function, Tree, read_tree
-from synth.envs.repo.making.sites.single_site import by_operator, source_text
+from synth.envs.repo.making.sites.single_site import by_operator
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Function, Tree, read_tree
 
 KIND = "several_sites"
 _MOST_MISSES = 20
@@ -23,7 +23,7 @@ _Site = tuple[str, Edit]
 def several_sites(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
     """Chains of calls are drawn, and a site in each of their functions; each set of places once."""
     tree = read_tree(library, base)
-    sites = sites_by_function(tree, base)
+    sites = sites_by_function(tree)
     chains = [one for one in _chains(tree) if all(function in sites for function in one)]
     random.shuffle(chains)
     seen = set[tuple[tuple[str, Edit], ...]]()
@@ -39,9 +39,8 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
                 yield broken
 
 
-def sites_by_function(tree: Tree, base: Path) -> dict[Function, list[_Site]]:
+def sites_by_function(tree: Tree) -> dict[Function, list[_Site]]:
     """The sites of each function, by the operators of single bugs."""
-    texts = {path: text for path in tree.sources if (text := source_text(base / path))}
     found: dict[Function, list[_Site]] = {}
     spans = {
         path: [
@@ -51,11 +50,10 @@ def sites_by_function(tree: Tree, base: Path) -> dict[Function, list[_Site]]:
         ]
         for path, source in tree.sources.items()
     }
-    for operator, sites in by_operator(texts).items():
-        for path, splice in sites:
+    for operator, sites in by_operator(tree.sources).items():
+        for path, edit in sites:
             for start, end, function in spans[path]:
-                if start <= splice.start < end:
-                    edit = Edit(splice.start, splice.end, splice.text.decode())
+                if start <= edit.start < end:
                     found.setdefault(function, []).append((operator, edit))
     return found
 
@@ -77,10 +75,7 @@ def _chains(tree: Tree) -> Iterator[tuple[Function, ...]]:
 
 
 def _broken(tree: Tree, chain: tuple[Function, ...], drawn: list[_Site]) -> BrokenTree | None:
-    edits: dict[str, list[Edit]] = {}
-    for function, (_, edit) in zip(chain, drawn, strict=True):
-        edits.setdefault(function.source.path, []).append(edit)
     pattern = " ".join(sorted(operator for operator, _ in drawn))
-    names = tuple(one.name for one in chain)
-    broken = broken_tree(KIND, tree, TreeChange(edits=edits, functions=names, pattern=pattern))
+    placed = zip(chain, (edit for _, edit in drawn), strict=True)
+    broken = broken_tree(KIND, tree, changed(pattern, placed))
     return broken if broken is not None and broken.sites == len(chain) else None

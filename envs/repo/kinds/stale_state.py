@@ -3,9 +3,8 @@
 from itertools import combinations
 from random import Random
 
+from synth.envs.repo.kinds.change import Found, TreeChange, breaking
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
-from synth.envs.repo.kinds.source.change import Found, TreeChange, breaking
-from synth.envs.repo.kinds.source.tree import Tree
 from synth.envs.repo.kinds.states.kept import first_part_alone, past_a_change
 from synth.envs.repo.kinds.states.shared import (
     default_made_once,
@@ -13,6 +12,7 @@ from synth.envs.repo.kinds.states.shared import (
     one_for_all_instances,
     still_the_callers,
 )
+from synth.envs.repo.source.tree import Tree
 
 PATTERNS = (
     first_part_alone,

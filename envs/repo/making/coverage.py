@@ -5,7 +5,6 @@ Only tests that call what an edit changes can see it, so only their files are ru
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ from synth.confinement.branches import Branch
 from synth.envs.repo.making.functions import OUTSIDE, function_at, functions_of
 from synth.envs.repo.making.runs import told
 from synth.envs.repo.pool import Library, base_of
+from synth.envs.repo.source.lines import changes
 from synth.schemas import ConfigError
 
 TIME_S = 600.0
@@ -91,10 +91,8 @@ def changed_functions(before: str, after: str) -> tuple[frozenset[str], frozense
     old, new = before.splitlines(), after.splitlines()
     named = functions_of(before), functions_of(after)
     found: tuple[set[str], set[str]] = set(), set()
-    for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if what == "equal":
-            continue
-        for at, (first, last) in enumerate(((a, b), (c, d))):
+    for span in changes(old, new):
+        for at, (first, last) in enumerate((span[:2], span[2:])):
             text = (old, new)[at]
             lines = [line for line in range(first, last) if text[line].strip()]
             found[at].update(function_at(named[at], line + 1) for line in lines)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from synth.envs.repo.source.text import readable
+
 OUTSIDE = ""
 """The name of what stands in no function."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -20,10 +22,8 @@ class PlacedFunction(msgspec.Struct, frozen=True):
 
 def functions_of(text: str) -> list[PlacedFunction]:
     """All functions of a file, outer ones before those in them; none where it is no Python."""
-    try:
-        return list(_functions(ast.parse(text), ""))
-    except (SyntaxError, ValueError, RecursionError):
-        return []
+    source = readable(text)
+    return list(_functions(source.tree, "")) if source else []
 
 
 def function_at(functions: list[PlacedFunction], line: int) -> str:

@@ -1,10 +1,11 @@
 """The edits that make one text of another, each as a replacement of lines that occur just once."""
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 
 import msgspec
+
+from synth.envs.repo.source.lines import Span, changes
 
 JOINED_WITHIN = 2
 """Changes with so few equal lines between them are one edit, as a person would make it."""
@@ -39,10 +40,6 @@ def hunks(now: str, wanted: str) -> tuple[Hunk, ...]:
     )
 
 
-Span = tuple[int, int, int, int]
-"""First and last line of what goes, and of what comes in its place; the last ones are not in it."""
-
-
 def _changes(lines: Sequence[str], target: Sequence[str]) -> Iterator[Span]:
     """Runs of lines that differ."""
     first, last, start, end = whole = _between(lines, target)
@@ -50,10 +47,8 @@ def _changes(lines: Sequence[str], target: Sequence[str]) -> Iterator[Span]:
         yield whole
         return
 
-    matcher = SequenceMatcher(None, lines[first:last], target[start:end], autojunk=False)
-    for tag, one, two, three, four in matcher.get_opcodes():
-        if tag != "equal":
-            yield first + one, first + two, start + three, start + four
+    for one, two, three, four in changes(lines[first:last], target[start:end]):
+        yield first + one, first + two, start + three, start + four
 
 
 def _between(lines: Sequence[str], target: Sequence[str]) -> Span:
@@ -99,8 +94,8 @@ def _grown(now: str, lines: Sequence[str], spans: list[Span]) -> list[Span]:
 
         if not _is_unique(now, lines, first, last):
             one = min(at, len(spans) - 2)
-            joined = (*spans[one][::2], *spans[one + 1][1::2])
-            whole = (joined[0], joined[2], joined[1], joined[3])
+            (first, _, start, _), (_, last, _, end) = spans[one : one + 2]
+            whole = (first, last, start, end)
             return _grown(now, lines, [*spans[:one], whole, *spans[one + 2 :]])
 
         spans[at] = (first, last, start, end)

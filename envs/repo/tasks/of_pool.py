@@ -37,9 +37,21 @@ def ordered(folder: Path, config: RepoConfig, seed: int) -> list[str]:
     return found
 
 
-def explored(folder: Path, config: RepoConfig) -> TaskTree:
-    """The tree that an exploration starts in."""
-    return task_tree(folder, ordered(folder, config, config.explored_seed)[0])
+def place_of(folder: Path, config: RepoConfig, task: Task | None) -> TaskTree:
+    """The tree that an episode takes place in; without a task, the one to explore.
+
+    Raises `ConfigError` where the task is of another pool.
+    """
+    if task is None:
+        return task_tree(folder, ordered(folder, config, config.explored_seed)[0])
+
+    place = task_tree(folder, str(task.script.get("task")))
+    pinned_to = task.env_config.get("digest")
+    if pinned_to is not None and pinned_to != pool_in(folder).digest:
+        raise ConfigError("the pool of this task is another one now: make its tasks anew")
+
+    narrowed = task.script.get("wanted")
+    return place.narrowed(narrowed) if narrowed else place
 
 
 def pinned(folder: Path, config: RepoConfig) -> dict[str, object]:

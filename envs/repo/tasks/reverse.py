@@ -12,6 +12,7 @@ from synth.envs.repo.repair.acts import Act
 from synth.envs.repo.repair.hunks import occurs_once
 from synth.envs.repo.repair.plan import as_act
 from synth.envs.repo.repair.slips import functions, slipped_edits, slips
+from synth.envs.repo.source.text import readable
 from synth.envs.repo.task_tree import TaskTree
 from synth.schemas import Draft, Facts, NoGoal, ToolCall, Window
 
@@ -51,14 +52,21 @@ def possible_edits(
             continue
 
         near += [acts.replace(path, hunk) for _, hunk in slipped_edits(text, whole)]
-        lines = [at for _, places in functions(text) for at in places]
-        every = [as_act(path, text, other) for _, other in slips(text, lines) if other != whole]
-        elsewhere += [act for act in every if act is not None and act not in right]
+        elsewhere += [act for act in _slips_of(path, text, whole) if act not in right]
 
     if also_right:
         return [*right[:MOST_RIGHT], *near[:1], *_spread(elsewhere, 1)]
 
     return [*_spread(near, MOST_NEAR), *_spread(elsewhere, MOST_ELSEWHERE)]
+
+
+def _slips_of(path: str, text: str, whole: str) -> Iterator[Act]:
+    """Slips in every function of a file, but for those that make it whole."""
+    lines = [at for _, places in functions(text) for at in places]
+    for _, other in slips(text, lines):
+        act = as_act(path, text, other) if other != whole else None
+        if act is not None:
+            yield act
 
 
 def _spread(found: list[Act], most: int) -> list[Act]:
@@ -75,20 +83,15 @@ def goal_of(place: TaskTree, pinned: Mapping[str, object], window: Window) -> Dr
     if not mended:
         return NoGoal("mends_nothing")
 
-    said = list(dict.fromkeys(filter(None, (_claim(place, name) for name in mended))))
-    if not said:
+    free = tuple(path for path, value in window.end.items() if value is False)
+    goal = _goal(place, mended, others=bool(free))
+    if goal is None:
         return NoGoal("no_words")
 
-    words, more = _words(), len(mended) - min(len(said), MOST_LINES)
-    head = words["one" if len(mended) == 1 else "several"]
-    lines = [head.format(library=place.library.name, count=len(mended)), *said[:MOST_LINES]]
-    lines += [words["more"].format(count=more)] if more > 0 else []
-    free = tuple(path for path, value in window.end.items() if value is False)
-    lines += [words["others"]] if free else []
     calls = [call for operation in window.operations for call in operation.turn.tool_calls]
 
     return Draft(
-        goal="\n".join([*lines, words["end"]]),
+        goal=goal,
         low_level=tuple(f"Call {call.name} with {call.arguments}." for call in calls),
         structure=f"{place.library.name}: {'; '.join(sorted(mended))}",
         script={"task": place.task.id, "wanted": _mended(place, calls)},
@@ -96,6 +99,21 @@ def goal_of(place: TaskTree, pinned: Mapping[str, object], window: Window) -> Dr
         free=free,
         seed=0,
     )
+
+
+def _goal(place: TaskTree, mended: Sequence[str], *, others: bool) -> str | None:
+    """What these tests claim, and whether others fail; None where none of them says anything."""
+    said = list(dict.fromkeys(filter(None, (_claim(place, name) for name in mended))))
+    if not said:
+        return None
+
+    words, more = _words(), len(mended) - min(len(said), MOST_LINES)
+    head = words["one" if len(mended) == 1 else "several"]
+    lines = [head.format(library=place.library.name, count=len(mended)), *said[:MOST_LINES]]
+    lines += [words["more"].format(count=more)] if more > 0 else []
+    lines += [words["others"]] if others else []
+
+    return "\n".join([*lines, words["end"]])
 
 
 def _mended(place: TaskTree, calls: Sequence[ToolCall]) -> Mapping[str, str]:
@@ -136,14 +154,9 @@ def _claim(place: TaskTree, name: str) -> str | None:
     path = place.library.tests.get(name, name.partition("::")[0])
     text = place.task.hidden.get(path) or place.task.solution.get(path) or place.pristine(path)
     wanted = name.rpartition("::")[2].partition("[")[0]
-    try:
-        tree = ast.parse(text or "")
-    except SyntaxError:
-        return None
-
-    found = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == wanted
-    ]
+    source = readable(text or "")
+    nodes = ast.walk(source.tree) if source else ()
+    found = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == wanted]
     return _said(found[0]) if found else None
 
 
@@ -153,27 +166,36 @@ def _said(test: ast.FunctionDef) -> str | None:
     beside = words["doc"].format(doc=doc) if doc else ""
 
     for node in ast.walk(test):
-        match node:
-            case ast.Assert(test=claim):
-                return words["asserted"].format(claim=_source(claim), doc=beside)
-            case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[one, other, *_]):
-                both = f"{_source(one)} == {_source(other)}"
-                return words["asserted"].format(claim=both, doc=beside)
-            case ast.With(
-                items=[
-                    ast.withitem(
-                        context_expr=ast.Call(
-                            func=ast.Attribute(attr="raises" | "assertRaises"), args=[error, *_]
-                        )
-                    )
-                ],
-                body=[first, *_],
-            ):
-                return words["raised"].format(call=_source(first), error=_source(error), doc=beside)
+        stated = _stated(node)
+        if stated:
+            form, parts = stated
+            return words[form].format(**parts, doc=beside)
 
     told = re.sub(r"^test_?", "", test.name).replace("_", " ").strip()
 
     return words["told"].format(name=repr(told), doc=beside) if doc and told else None
+
+
+def _stated(node: ast.AST) -> tuple[str, Mapping[str, str]] | None:
+    """(form of words, its parts) of an assertion; None of all else."""
+    match node:
+        case ast.Assert(test=claim):
+            return "asserted", {"claim": _source(claim)}
+        case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[one, other, *_]):
+            return "asserted", {"claim": f"{_source(one)} == {_source(other)}"}
+        case ast.With(
+            items=[
+                ast.withitem(
+                    context_expr=ast.Call(
+                        func=ast.Attribute(attr="raises" | "assertRaises"), args=[error, *_]
+                    )
+                )
+            ],
+            body=[first, *_],
+        ):
+            return "raised", {"call": _source(first), "error": _source(error)}
+
+    return None
 
 
 def _source(node: ast.AST) -> str:

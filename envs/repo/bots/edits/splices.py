@@ -5,7 +5,7 @@ import ast
 import msgspec
 
 from synth.envs.repo.bots.edits.operators import edits_of
-from synth.envs.repo.making.sites.splice import SourceText, Splice
+from synth.envs.repo.source.text import Edit, SourceFile
 
 LIKELY = (
     "comparison",
@@ -31,30 +31,25 @@ class SmallEdit(msgspec.Struct, frozen=True):
 
     operator: str
     line: int
-    splice: Splice
+    edit: Edit
 
     @property
     def rank(self) -> int:
         """How many operators are likelier."""
         return LIKELY.index(self.operator) if self.operator in LIKELY else len(LIKELY)
 
-    def applied(self, source: SourceText) -> str | None:
+    def applied(self, source: SourceFile) -> str | None:
         """The file with this edit; None where Python cannot read it, or it is as it was."""
-        one = self.splice
-        after = source.content[: one.start] + one.text + source.content[one.end :]
-        try:
-            ast.parse(after)
-        except (SyntaxError, ValueError, RecursionError):
-            return None
-        return None if after == source.content else after.decode()
+        after = source.edited(self.edit)
+        return None if after is None or after.text == source.text else after.text
 
 
-def small_edits(source: SourceText) -> list[SmallEdit]:
+def small_edits(source: SourceFile) -> list[SmallEdit]:
     """All edits of a file, line by line, the likely ones first on each."""
     found = [
-        SmallEdit(operator, node.lineno, splice)
+        SmallEdit(operator, node.lineno, edit)
         for node in ast.walk(source.tree)
         if isinstance(node, ast.expr | ast.stmt)
-        for operator, splice in edits_of(node, source)
+        for operator, edit in edits_of(node, source)
     ]
-    return sorted(found, key=lambda one: (one.line, one.rank, one.splice.start))
+    return sorted(found, key=lambda one: (one.line, one.rank, one.edit.start))

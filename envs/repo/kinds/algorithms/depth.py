@@ -3,7 +3,7 @@
 import ast
 
 from synth.envs.repo.kinds.algorithms.rewriting import Rewriting, Rewritings, single_argument
-from synth.envs.repo.kinds.source.tree import Function, inner_nodes
+from synth.envs.repo.source.tree import Function, inner_nodes
 
 
 def one_deep(function: Function) -> Rewritings:

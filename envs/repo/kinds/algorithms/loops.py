@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from synth.envs.repo.kinds.algorithms.rewriting import LOOPS, Rewriting, Rewritings
-from synth.envs.repo.kinds.source.text import Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, inner_nodes
+from synth.envs.repo.source.text import Edit, SourceFile
+from synth.envs.repo.source.tree import FUNCTIONS, Function, inner_nodes
 
 
 def one_round(function: Function) -> Rewritings:

@@ -4,8 +4,8 @@ import ast
 
 from synth.envs.data_file import data_file
 from synth.envs.repo.kinds.algorithms.rewriting import Rewriting, Rewritings, written
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Function, inner_nodes
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Function, inner_nodes
 
 _NEAR = data_file("repo/algorithms")
 
@@ -57,8 +57,7 @@ def near_namesake(function: Function) -> Rewritings:
     for node in inner_nodes(function.node):
         match node:
             case ast.Call(ast.Attribute(attr=name) as func) if name in _NEAR["methods"]:
-                end = source.end(func)
-                edit = Edit(end - len(name.encode()), end, _NEAR["methods"][name])
+                edit = source.renamed(func, name, _NEAR["methods"][name])
             case ast.Call(ast.Name(name) as func, [_]) if name in _NEAR["functions"]:
                 edit = source.replaced(func, _NEAR["functions"][name])
             case _:

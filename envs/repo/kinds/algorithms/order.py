@@ -10,8 +10,8 @@ from synth.envs.repo.kinds.algorithms.rewriting import (
     single_argument,
     written,
 )
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Function, inner_nodes
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Function, inner_nodes
 
 
 def ties_turned(function: Function) -> Rewritings:

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from synth.envs.repo.kinds.source.text import Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import Function
+from synth.envs.repo.source.text import Edit, SourceFile
+from synth.envs.repo.source.tree import Function
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 

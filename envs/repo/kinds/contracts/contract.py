@@ -4,8 +4,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, inner_nodes
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function, inner_nodes
 
 
 class Contract(NamedTuple):

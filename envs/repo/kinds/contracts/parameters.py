@@ -10,8 +10,8 @@ from synth.envs.repo.kinds.contracts.contract import (
     own_parameters,
     plain_arguments,
 )
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function
 
 _COUNTS = ("n", "count", "index", "size", "width", "length", "limit", "start", "end", "maxsize")
 
@@ -36,11 +36,8 @@ def swapped_arguments(call: Call) -> Edit | None:
     if arguments is None or len(arguments) < 2:
         return None
     first, second = arguments[:2]
-    said = (source.said(first), source.said(second))
-    between = source.between(first, second)
-    if said[0] == said[1]:
-        return None
-    return Edit(source.start(first), source.end(second), said[1] + between + said[0])
+    same = source.said(first) == source.said(second)
+    return None if same else source.swapped(first, second)
 
 
 def counted_from_one(function: Function) -> Contracts:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from synth.envs.repo.kinds.algorithms.rewriting import written
 from synth.envs.repo.kinds.contracts.contract import Contract, Contracts, annotated, returned
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, called
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function, called
 
 _NUMBERS = ("len", "int", "index", "find", "rfind", "count", "sum", "round", "ord", "ceil", "floor")
 _TRUTHS = ("isinstance", "issubclass", "bool", "any", "all", "hasattr", "callable", "startswith")

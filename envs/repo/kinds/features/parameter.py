@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 from synth.envs.repo.kinds.algorithms.order import without_keyword
 from synth.envs.repo.kinds.features.unparameterised import optional, unparameterised
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Call, Function, Tree, called
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Call, Function, Tree, called
+
+_Edits = dict[str, list[Edit]]
+"""By path."""
 
 
 class Lost(NamedTuple):
@@ -16,7 +19,7 @@ class Lost(NamedTuple):
     argument: str
     default: str
     functions: tuple[Function, ...]
-    edits: dict[str, list[Edit]]
+    edits: _Edits
 
 
 def lost_parameters(tree: Tree, function: Function) -> Iterator[Lost]:
@@ -30,14 +33,14 @@ def lost_parameters(tree: Tree, function: Function) -> Iterator[Lost]:
 
 def _everywhere(
     tree: Tree, function: Function, argument: str
-) -> tuple[tuple[Function, ...], dict[str, list[Edit]]] | None:
-    edits, todo, done = dict[str, list[Edit]](), [function], list[Function]()
+) -> tuple[tuple[Function, ...], _Edits] | None:
+    edits, todo, done = _Edits(), [function], list[Function]()
     dropped = set[int]()
     while todo:
         one = todo.pop()
         done.append(one)
-        calls = [*tree.calls(one), *_own_calls(one)]
-        handing = [(call, key) for call in calls for key in _handing(call, argument)]
+        calls = _calls(tree, one)
+        handing = _handing(calls, argument)
         dropped |= {id(key.value) for _, key in handing}
         out = unparameterised(one, argument, dropped)
         if out is None or not all(_names_all(call, one, argument) for call in calls):
@@ -46,28 +49,30 @@ def _everywhere(
         for call, key in handing:
             without = without_keyword(call.caller, call.node, key)
             edits.setdefault(call.caller.source.path, []).append(without)
-            own = _its_own(key) and argument in optional(call.caller)
-            if own and call.caller not in (*done, *todo):
+            if _hands_on(call, key) and call.caller not in (*done, *todo):
                 todo.append(call.caller)
     return tuple(done), edits
 
 
-def _own_calls(function: Function) -> list[Call]:
-    """The calls of a function in itself."""
-    return [
+def _calls(tree: Tree, function: Function) -> list[Call]:
+    """The calls of a function, in others and in itself."""
+    own = (
         Call(function, node)
         for node in ast.walk(function.node)
         if isinstance(node, ast.Call) and called(node) == function.node.name
-    ]
+    )
+    return [*tree.calls(function), *own]
 
 
-def _handing(call: Call, argument: str) -> list[ast.keyword]:
-    return [key for key in call.node.keywords if key.arg == argument]
+def _handing(calls: list[Call], argument: str) -> list[tuple[Call, ast.keyword]]:
+    """The calls that name an argument, and where they do."""
+    return [(call, key) for call in calls for key in call.node.keywords if key.arg == argument]
 
 
-def _its_own(key: ast.keyword) -> bool:
-    """`argument=argument`."""
-    return isinstance(key.value, ast.Name) and key.value.id == key.arg
+def _hands_on(call: Call, key: ast.keyword) -> bool:
+    """`argument=argument`, where the caller need not be told it either."""
+    own = isinstance(key.value, ast.Name) and key.value.id == key.arg
+    return own and key.arg in optional(call.caller)
 
 
 def _names_all(call: Call, function: Function, argument: str) -> bool:

@@ -4,15 +4,15 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from synth.envs.repo.kinds.source.names import (
+from synth.envs.repo.source.names import (
     assigned,
     import_without,
     is_import,
     mentioned,
     without_items,
 )
-from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import Tree
+from synth.envs.repo.source.text import DEFINITIONS, Edit, SourceFile
+from synth.envs.repo.source.tree import Tree
 
 MOST_DEPENDENTS = 3
 """Functions that need the one which goes, and go with it; a feature that more hang on is kept."""

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Collection, Mapping
 
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Function, inner_nodes
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import Function, inner_nodes
 
 
 def optional(function: Function) -> Mapping[str, ast.Constant]:

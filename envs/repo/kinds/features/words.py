@@ -3,8 +3,8 @@
 import ast
 
 from synth.envs.data_file import data_file
-from synth.envs.repo.kinds.source.text import Definition
-from synth.envs.repo.kinds.source.tree import FUNCTIONS
+from synth.envs.repo.source.text import Definition
+from synth.envs.repo.source.tree import FUNCTIONS
 
 _WORDS = data_file("repo/kinds")
 _LONGEST = 1600

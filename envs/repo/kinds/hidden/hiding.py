@@ -4,7 +4,7 @@ import msgspec
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.hidden.moved import Unseen, count_tests, parted, unseen_path
-from synth.envs.repo.kinds.source.tree import Tree
+from synth.envs.repo.source.tree import Tree
 
 MOST = 0.7
 """Of a library's tests: what more of them mention is the library, no feature of it."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
-from synth.envs.repo.kinds.source.names import (
+from synth.envs.repo.source.names import (
     assigned,
     import_without,
     is_import,
     keywords,
     mentioned,
 )
-from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import FUNCTIONS
+from synth.envs.repo.source.text import DEFINITIONS, Edit, SourceFile
+from synth.envs.repo.source.tree import FUNCTIONS
 
 
 class Parted(NamedTuple):
@@ -80,14 +80,11 @@ def parted(source: SourceFile, names: Unseen) -> Parted | None:
         for edit in import_without(source, node, names.names)
     ]
     out += [source.lines_removed(one) for one in moved]
-    try:
-        left = source.spliced([*out, *_taken_out(source, unseen)])
-        rest = source.spliced(_taken_out(source, seen))
-        ast.parse(left)
-        ast.parse(rest)
-    except (ValueError, SyntaxError):
+    left = source.edited(*out, *_taken_out(source, unseen))
+    rest = source.edited(*_taken_out(source, seen))
+    if left is None or rest is None:
         return Parted(None, source.text)
-    return Parted(left, rest)
+    return Parted(left.text, rest.text)
 
 
 def unseen_path(path: str, text: str) -> str:

@@ -8,8 +8,8 @@ from synth.envs.repo.broken import Breaking, BrokenTree
 from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
 from synth.envs.repo.kinds.hidden.moved import Names
-from synth.envs.repo.kinds.source.tree import Tree, read_tree
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.tree import Tree, read_tree
 
 SHARE = 0.4
 

@@ -10,13 +10,13 @@ from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.javascript.hiding import partly_hidden
 from synth.envs.repo.kinds.javascript.parsed import EsNode
 from synth.envs.repo.kinds.javascript.tree import (
-    JsEdit,
     JsFunction,
     JsTree,
     comment_before,
     read_javascript,
 )
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit
 
 
 @partly_hidden
@@ -52,7 +52,7 @@ def _changed(tree: JsTree, function: JsFunction) -> Iterator[BrokenTree]:
     forgotten: list[JsFunction | None] = [*callers] if len(callers) > 1 else [None] * len(callers)
     for pattern, definition in _definitions(tree, function):
         for left_out in forgotten:
-            edits: dict[str, list[JsEdit]] = {function.path: list(definition)}
+            edits: dict[str, list[Edit]] = {function.path: list(definition)}
             names = [function.name]
             for caller, call in calls:
                 if caller == left_out:
@@ -66,36 +66,29 @@ def _changed(tree: JsTree, function: JsFunction) -> Iterator[BrokenTree]:
                 yield broken
 
 
-def _definitions(tree: JsTree, function: JsFunction) -> Iterator[tuple[str, list[JsEdit]]]:
+def _definitions(tree: JsTree, function: JsFunction) -> Iterator[tuple[str, list[Edit]]]:
     parameters, path = function.node.many("params"), function.path
     if len(parameters) > 1 and all(one.type == "Identifier" for one in parameters[:2]):
         first, second = parameters[:2]
         yield (
             "turned",
             [
-                JsEdit(first.start, first.end, tree.said(path, second)),
-                JsEdit(second.start, second.end, tree.said(path, first)),
+                first.replaced(tree.said(path, second)),
+                second.replaced(tree.said(path, first)),
             ],
         )
     values = [one for one in returns(function.node) if one.one("argument")]
     numbers = [one.one("argument") for one in values]
     if numbers and all(one is not None and _number(one) for one in numbers):
-        edits = [
-            JsEdit(one.start, one.end, f"({tree.said(path, one)}) + 1") for one in numbers if one
-        ]
+        edits = [one.replaced(f"({tree.said(path, one)}) + 1") for one in numbers if one]
         yield "from_one", edits
 
 
-def _at_call(tree: JsTree, caller: JsFunction, call: EsNode, pattern: str) -> JsEdit | None:
+def _at_call(tree: JsTree, caller: JsFunction, call: EsNode, pattern: str) -> Edit | None:
     if pattern == "from_one":
-        return JsEdit(call.start, call.end, f"({tree.said(caller.path, call)} - 1)")
+        return call.replaced(f"({tree.said(caller.path, call)} - 1)")
     arguments = call.many("arguments")
-    if len(arguments) < 2:
-        return None
-    first, second = arguments[:2]
-    between = tree.texts[caller.path][first.end : second.start]
-    text = tree.said(caller.path, second) + between + tree.said(caller.path, first)
-    return JsEdit(first.start, second.end, text)
+    return tree.swapped(caller.path, *arguments[:2]) if len(arguments) > 1 else None
 
 
 def returns(node: EsNode) -> Iterator[EsNode]:
@@ -115,7 +108,7 @@ def _number(node: EsNode) -> bool:
     return math or arithmetic or node.type == "Identifier"
 
 
-def _kept(tree: JsTree, function: JsFunction) -> list[JsEdit]:
+def _kept(tree: JsTree, function: JsFunction) -> list[Edit]:
     """The edits that let a function remember; none where it has nothing to forget."""
     parameters, body, path = function.node.many("params"), function.node.one("body"), function.path
     if len(parameters) < 2 or body is None or body.type != "BlockStatement":
@@ -127,13 +120,13 @@ def _kept(tree: JsTree, function: JsFunction) -> list[JsEdit]:
     opening = f"\n  const key = {key};\n  if ({kept}.has(key)) return {kept}.get(key);"
     start = function.statement.start - len(comment_before(tree.texts[path], function.statement))
     edits = [
-        JsEdit(start, start, f"const {kept} = new Map();\n\n"),
-        JsEdit(body.start + 1, body.start + 1, opening),
+        Edit(start, start, f"const {kept} = new Map();\n\n"),
+        Edit(body.start + 1, body.start + 1, opening),
     ]
     for value in values:
         argument = value.one("argument")
         if argument is not None:
             said = tree.said(path, argument)
             text = f"{{ {kept}.set(key, {said}); return {kept}.get(key); }}"
-            edits.append(JsEdit(value.start, value.end, text))
+            edits.append(value.replaced(text))
     return edits

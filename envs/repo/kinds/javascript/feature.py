@@ -11,7 +11,6 @@ from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.javascript.hiding import without_tests
 from synth.envs.repo.kinds.javascript.removal import lighter, taken_out
 from synth.envs.repo.kinds.javascript.tree import (
-    JsEdit,
     JsFunction,
     JsTree,
     comment_before,
@@ -19,10 +18,11 @@ from synth.envs.repo.kinds.javascript.tree import (
     read_javascript,
 )
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit
 
 _WORDS = data_file("repo/kinds")
 _MOST_DEPENDENTS = 3
-_Edits = dict[str, list[JsEdit]]
+_Edits = dict[str, list[Edit]]
 
 
 def feature_removed(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:

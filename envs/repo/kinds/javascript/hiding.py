@@ -12,14 +12,9 @@ from synth.envs.repo.kinds.hidden.hiding import MOST
 from synth.envs.repo.kinds.hidden.partly import SHARE
 from synth.envs.repo.kinds.javascript.parsed import EsNode, parse
 from synth.envs.repo.kinds.javascript.removal import lighter, taken_out
-from synth.envs.repo.kinds.javascript.tree import (
-    JsTree,
-    called,
-    identifiers,
-    read_javascript,
-    spliced,
-)
+from synth.envs.repo.kinds.javascript.tree import JsTree, called, identifiers, read_javascript
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import spliced
 
 _TESTS = ("test", "it")
 
@@ -43,13 +38,12 @@ def without_tests(tree: JsTree, broken: BrokenTree, names: frozenset[str]) -> Br
     or where most do.
     """
     edits, hidden, solution = dict(broken.edits), dict[str, str](), dict[str, str]()
-    all_tests = [node for path in tree.tests for node in tree.trees[path].walk() if _is_test(node)]
-    gone = sum(bool(identifiers(one) & names) for one in all_tests)
-    if not gone or gone > MOST * len(all_tests):
+    by_path = {path: list(filter(_is_test, tree.trees[path].walk())) for path in tree.tests}
+    every = [one for tests in by_path.values() for one in tests]
+    if not 0 < len(_mentioning(every, names)) <= MOST * len(every):
         return None
-    for path in tree.tests:
-        tests = [node for node in tree.trees[path].walk() if _is_test(node)]
-        unseen = [one for one in tests if identifiers(one) & names]
+    for path, tests in by_path.items():
+        unseen = _mentioning(tests, names)
         if not unseen:
             continue
         seen, text = _parted(tree, path, tests, unseen, names)
@@ -59,6 +53,10 @@ def without_tests(tree: JsTree, broken: BrokenTree, names: frozenset[str]) -> Br
         else:
             edits[path], hidden[path] = None, tree.texts[path]
     return msgspec.structs.replace(broken, edits=edits, hidden=hidden, solution=solution)
+
+
+def _mentioning(tests: list[EsNode], names: frozenset[str]) -> list[EsNode]:
+    return [one for one in tests if identifiers(one) & names]
 
 
 def _parted(

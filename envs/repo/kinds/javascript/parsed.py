@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from synth.envs.repo.source.text import Edit
 from synth.schemas import ConfigError
 
 _SECONDS = 60
@@ -18,6 +19,10 @@ class EsNode:
         self.type = str(raw["type"])
         self.start, self.end = int(raw["start"]), int(raw["end"])
         self._parts = {key: _read(value) for key, value in raw.items()}
+
+    def replaced(self, text: str) -> Edit:
+        """Another text for this node."""
+        return Edit(self.start, self.end, text)
 
     def one(self, name: str) -> "EsNode | None":
         """A part that is a node."""

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from synth.envs.repo.kinds.javascript.parsed import EsNode
-from synth.envs.repo.kinds.javascript.tree import JsEdit, JsTree, comment_before, identifiers
+from synth.envs.repo.kinds.javascript.tree import JsTree, comment_before, identifiers
+from synth.envs.repo.source.text import Edit
 
 
-def lighter(tree: JsTree, path: str, root: EsNode, names: frozenset[str]) -> Iterator[JsEdit]:
+def lighter(tree: JsTree, path: str, root: EsNode, names: frozenset[str]) -> Iterator[Edit]:
     """Imports and exports without some names."""
     for statement in root.many("body"):
         specifiers = statement.many("specifiers")
@@ -15,10 +16,10 @@ def lighter(tree: JsTree, path: str, root: EsNode, names: frozenset[str]) -> Ite
             yield taken_out(tree, path, statement)
         elif gone:
             kept = [tree.said(path, one) for one in specifiers if one not in gone]
-            yield JsEdit(specifiers[0].start, specifiers[-1].end, ", ".join(kept))
+            yield Edit(specifiers[0].start, specifiers[-1].end, ", ".join(kept))
 
 
-def taken_out(tree: JsTree, path: str, statement: EsNode) -> JsEdit:
+def taken_out(tree: JsTree, path: str, statement: EsNode) -> Edit:
     """A statement with its comment, its lines and the empty line after it."""
     text = tree.texts[path]
     start = statement.start - len(comment_before(text, statement))
@@ -26,4 +27,4 @@ def taken_out(tree: JsTree, path: str, statement: EsNode) -> JsEdit:
     end = statement.end
     while end < len(text) and text[end] in " \t;\n" and text[end - 2 : end] != "\n\n":
         end += 1
-    return JsEdit(start, end - len(text[:end]) + len(text[:end].rstrip(" \t")), "")
+    return Edit(start, end - len(text[:end]) + len(text[:end].rstrip(" \t")), "")

@@ -4,37 +4,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.javascript.hiding import partly_hidden
 from synth.envs.repo.kinds.javascript.parsed import EsNode
-from synth.envs.repo.kinds.javascript.tree import JsEdit, JsFunction, JsTree, read_javascript
+from synth.envs.repo.kinds.javascript.tree import JsFunction, JsTree, read_javascript
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit
 
-_OTHER = {
-    "<": "<=",
-    "<=": "<",
-    ">": ">=",
-    ">=": ">",
-    "===": "!==",
-    "!==": "===",
-    "==": "!=",
-    "!=": "==",
-    "+": "-",
-    "-": "+",
-    "*": "+",
-    "%": "/",
-    "&&": "||",
-    "||": "&&",
-    "??": "||",
-}
+_OTHER = data_file("repo/operators")["bugs"]["javascript"]
 _OPERATIONS = ("BinaryExpression", "LogicalExpression")
-_Site = tuple[str, JsEdit]
+_Site = tuple[str, Edit]
 
 
 def one_site(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
     """One edit of one function; operators take turns."""
     tree = read_javascript(library, base)
-    by_operator: dict[str, list[tuple[JsFunction, JsEdit]]] = {}
+    by_operator: dict[str, list[tuple[JsFunction, Edit]]] = {}
     for function in tree.functions:
         for operator, edit in sites(tree, function):
             by_operator.setdefault(operator, []).append((function, edit))
@@ -56,7 +42,7 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
     tree = read_javascript(library, base)
     by_function = {one: found for one in tree.functions if (found := list(sites(tree, one)))}
     chains = [one for one in _chains(tree) if all(part in by_function for part in one)]
-    seen = set[tuple[JsEdit, ...]]()
+    seen = set[tuple[Edit, ...]]()
     for _ in range(20 * len(chains)):
         chain = random.choice(chains)
         drawn = [random.choice(by_function[one]) for one in chain]
@@ -70,7 +56,7 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
 
 
 def _broken(tree: JsTree, chain: tuple[JsFunction, ...], drawn: list[_Site]) -> BrokenTree | None:
-    edits: dict[str, list[JsEdit]] = {}
+    edits: dict[str, list[Edit]] = {}
     for function, (_, edit) in zip(chain, drawn, strict=True):
         edits.setdefault(function.path, []).append(edit)
     pattern = " ".join(sorted(operator for operator, _ in drawn))
@@ -93,34 +79,32 @@ def _of_operation(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
         if gap.count(sign) == 1:
             at = left.end + gap.index(sign)
             name = "logic" if node.type == "LogicalExpression" else "operation"
-            yield name, JsEdit(at, at + len(sign), _OTHER[sign])
+            yield name, Edit(at, at + len(sign), _OTHER[sign])
     if node.type == "AssignmentExpression" and sign in ("+=", "-=") and left and right:
         gap = tree.texts[path][left.end : right.start]
         at = left.end + gap.index(sign)
-        yield "added_amount", JsEdit(at, at + 2, "-=" if sign == "+=" else "+=")
+        yield "added_amount", Edit(at, at + 2, "-=" if sign == "+=" else "+=")
 
 
 def _of_value(node: EsNode) -> Iterator[_Site]:
     value = node.value("value")
     if node.type == "Literal" and isinstance(value, bool):
-        yield "truth", JsEdit(node.start, node.end, str(not value).lower())
+        yield "truth", node.replaced(str(not value).lower())
     elif node.type == "Literal" and isinstance(value, int):
-        yield "number", JsEdit(node.start, node.end, str(value + 1))
+        yield "number", node.replaced(str(value + 1))
 
 
 def _of_statement(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
     test = node.one("test")
     if node.type in ("IfStatement", "ConditionalExpression", "WhileStatement") and test:
-        yield "condition", JsEdit(test.start, test.end, f"!({tree.said(path, test)})")
+        yield "condition", test.replaced(f"!({tree.said(path, test)})")
     if node.type == "CallExpression":
         arguments = node.many("arguments")
         if len(arguments) > 1 and arguments[0].type != "SpreadElement":
             first, second = arguments[:2]
-            between = tree.texts[path][first.end : second.start]
-            text = tree.said(path, second) + between + tree.said(path, first)
-            yield "arguments", JsEdit(first.start, second.end, text)
+            yield "arguments", tree.swapped(path, first, second)
     if node.type == "ContinueStatement":
-        yield "skip", JsEdit(node.start, node.end, "break;")
+        yield "skip", node.replaced("break;")
 
 
 def _chains(tree: JsTree) -> Iterator[tuple[JsFunction, ...]]:

@@ -1,22 +1,15 @@
 """A library's files of JavaScript: functions, methods, calls, and texts after edits."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from synth.envs.repo.broken import BrokenTree
+from synth.envs.repo.broken import BrokenTree, told_of
 from synth.envs.repo.kinds.javascript.parsed import EsNode, parse
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit, spliced
 
 _FUNCTIONS = ("FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression")
-
-
-class JsEdit(NamedTuple):
-    """`text` in the place of the characters from `start` to `end`."""
-
-    start: int
-    end: int
-    text: str
 
 
 class JsFunction(NamedTuple):
@@ -46,6 +39,12 @@ class JsTree:
         """A node as it is written."""
         return self.texts[path][node.start : node.end]
 
+    def swapped(self, path: str, first: EsNode, second: EsNode) -> Edit:
+        """Two nodes the other way round, with what stands between them."""
+        between = self.texts[path][first.end : second.start]
+        text = self.said(path, second) + between + self.said(path, first)
+        return Edit(first.start, second.end, text)
+
     def calls(self, function: JsFunction) -> list[tuple[JsFunction, EsNode]]:
         """The calls of a function in others; none where its name means several."""
         if sum(one.name == function.name for one in self.functions) > 1:
@@ -59,7 +58,7 @@ class JsTree:
         ]
 
     def broken(
-        self, kind: str, edits: Mapping[str, Sequence[JsEdit]], pattern: str, *names: str
+        self, kind: str, edits: Mapping[str, Sequence[Edit]], pattern: str, *names: str
     ) -> BrokenTree | None:
         """The tree after some edits; None where that is no JavaScript, or the same."""
         try:
@@ -69,11 +68,7 @@ class JsTree:
         changed = {path: text for path, text in texts.items() if text != self.texts[path]}
         if not changed or len(parse(changed)) < len(changed):
             return None
-        about = {
-            "operators": pattern,
-            "modules": " ".join(sorted(changed)),
-            "functions": " ".join(names),
-        }
+        about = told_of(pattern, changed, names)
         return BrokenTree(kind=kind, edits=dict(changed), sites=len(set(names)), about=about)
 
 
@@ -95,17 +90,6 @@ def called(call: EsNode) -> str:
     if callee is not None and callee.type == "MemberExpression":
         callee = callee.one("property")
     return str(callee.value("name")) if callee is not None and callee.type == "Identifier" else ""
-
-
-def spliced(text: str, edits: Iterable[JsEdit]) -> str:
-    """A text after edits. Raises `ValueError` where two overlap."""
-    out, at = [], 0
-    for edit in sorted(set(edits)):
-        if edit.start < at:
-            raise ValueError("two edits of one place")
-        out += [text[at : edit.start], edit.text]
-        at = edit.end
-    return "".join([*out, text[at:]])
 
 
 def comment_before(text: str, statement: EsNode) -> str:

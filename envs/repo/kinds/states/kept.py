@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Iterator
 
+from synth.envs.repo.kinds.change import TreeChange, changed_in
 from synth.envs.repo.kinds.contracts.contract import own_parameters, returned
-from synth.envs.repo.kinds.source.change import TreeChange
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import FUNCTIONS, Function, Tree, functions_of, inner_nodes
+from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import FUNCTIONS, Function, Tree, functions_of, inner_nodes
 
 
 def first_part_alone(tree: Tree) -> Iterator[TreeChange]:
@@ -27,8 +27,7 @@ def first_part_alone(tree: Tree) -> Iterator[TreeChange]:
             source.before(_after_docstring(function), opening),
             *(_kept_first(function, one, f"{kept}[{key}]") for one in returned(function)),
         ]
-        names = (function.name,)
-        yield TreeChange(edits={source.path: edits}, functions=names, pattern="key without a part")
+        yield changed_in(function, "key without a part", edits)
 
 
 def past_a_change(tree: Tree) -> Iterator[TreeChange]:

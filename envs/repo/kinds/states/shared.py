@@ -3,9 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from synth.envs.repo.kinds.source.change import TreeChange
-from synth.envs.repo.kinds.source.text import Edit
-from synth.envs.repo.kinds.source.tree import Function, Tree, inner_nodes
+from synth.envs.repo.kinds.change import TreeChange, changed_in
+from synth.envs.repo.source.tree import Function, Tree, inner_nodes
 
 _COPIES = ("list", "dict", "set", "copy", "deepcopy", "OrderedDict")
 _EMPTY = ("list", "dict", "set", "OrderedDict", "defaultdict", "deque", "Counter")
@@ -26,7 +25,7 @@ def default_made_once(tree: Tree) -> Iterator[TreeChange]:
                         function.source.replaced(defaults[name], function.source.said(made)),
                         function.source.lines_removed(node),
                     ]
-                    yield _change("default made once", function, edits)
+                    yield changed_in(function, "default made once", edits)
 
 
 def one_for_all_instances(tree: Tree) -> Iterator[TreeChange]:
@@ -42,7 +41,7 @@ def one_for_all_instances(tree: Tree) -> Iterator[TreeChange]:
                     source = function.source
                     moved = f"{name} = {source.said(made)}\n"
                     edits = [source.before(function.node, moved), source.lines_removed(node)]
-                    yield _change("one for all instances", function, edits)
+                    yield changed_in(function, "one for all instances", edits)
 
 
 def still_the_callers(tree: Tree) -> Iterator[TreeChange]:
@@ -59,7 +58,7 @@ def still_the_callers(tree: Tree) -> Iterator[TreeChange]:
                     text = function.source.said(of)
                 case _:
                     continue
-            yield _change("still the caller's", function, [function.source.replaced(call, text)])
+            yield changed_in(function, "still the caller's", [function.source.replaced(call, text)])
 
 
 def not_forgotten(tree: Tree) -> Iterator[TreeChange]:
@@ -81,7 +80,7 @@ def not_forgotten(tree: Tree) -> Iterator[TreeChange]:
                     pass
                 case _:
                     continue
-            yield _change("not forgotten", function, [function.source.replaced(node, "pass")])
+            yield changed_in(function, "not forgotten", [function.source.replaced(node, "pass")])
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -104,8 +103,3 @@ def _defaults(function: Function) -> dict[str, ast.expr]:
         for one, default in given
         if isinstance(default, ast.Constant) and default.value is None
     }
-
-
-def _change(pattern: str, function: Function, edits: list[Edit]) -> TreeChange:
-    path = function.source.path
-    return TreeChange(edits={path: edits}, functions=(function.name,), pattern=pattern)

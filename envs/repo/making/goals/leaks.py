@@ -4,7 +4,8 @@ import builtins
 import keyword
 import re
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
+
+from synth.envs.repo.source.lines import changes
 
 SHORTEST = 3
 """Letters of an identifier that is looked for: `i` and `x` stand in every text."""
@@ -38,10 +39,8 @@ def identifiers(old: str, new: str) -> set[str]:
     """The names that stand in what differs between two texts, but for Python's own."""
     before, after = (re.findall(r"\w+|\S", text) for text in (old, new))
     found = set[str]()
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for what, a, b, c, d in matcher.get_opcodes():
-        if what != "equal":
-            found.update([*before[a:b], *after[c:d]])
+    for a, b, c, d in changes(before, after):
+        found.update([*before[a:b], *after[c:d]])
     return {
         name
         for name in found
@@ -60,9 +59,8 @@ def _operators(said: str) -> Iterator[str]:
 def _changed(whole: str, broken: str) -> Iterator[tuple[str, str]]:
     """The blocks of lines that differ."""
     old, new = whole.splitlines(keepends=True), broken.splitlines(keepends=True)
-    for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if what != "equal":
-            yield "".join(old[a:b]), "".join(new[c:d])
+    for a, b, c, d in changes(old, new):
+        yield "".join(old[a:b]), "".join(new[c:d])
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -6,47 +6,45 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from synth.envs.data_file import data_file
-from synth.envs.repo.making.sites.splice import SourceText, Splice
+from synth.envs.repo.source.text import Edit, SourceFile
 
 _OTHER_ERROR: Mapping[str, str] = data_file("repo/look_alikes")["errors"]
 _OTHER_NAME: Mapping[str, str] = data_file("repo/look_alikes")["names"]
 _NO_BODY = (ast.Raise, ast.Pass)
 
 
-def negated_condition(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def negated_condition(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """if c: -> if not (c):, with both of its branches."""
     if isinstance(node, (ast.If, ast.While, ast.IfExp)):
-        yield source.instead(node.test, b"not (" + source.of(node.test) + b")")
+        yield source.replaced(node.test, "not (" + source.said(node.test) + ")")
 
 
-def branch_dropped(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def branch_dropped(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """if c and d: -> if d:, and a lone condition -> False: its branch is never taken."""
     if not isinstance(node, ast.If):
         return
     test = node.test
     if isinstance(test, ast.BoolOp):
         for at in range(len(test.values)):
-            kept = [source.of(value) for i, value in enumerate(test.values) if i != at]
-            word = b" and " if isinstance(test.op, ast.And) else b" or "
-            yield source.instead(test, word.join(kept))
+            kept = [source.said(value) for i, value in enumerate(test.values) if i != at]
+            word = " and " if isinstance(test.op, ast.And) else " or "
+            yield source.replaced(test, word.join(kept))
     else:
-        yield source.instead(test, "False")
+        yield source.replaced(test, "False")
 
 
-def return_value(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def return_value(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """return x -> return None; return a, b -> return b, a."""
     if not isinstance(node, ast.Return) or node.value is None:
         return
     value = node.value
     if isinstance(value, ast.Tuple) and len(value.elts) == 2:
-        (start, first), (second, end) = (source.span(part) for part in value.elts)
-        left, right = (source.of(part) for part in value.elts)
-        yield Splice(start, end, right + source.content[first:second] + left)
+        yield source.swapped(*value.elts)
     elif not (isinstance(value, ast.Constant) and value.value is None):
-        yield source.instead(value, "None")
+        yield source.replaced(value, "None")
 
 
-def exception_type(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def exception_type(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """raise ValueError(...) -> raise TypeError(...), except KeyError: -> except IndexError:."""
     found: ast.expr | None = None
     if isinstance(node, ast.Raise):
@@ -55,10 +53,10 @@ def exception_type(node: ast.AST, source: SourceText) -> Iterator[Splice]:
         found = node.type
     for part in found.elts if isinstance(found, ast.Tuple) else [found]:
         if isinstance(part, ast.Name) and part.id in _OTHER_ERROR:
-            yield source.instead(part, _OTHER_ERROR[part.id])
+            yield source.replaced(part, _OTHER_ERROR[part.id])
 
 
-def default_argument(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def default_argument(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """def f(a=1) -> def f(a=2); True and False, texts and nothing are taken for one another."""
     if not isinstance(node, ast.arguments):
         return
@@ -66,31 +64,29 @@ def default_argument(node: ast.AST, source: SourceText) -> Iterator[Splice]:
         if not isinstance(value, ast.Constant):
             continue
         if isinstance(value.value, bool):
-            yield source.instead(value, str(not value.value))
+            yield source.replaced(value, str(not value.value))
         elif isinstance(value.value, int):
-            yield source.instead(value, str(value.value + 1))
+            yield source.replaced(value, str(value.value + 1))
         elif isinstance(value.value, str) and not value.value:
-            yield source.instead(value, "' '")
+            yield source.replaced(value, "' '")
         elif isinstance(value.value, str) and value.value.isspace():
-            yield source.instead(value, "''")
+            yield source.replaced(value, "''")
 
 
-def added_amount(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def added_amount(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """a += b -> a -= b, a -= b -> a += b."""
     if isinstance(node, ast.AugAssign) and not isinstance(node.value, (ast.JoinedStr, ast.List)):
         words = {ast.Add: ("+=", "-="), ast.Sub: ("-=", "+=")}.get(type(node.op))
         text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         if words is not None and not text:
-            yield from source.between(node.target, node.value, *words)
+            yield from source.operator(node.target, node.value, *words)
 
 
-def look_alike(node: ast.AST, source: SourceText) -> Iterator[Splice]:
+def look_alike(node: ast.AST, source: SourceFile) -> Iterator[Edit]:
     """s.lstrip() -> s.rstrip(), min(...) -> max(...): a called name that is near another."""
     if not isinstance(node, ast.Call):
         return
     if isinstance(node.func, ast.Name) and node.func.id in _OTHER_NAME:
-        yield source.instead(node.func, _OTHER_NAME[node.func.id])
+        yield source.replaced(node.func, _OTHER_NAME[node.func.id])
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _OTHER_NAME:
-        end = source.span(node.func)[1]
-        start = end - len(node.func.attr.encode())
-        yield Splice(start, end, _OTHER_NAME[node.func.attr].encode())
+        yield source.renamed(node.func, node.func.attr, _OTHER_NAME[node.func.attr])

@@ -6,17 +6,19 @@ others together.
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.sites import of_expressions as expressions
 from synth.envs.repo.making.sites import of_statements as statements
-from synth.envs.repo.making.sites.splice import Operator, SourceText, Splice
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit, SourceFile, read_sources
 
 KIND = "single_site"
+Operator = Callable[[ast.AST, SourceFile], Iterator[Edit]]
+"""The edits that it knows for one node."""
 OPERATORS: Mapping[str, Operator] = {
     operator.__name__: operator
     for operator in (
@@ -39,44 +41,36 @@ OPERATORS: Mapping[str, Operator] = {
         statements.look_alike,
     )
 }
-Site = tuple[str, Splice]
+Site = tuple[str, Edit]
 """A file, and an edit of it."""
 
 
 def single_site(library: Library, tree: Path, chance: Random) -> Iterator[BrokenTree]:
     """Ways to break a tree by one edit each, until no site is left; operators take turns."""
-    texts = {path: text for path in library.source if (text := source_text(tree / path))}
-    sites = by_operator(texts)
+    sources = read_sources(tree, library.source)
+    sites = by_operator(sources)
     for found in sites.values():
         chance.shuffle(found)
     names = sorted(sites)
     while names:
         chance.shuffle(names)
         for name in names:
-            path, splice = sites[name].pop()
-            edited = texts[path].spliced(splice)
-            if edited is not None:
+            path, edit = sites[name].pop()
+            after = sources[path].edited(edit)
+            if after is not None and ast.dump(after.tree) != ast.dump(sources[path].tree):
                 about = {"operators": name, "modules": path}
-                yield BrokenTree(kind=KIND, edits={path: edited}, about=about)
+                yield BrokenTree(kind=KIND, edits={path: after.text}, about=about)
         names = [name for name in names if sites[name]]
 
 
-def by_operator(texts: Mapping[str, SourceText]) -> dict[str, list[Site]]:
+def by_operator(sources: Mapping[str, SourceFile]) -> dict[str, list[Site]]:
     """Every site in a function, by the operator that knows it."""
     found: defaultdict[str, list[Site]] = defaultdict(list)
-    for path, source in texts.items():
+    for path, source in sources.items():
         for node in _in_functions(source.tree):
             for name, operator in OPERATORS.items():
-                found[name] += [(path, splice) for splice in operator(node, source)]
+                found[name] += [(path, edit) for edit in operator(node, source)]
     return {name: sites for name, sites in found.items() if sites}
-
-
-def source_text(place: Path) -> SourceText | None:
-    """A file of Python; None where it cannot be read as one."""
-    try:
-        return SourceText(place.read_bytes().decode())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:

@@ -22,8 +22,6 @@ _PIECE = 1 << 20
 STAMP_S = 1_000_000_000
 """2001-09-09 01:46:40, a second before that of what is changed later."""
 _UNWRITTEN = re.compile(r"[\x00-\x1f\x7f\\]")
-STAMP_S = 1_000_000_000
-"""2001-09-09 01:46:40, a second before that of what is changed later."""
 File = tuple[str, IO[bytes], bool]
 """Relative path, content, whether it can be executed."""
 

@@ -3,7 +3,7 @@
 import pytest
 
 from synth.envs.repo.bots.edits.splices import small_edits
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.text import SourceFile
 
 UNDONE = [
     ("x = a <= b", "x = a < b"),
@@ -33,23 +33,23 @@ UNDONE = [
 
 @pytest.mark.parametrize(("broken", "whole"), UNDONE)
 def test_a_bug_of_one_site_is_undone(broken: str, whole: str) -> None:
-    source = SourceText(broken)
+    source = SourceFile(broken)
     found = [text.replace("''", '""') for e in small_edits(source) if (text := e.applied(source))]
     assert whole in found or whole in [text.replace("'", '"') for text in found]
 
 
 def test_no_edit_leaves_the_file_as_it_was_or_unreadable() -> None:
-    source = SourceText(
+    source = SourceFile(
         "def f(a, b):\n    return g(a, a) - -1 if not a and b == '' else [1][0:b]\n"
     )
     texts = [edit.applied(source) for edit in small_edits(source)]
-    assert source.content.decode() not in texts
+    assert source.text not in texts
     for text in texts:
         compile(text or "", "edited", "exec")
 
 
 def test_likely_operators_come_first_on_a_line() -> None:
-    source = SourceText("x = f(a, b) < 3\ny = a and b\n")
+    source = SourceFile("x = f(a, b) < 3\ny = a and b\n")
     found = [(edit.line, edit.operator) for edit in small_edits(source)]
     assert [found[0], found[3]] == [(1, "comparison"), (1, "arguments")]
     assert next(one for one in found if one[0] == 2) == (2, "junction")

@@ -10,7 +10,7 @@ from synth.envs.repo.kinds.hidden.differential import tests_of as written
 from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.moved import Names, parted
 from synth.envs.repo.kinds.hidden.recording import RecordedCall, calls_file, module_of
-from synth.envs.repo.kinds.source.text import SourceFile
+from synth.envs.repo.source.text import SourceFile
 from tests.envs.repo.kinds.mini_library import write_library
 
 CASES = """import unittest
@@ -37,7 +37,7 @@ class TestMore(unittest.TestCase):
 
 
 def test_helpers_and_classes_go_with_the_tests_that_need_them() -> None:
-    found = parted(SourceFile("test_mini.py", CASES), Names(frozenset({"one"})))
+    found = parted(SourceFile(CASES, "test_mini.py"), Names(frozenset({"one"})))
     assert found is not None
     assert (
         found.seen
@@ -58,12 +58,12 @@ class TestMore(unittest.TestCase):
 
 def test_a_file_whose_own_code_needs_the_name_goes_whole() -> None:
     text = "from mini import one\n\nif one():\n    pass\n\n\ndef test_two():\n    one()\n"
-    found = parted(SourceFile("test_mini.py", text), Names(frozenset({"one"})))
+    found = parted(SourceFile(text, "test_mini.py"), Names(frozenset({"one"})))
     assert found == (None, text)
 
 
 def test_a_file_without_the_name_stays() -> None:
-    assert parted(SourceFile("test_mini.py", CASES), Names(frozenset({"three"}))) is None
+    assert parted(SourceFile(CASES, "test_mini.py"), Names(frozenset({"three"}))) is None
 
 
 def call(call: str, **fields: object) -> RecordedCall:

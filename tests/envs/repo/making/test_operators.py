@@ -5,15 +5,22 @@ import ast
 import pytest
 
 from synth.envs.repo.making.sites.single_site import OPERATORS, by_operator
-from synth.envs.repo.making.sites.splice import SourceText
+from synth.envs.repo.source.text import Edit, SourceFile
+
+
+def after(source: SourceFile, edit: Edit) -> str:
+    """The text after an edit."""
+    found = source.edited(edit)
+    assert found is not None
+    return found.text
 
 
 def edited(name: str, body: str) -> list[str]:
     """What an operator makes of a function's body, first site first."""
-    source = SourceText(f"def f(a, b):\n    {body}\n")
-    splices = [one for node in ast.walk(source.tree) for one in OPERATORS[name](node, source)]
-    texts = [source.spliced(one) for one in sorted(splices, key=lambda one: one.start)]
-    return [text.splitlines()[1].strip() for text in texts if text is not None]
+    source = SourceFile(f"def f(a, b):\n    {body}\n")
+    edits = [one for node in ast.walk(source.tree) for one in OPERATORS[name](node, source)]
+    texts = [after(source, one) for one in sorted(edits)]
+    return [text.splitlines()[1].strip() for text in texts if text != source.text]
 
 
 @pytest.mark.parametrize(
@@ -56,13 +63,13 @@ def test_an_edit_is_one_expression(name: str, body: str, expected: list[str]) ->
 
 
 def test_a_branch_is_dropped_by_its_condition() -> None:
-    source = SourceText(
+    source = SourceFile(
         "def f(a, b):\n    if a and b:\n        return 1\n    if a:\n        return 2\n"
     )
-    splices = [
+    edits = [
         one for node in ast.walk(source.tree) for one in OPERATORS["branch_dropped"](node, source)
     ]
-    texts = [source.spliced(one) or "" for one in splices]
+    texts = [after(source, one) for one in edits]
     assert [text.splitlines()[at] for text, at in zip(texts, (1, 1, 3), strict=True)] == [
         "    if b:",
         "    if a:",
@@ -71,9 +78,9 @@ def test_a_branch_is_dropped_by_its_condition() -> None:
 
 
 def test_a_default_changes_and_no_annotation_does() -> None:
-    source = SourceText("def f(a: int = 3, *, b: bool = True, c=' ', d='x') -> 'int':\n    pass\n")
+    source = SourceFile("def f(a: int = 3, *, b: bool = True, c=' ', d='x') -> 'int':\n    pass\n")
     found = by_operator({"m.py": source})["default_argument"]
-    texts = {(source.spliced(splice) or "").partition("\n")[0] for _, splice in found}
+    texts = {after(source, edit).partition("\n")[0] for _, edit in found}
     assert texts == {
         "def f(a: int = 4, *, b: bool = True, c=' ', d='x') -> 'int':",
         "def f(a: int = 3, *, b: bool = False, c=' ', d='x') -> 'int':",
@@ -81,23 +88,23 @@ def test_a_default_changes_and_no_annotation_does() -> None:
     }
 
 
-def test_offsets_are_bytes_and_line_ends_stay() -> None:
-    """ü has two bytes, and the column of a node counts them."""
-    source = SourceText("def f(ü):\r\n    return g('üü', ü) < 1\r\n")
+def test_offsets_are_characters_and_line_ends_stay() -> None:
+    """ü has two bytes, which the column of a node counts; an edit counts characters."""
+    source = SourceFile("def f(ü):\r\n    return g('üü', ü) < 1\r\n")
     found = by_operator({"m.py": source})
     ((_, compared),) = found["comparison"]
-    assert source.spliced(compared) == "def f(ü):\r\n    return g('üü', ü) <= 1\r\n"
+    assert after(source, compared) == "def f(ü):\r\n    return g('üü', ü) <= 1\r\n"
     ((_, swapped),) = found["swap_arguments"]
-    assert source.spliced(swapped) == "def f(ü):\r\n    return g(ü, 'üü') < 1\r\n"
+    assert after(source, swapped) == "def f(ü):\r\n    return g(ü, 'üü') < 1\r\n"
 
 
 def test_only_functions_are_edited_and_nothing_in_an_f_string() -> None:
-    source = SourceText(
+    source = SourceFile(
         "A = 1 < 2\nclass B:\n    C = 3\n    def d(self):\n        return f'{4 < 5}'\n"
     )
     assert set(by_operator({"m.py": source})) == {"return_value"}
 
 
 def test_a_comment_between_two_operands_keeps_an_operator_away() -> None:
-    source = SourceText("def f(a, b):\n    return (a  # a < b\n            < b)\n")
+    source = SourceFile("def f(a, b):\n    return (a  # a < b\n            < b)\n")
     assert "comparison" not in by_operator({"m.py": source})

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from synth.envs.repo.kinds.source.text import SourceFile
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import SourceFile, read_sources
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -103,17 +103,6 @@ def inner_nodes(function: FunctionNode | ast.Lambda) -> Iterator[ast.AST]:
             left += reversed(list(ast.iter_child_nodes(node)))
 
 
-def read_sources(base: Path, paths: Iterator[str]) -> dict[str, SourceFile]:
-    """The files that are Python and can be read."""
-    found = {}
-    for path in paths:
-        try:
-            found[path] = SourceFile(path, (base / path).read_bytes().decode())
-        except (OSError, UnicodeDecodeError, SyntaxError, ValueError):
-            continue
-    return found
-
-
 def read_tree(library: Library, base: Path) -> Tree:
     """The sources and test files of a library."""
     tests = sorted({path for path in library.tests.values() if path.endswith(".py")})
@@ -125,4 +114,4 @@ def read_tree(library: Library, base: Path) -> Tree:
         for place in sorted((base / folder).glob("*.py"))
     )
     support = [path for path in beside if path not in tests and path not in sources]
-    return Tree(*(read_sources(base, iter(paths)) for paths in (sources, tests, support)))
+    return Tree(*(read_sources(base, paths) for paths in (sources, tests, support)))

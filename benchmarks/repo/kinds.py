@@ -1,6 +1,6 @@
 """Ways of breaking repositories: how many of the broken trees make a task, and what tasks.
 
-Run: `python -m benchmarks.repo_kinds POOL [--libraries a,b] [--kinds a,b] [--tries 8] [--seed 7]`;
+Run: `python -m benchmarks.repo.kinds POOL [--libraries a,b] [--kinds a,b] [--tries 8] [--seed 7]`;
 POOL is made where it is not there (`synth repo make`).
 """
 

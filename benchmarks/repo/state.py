@@ -1,8 +1,8 @@
-"""Snapshots of repositories: `python -m benchmarks.repo_state POOL [PREFIXES]`.
+"""Snapshots of repositories: `python -m benchmarks.repo.state POOL [PREFIXES]`.
 
-Walks of drawn commands and edits. Each prefix is restored from its snapshot into an instance that was elsewhere, and
-compared with the same prefix done again from the start: state key, contents, modes, links, directory and variables. Then
-what a snapshot and a restore take.
+Walks of drawn commands and edits. Each prefix is restored from its snapshot into an instance that
+was elsewhere, and compared with the same prefix done again from the start: state key, contents,
+modes, links, directory and variables. Then what a snapshot and a restore take.
 """
 
 import asyncio
@@ -11,12 +11,15 @@ import time
 from collections.abc import Sequence
 from random import Random
 from statistics import median, quantiles
+from typing import NamedTuple
 
 from synth.envs.episode import call_turn
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.world import bound
 from synth.schemas import AgentTurn, Env, Snapshot, Task
 
+Prefix = tuple[str | None, str, Snapshot]
+"""State key, what a look shows, and the snapshot before the look."""
 TURNS = 20
 LOOK = (
     "pwd; env | grep ^V | sort; find /repo \\( -type f -o -type l \\) | sort | "
@@ -42,10 +45,8 @@ def turns(draw: Random) -> list[AgentTurn]:
     return [call_turn(at, "bash", {"command": one}) for at, one in enumerate(drawn)]
 
 
-async def walked(
-    env: Env, task: Task, walk: Sequence[AgentTurn]
-) -> list[tuple[str | None, str, Snapshot]]:
-    """(state key, what a look shows, snapshot) after each turn; the snapshot is the one before the look."""
+async def walked(env: Env, task: Task, walk: Sequence[AgentTurn]) -> list[Prefix]:
+    """What there is after each turn."""
     await env.reset(task)
     found = []
     for turn in walk:
@@ -62,12 +63,44 @@ async def look(env: Env) -> str:
     return seen[0].content
 
 
+class Times(NamedTuple):
+    """Milliseconds of snapshots, of restores into an open instance and into a new one."""
+
+    snapshot: list[float]
+    restore: list[float]
+    fresh: list[float]
+
+    def show(self) -> None:
+        """Prints the medians and the 95th percentiles."""
+        for name, ms in self._asdict().items():
+            high = quantiles(ms, n=20)[-1] if len(ms) > 1 else ms[0]
+            print(f"{name:<9} {median(ms):.2f} ms median, {high:.2f} ms p95")
+
+
+async def restored_in(env: Env, snapshot: Snapshot) -> float:
+    """The milliseconds that a restore takes."""
+    began = time.perf_counter()
+    await env.restore(snapshot)
+    return 1000 * (time.perf_counter() - began)
+
+
+async def same_again(used: Env, prefix: Prefix, again: Prefix, times: Times) -> bool:
+    """Whether a prefix that is restored is the same as the one that was done again."""
+    key, seen, snapshot = prefix
+    times.restore.append(await restored_in(used, snapshot))
+    began = time.perf_counter()
+    now = await used.snapshot()
+    times.snapshot.append(1000 * (time.perf_counter() - began))
+    alike = await look(used) == seen == again[1] and key == again[0]
+    return alike and now.blob == snapshot.blob
+
+
 async def main(pool: str, prefixes: int) -> None:
     """Prints the figures."""
     world = bound(RepoSettings(pool=pool))
     tasks = world.make_tasks({}, 7, 1000)
     same = tried = 0
-    snapshot_ms, near_ms, fresh_ms = list[float](), list[float](), list[float]()
+    times = Times([], [], [])
     used = world.open({"output_chars": 50_000})
 
     while tried < prefixes:
@@ -79,29 +112,17 @@ async def main(pool: str, prefixes: int) -> None:
         draw.shuffle(order)
 
         for at in order[: prefixes - tried]:
-            key, seen, snapshot = first[at]
-            began = time.perf_counter()
-            await used.restore(snapshot)
-            near_ms.append(1000 * (time.perf_counter() - began))
-            began = time.perf_counter()
-            now = await used.snapshot()
-            snapshot_ms.append(1000 * (time.perf_counter() - began))
-            alike = await look(used) == seen == again[at][1] and key == again[at][0]
-            same += alike and now.blob == snapshot.blob
+            same += await same_again(used, first[at], again[at], times)
             tried += 1
 
         fresh = world.open({})
-        began = time.perf_counter()
-        await fresh.restore(first[-1][2])
-        fresh_ms.append(1000 * (time.perf_counter() - began))
+        times.fresh.append(await restored_in(fresh, first[-1][2]))
         for env in (one, two, fresh):
             await env.close()
 
     await used.close()
     print(f"restored = replayed: {same} of {tried} prefixes")
-    for name, ms in (("snapshot", snapshot_ms), ("restore", near_ms), ("fresh", fresh_ms)):
-        high = quantiles(ms, n=20)[-1] if len(ms) > 1 else ms[0]
-        print(f"{name:<9} {median(ms):.2f} ms median, {high:.2f} ms p95")
+    times.show()
 
 
 if __name__ == "__main__":

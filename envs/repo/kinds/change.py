@@ -8,10 +8,10 @@ from random import Random
 
 import msgspec
 
-from synth.envs.repo.broken import Breaking, BrokenTree
-from synth.envs.repo.kinds.source.text import Edit, SourceFile
-from synth.envs.repo.kinds.source.tree import Tree, functions_of, read_tree
+from synth.envs.repo.broken import Breaking, BrokenTree, told_of
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.text import Edit, SourceFile
+from synth.envs.repo.source.tree import Function, Tree, functions_of, read_tree
 
 
 class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,20 @@ class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[str, ...]
     pattern: str
     hint: str = ""
+
+
+def changed(pattern: str, placed: Iterable[tuple[Function, Edit]]) -> TreeChange:
+    """Edits of functions, each beside the function that it changes."""
+    edits, functions = dict[str, list[Edit]](), dict[Function, None]()
+    for function, edit in placed:
+        edits.setdefault(function.source.path, []).append(edit)
+        functions[function] = None
+    return TreeChange(edits=edits, functions=tuple(one.name for one in functions), pattern=pattern)
+
+
+def changed_in(function: Function, pattern: str, edits: Iterable[Edit]) -> TreeChange:
+    """Edits of one function."""
+    return changed(pattern, ((function, edit) for edit in edits))
 
 
 Found = Iterable[TreeChange]
@@ -61,23 +75,17 @@ def in_turn(found: Found, random: Random) -> list[TreeChange]:
 def broken_tree(kind: str, tree: Tree, change: TreeChange) -> BrokenTree | None:
     """The tree after a change; None where that is no Python, or the same."""
     edits = {}
-    for path, spliced in change.edits.items():
+    for path, some in change.edits.items():
         source = tree.sources[path] if path in tree.sources else tree.tests[path]
-        try:
-            text = source.spliced(spliced)
-            ast.parse(text)
-        except (ValueError, SyntaxError):
+        after = source.edited(*some)
+        if after is None:
             return None
-        if text != source.text:
-            edits[path] = text
+        if after.text != source.text:
+            edits[path] = after.text
     sites = sites_of(tree, edits)
     if not sites:
         return None
-    about = {
-        "operators": change.pattern,
-        "modules": " ".join(sorted(edits)),
-        "functions": " ".join(change.functions),
-    }
+    about = told_of(change.pattern, edits, change.functions)
     return BrokenTree(kind=kind, edits=edits, sites=sites, hint=change.hint, about=about)
 
 
@@ -98,7 +106,7 @@ def _differing(before: str, after: str) -> int:
 
 
 def _parts(text: str) -> dict[str, str]:
-    source = SourceFile("", text)
+    source = SourceFile(text)
     found = list(functions_of(source))
     parts = {one.name: ast.dump(one.node) for one in found}
     inside = {id(one.node) for one in found}

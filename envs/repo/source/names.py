@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Sequence
 
-from synth.envs.repo.kinds.source.text import DEFINITIONS, Edit, SourceFile
+from synth.envs.repo.source.text import DEFINITIONS, Edit, SourceFile
 
 
 def mentioned(node: ast.AST) -> frozenset[str]:

@@ -1,0 +1,78 @@
+"""What a pool's tasks are, whether they are public ones, and what their checks are worth."""
+
+from collections import Counter
+
+from benchmarks.repo.bench import Bench, at_least, at_most
+from synth.envs.repo.bots import judging, wrong
+from synth.envs.repo.bots.public_tasks import found_in, named_in, public_repositories
+
+WRONG_PER_TASK, FLAKY_RUNS = 12, 5
+
+
+async def shape(bench: Bench) -> None:
+    """What kinds of tasks there are."""
+    tasks = [bench.place(task).task for task in bench.tasks]
+    rows = Counter((one.tier, one.kind) for one in tasks)
+    print(f"{len(tasks)} tasks of {len({one.library for one in tasks})} libraries")
+    for (tier, kind), count in sorted(rows.items()):
+        print(f"  tier {tier}  {kind:<24} {count}")
+
+    several = sum(one.sites > 1 or len(one.edits) > 1 for one in tasks)
+    hidden = sum(bool(one.hidden) for one in tasks)
+    told = {
+        (one.about.get("operators", one.kind), tuple(sorted(one.edits)), one.failing)
+        for one in tasks
+    }
+    print(f"several functions or files: {at_least(several, len(tasks))}")
+    print(f"hidden tests: {at_least(hidden, len(tasks))}")
+    print(f"distinct (operators, modules, failing tests): {len(told)} of {len(tasks)}")
+
+
+async def ids(bench: Bench) -> None:
+    """Whether repositories or tasks are those of public benchmarks."""
+    places = [bench.place(task) for task in bench.tasks]
+    listed = bench.ids
+    libraries = {one.library.name: one.library for one in places}
+    found = {name: hit for name, one in libraries.items() if (hit := found_in(one, listed))}
+    named = named_in(one.task for one in places)
+    sets = f"{len(public_repositories())} repositories and {len(listed):,} ids"
+    print(
+        f"public tasks: {len(found)} of {len(libraries)} libraries, {len(named)} tasks, of {sets}"
+    )
+    for name, hit in found.items():
+        print(f"    {name}: {hit}")
+
+
+async def wrong_patches(bench: Bench) -> None:
+    """Mutants of the solutions: all, and those that any test of the library tells."""
+    made, killed = Counter[str](), Counter[str]()
+    alike = 0
+    for task in bench.tasks:
+        place = bench.place(task)
+        for kind, changes in wrong.wrong_patches(place, WRONG_PER_TASK):
+            made[kind] += 1
+            if not await judging.solves(place, changes, bench.settings):
+                killed[kind] += 1
+            elif await judging.alike_to_all_tests(place, changes, bench.settings):
+                alike += 1
+
+    print(f"wrong patches refused: {at_least(killed.total(), made.total())}")
+    told = made.total() - alike
+    print(f"  of those that any test of the library tells: {at_least(killed.total(), told)}")
+    for kind, count in sorted(made.items()):
+        print(f"  {kind:<24} {at_least(killed[kind], count)}")
+
+
+async def flaky(bench: Bench) -> None:
+    """Whether five runs of the tests, of the broken tree and of the solution, end alike."""
+    differ = []
+    for task in bench.tasks:
+        place = bench.place(task)
+        for changes in ({}, judging.solution(place)):
+            runs = [
+                await judging.verdict_anew(place, changes, bench.settings)
+                for _ in range(FLAKY_RUNS)
+            ]
+            differ.append(len(set(runs)) > 1)
+
+    print(f"verdicts that change in {FLAKY_RUNS} runs: {at_most(sum(differ), len(differ))}")
