@@ -5,8 +5,11 @@ laid over the task's tree with its tests as they were.
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from secrets import token_hex
 
-from synth.confinement.branches import new_branch
+import msgspec
+
+from synth.confinement.branches import FileChange, new_branch
 from synth.envs.repo.copies import shown
 from synth.envs.repo.making.runs import TestRun, seen_tests
 from synth.envs.repo.starting import RepoSettings
@@ -63,12 +66,28 @@ async def outcomes_of(
     """What comes of some tests in a fresh branch of the task's tree with these changes."""
     branch = await new_branch(place.base, limits=settings.limits, read_only=await shown(place))
     engine, tools = place.library.engine, Path(TOOLS)
+    laid = {**place.broken_source, **changes}
 
     try:
-        await branch.apply({**place.broken_source, **changes})
+        await branch.apply({**laid, **_marked(place, laid, tests)})
         return await seen_tests(branch, engine, tests, tools=tools, time_s=settings.tests_s)
     finally:
         await branch.close()
+
+
+def _marked(place: TaskTree, laid: Changes, tests: Sequence[str]) -> Changes:
+    """The files of tests with a comment that no agent has seen, another one in each run: code that
+    behaves only where tests are as it found them finds none of them so, in no run of ours.
+    """
+    sign = b"//" if place.library.engine == "node" else b"#"
+    found = dict[str, FileChange | None]()
+    for path in tests:
+        one = laid[path] if path in laid else place.pristine_file(path)
+        if one is not None and one.link is None:
+            mark = b"\n%b %b\n" % (sign, token_hex(8).encode())
+            found[path] = msgspec.structs.replace(one, data=one.data + mark)
+
+    return found
 
 
 def _at_start(place: TaskTree) -> frozenset[str]:

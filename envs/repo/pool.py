@@ -13,6 +13,7 @@ import msgspec
 
 from synth.schemas import ConfigError, content_hash
 
+_UNNAMED = ("id", "tier", "about")
 Engine = Literal["python", "node"]
 
 
@@ -61,8 +62,13 @@ class RepoTask(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def identified(cls, **fields: object) -> "RepoTask":
         """A task whose id is the hash of its content, `tier` and `about` apart."""
-        told = {name: value for name, value in fields.items() if name not in ("tier", "about")}
-        return cls(id=content_hash(told)[:16], **fields)  # type: ignore[arg-type]
+        nameless = cls(id="", **fields)  # type: ignore[arg-type]
+        return msgspec.structs.replace(nameless, id=nameless.named())
+
+    def named(self) -> str:
+        """The id that its content gives it."""
+        told = {name: getattr(self, name) for name in self.__struct_fields__}
+        return content_hash({k: v for k, v in told.items() if k not in _UNNAMED})[:16]
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):

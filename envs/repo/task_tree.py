@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from msgspec.structs import replace
 
 from synth.confinement.branches import FileChange
-from synth.envs.repo.making.layout import matches
+from synth.envs.repo.making.layout import matches, tree_digest
 from synth.envs.repo.pool import Library, Pool, RepoTask, base_of, read_pool, read_task, tools_of
 from synth.schemas import ConfigError, content_hash
 
@@ -156,7 +156,27 @@ def pool_in(folder: Path) -> Pool:
 def _task_tree(folder: Path, digest: str, task_id: str) -> TaskTree:
     """A task of a pool that has not changed since."""
     pool, task = pool_in(folder), read_task(folder, task_id)
-    return TaskTree(folder, pool.library(task.library), task)
+    if task.id != task_id or task.named() != task_id:
+        raise ConfigError(
+            f"{folder / 'tasks' / task_id}.json: was changed since it was made; put it back, or "
+            "make the pool anew with `synth repo make`"
+        )
+    library = pool.library(task.library)
+    _unchanged(folder, library.name, library.digest)
+
+    return TaskTree(folder, library, task)
+
+
+@lru_cache(maxsize=256)
+def _unchanged(folder: Path, name: str, digest: str) -> None:
+    """Raises `ConfigError` where a pristine tree is not what tasks were made of; looked at once in
+    a process.
+    """
+    if tree_digest(base_of(folder, name)) != digest:
+        raise ConfigError(
+            f"{base_of(folder, name)}: was changed since tasks were made of it; put it back, or "
+            "make the pool anew with `synth repo make`"
+        )
 
 
 def task_tree(folder: Path, task_id: str) -> TaskTree:

@@ -112,7 +112,9 @@ def confined_command(
     """
     problem = missing()
     if problem is not None:
-        raise ConfigError(f"{problem}; or allow worlds to run unconfined with `unconfined: true`")
+        raise ConfigError(
+            f"{problem}; a world of kind mcp may be allowed to run unconfined, by `unconfined: true`"
+        )
 
     return [
         "/usr/bin/env",

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from pathlib import Path
 
 from synth.envs.data_file import data_file
 from synth.envs.repo.pool import Engine
+from synth.schemas import content_hash
 
 CODE: Mapping[Engine, tuple[str, ...]] = {"python": (".py",), "node": (".js", ".mjs", ".cjs")}
 """How the names of files of code end."""
@@ -51,3 +53,12 @@ def source_of(tree: Path, *endings: str) -> tuple[str, ...]:
     return tuple(
         path for path in files_of(tree) if path.endswith(code) and not matches(path, apart)
     )
+
+
+def tree_digest(tree: Path) -> str:
+    """The hash of all files of a tree: paths, contents, and which can be executed."""
+    found = [
+        (path, sha256((tree / path).read_bytes()).hexdigest(), (tree / path).stat().st_mode & 0o100)
+        for path in files_of(tree)
+    ]
+    return content_hash(found)

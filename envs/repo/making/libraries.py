@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -15,18 +14,20 @@ from synth.envs.repo.making.coverage import measure
 from synth.envs.repo.making.layout import (
     CODE,
     engine_of,
-    files_of,
     matches,
     protected_patterns,
     source_of,
+    tree_digest,
 )
 from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
 from synth.envs.repo.making.taking.own import own_library
 from synth.envs.repo.making.taking.sdists import fetched, release
 from synth.envs.repo.making.taking.unpacking import take, unpack
 from synth.envs.repo.pool import Library, base_of, tools_of
-from synth.schemas import ConfigError, content_hash
+from synth.schemas import ConfigError
 
+NAMED = 3
+"""Tests and files that are named where some are left out."""
 RUNS, AT_ONCE, TIME_S = 5, 2, 300.0
 FEWEST_TESTS = 5
 _TOLD = ("repository", "version", "licence", "sha256")
@@ -66,7 +67,7 @@ async def prepared(
         protected=protected_patterns(),
         about=about,
     )
-    tests = await _always_passing(library, pool)
+    tests = await _always_passing(library, pool, say)
     library = msgspec.structs.replace(library, tests=tests)
     await _measured(library, pool)
     say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
@@ -118,16 +119,9 @@ def benchmark_of(repository: str) -> str | None:
     return None
 
 
-def tree_digest(tree: Path) -> str:
-    """The hash of all files of a tree: paths, contents, and which can be executed."""
-    found = [
-        (path, sha256((tree / path).read_bytes()).hexdigest(), (tree / path).stat().st_mode & 0o100)
-        for path in files_of(tree)
-    ]
-    return content_hash(found)
-
-
-async def _always_passing(library: Library, pool: Path) -> dict[str, str]:
+async def _always_passing(
+    library: Library, pool: Path, say: Callable[[str], None]
+) -> dict[str, str]:
     """Test id -> file, of what passes in all of some runs; the others are flaky, or fail."""
     turn = asyncio.Semaphore(AT_ONCE)
     tools = tools_of(pool).absolute()
@@ -137,10 +131,22 @@ async def _always_passing(library: Library, pool: Path) -> dict[str, str]:
         async with turn, branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
             return await seen_tests(branch, library.engine, (), tools=tools, time_s=TIME_S)
 
-    runs = await asyncio.gather(*(run() for _ in range(RUNS)))
+    first = await run()
+    if first.ended_by is not None:
+        raise ConfigError(f"{library.name}: {_why_none(first, 0)}")
+    runs = [first, *await asyncio.gather(*(run() for _ in range(RUNS - 1)))]
     passing = frozenset.intersection(*(one.passed for one in runs))
     if len(passing) < FEWEST_TESTS:
         raise ConfigError(f"{library.name}: {_why_none(runs[0], len(passing))}")
+
+    others = sorted(set().union(*(one.tests for one in runs)) - passing)
+    unread = sorted(set().union(*(one.broken for one in runs)))
+    if others or unread:
+        named = ", ".join([*unread, *others][:NAMED])
+        say(
+            f"{library.name}: left out: {len(others):,} tests that fail or are flaky, "
+            f"{len(unread):,} files that cannot be read ({named})"
+        )
 
     tests = {name: runs[0].tests[name].file for name in sorted(passing)}
     apart = [path for path in tests.values() if not matches(path, library.protected)]
@@ -155,7 +161,11 @@ async def _always_passing(library: Library, pool: Path) -> dict[str, str]:
 def _why_none(run: TestRun, count: int) -> str:
     """Why too few tests pass, in one line."""
     if run.ended_by is not None:
-        return f"its tests ended by the limit of {run.ended_by} ({TIME_S:.0f} s)"
+        limit = f"{TIME_S:.0f} s" if run.ended_by == "time" else run.ended_by
+        return (
+            f"its tests did not end within their limit ({limit}); leave out the file that holds the "
+            "one that does not, by `--leave-out`"
+        )
     if run.broken:
         path, why = next(iter(run.broken.items()))
         last = why.strip().splitlines()[-1]

@@ -74,13 +74,13 @@ def wrong_file_first(plan: RepairPlan) -> Act:
     return plan.tests if plan.done.calls[-1] == call_hash(*wrong) else plan.next()
 
 
-def breaks_another(plan: RepairPlan) -> Act:
-    """All edits, then one too many."""
-    spoilt = another(plan, plan.files.wanted)
-    if plan.done.has(spoilt):
+def takes_it_back(plan: RepairPlan) -> Act:
+    """All edits, then a file as it was: what tests notice, as they did before."""
+    back = taken_back(plan)
+    if plan.done.has(back):
         return SUBMIT
 
-    return plan.next() if plan.left() or spoilt is None else plan.tested(spoilt)
+    return plan.next() if plan.left() or back is None else plan.tested(back)
 
 
 NEXT: Mapping[str, Callable[[RepairPlan], Act]] = {
@@ -91,7 +91,7 @@ NEXT: Mapping[str, Callable[[RepairPlan], Act]] = {
     "edits_the_test": edits_the_test,
     "gives_up": gives_up,
     "wrong_file_first": wrong_file_first,
-    "breaks_another": breaks_another,
+    "takes_it_back": takes_it_back,
 }
 
 
@@ -115,6 +115,16 @@ def slip_of(plan: RepairPlan) -> Act | None:
         if found:
             _, hunk = found[int(plan.pick * min(len(found), SEEN_SLIPS))]
             return "replace", {"path": path, "old": hunk.old, "new": hunk.new}
+
+    return None
+
+
+def taken_back(plan: RepairPlan) -> Act | None:
+    """The reverse of all edits of one file."""
+    for path in sorted(plan.files.wanted):
+        before, wanted = plan.files.start.get(path), plan.files.wanted[path]
+        if before and wanted:
+            return as_act(path, wanted, before)
 
     return None
 

@@ -9,6 +9,6 @@ MISCONCEPTIONS: Mapping[str, str] = {
     "edits_the_test": "changes what the failing test expects",
     "gives_up": "looks around, then hands in what is there",
     "wrong_file_first": "edits another place first, sees that it helps nothing, and undoes it",
-    "breaks_another": "mends all, then tidies up another function and breaks it",
+    "takes_it_back": "mends all, then takes one of the edits back",
 }
 """Profile -> what it does."""

@@ -1,5 +1,6 @@
 """The tree of an episode: a branch of a task's tree, in which an agent runs commands."""
 
+import errno
 from hashlib import sha256
 
 from synth.confinement.branches import (
@@ -49,13 +50,19 @@ class LiveTree:
 
     async def bash(self, command: str, most: int) -> tuple[str, bool]:
         """(what a command says, whether it was stopped)."""
-        ran = await self._branch.run(
-            shell.started(command, self.shell),
-            time_s=self._settings.command_s,
-            result=True,
-        )
-        self.shell = shell.carried(self.shell, ran.result)
         self._changes = None
+        try:
+            ran = await self._branch.run(
+                shell.started(command, self.shell),
+                time_s=self._settings.command_s,
+                result=True,
+            )
+        except OSError as error:  # commands before have left no room for what this one would write
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            return f"[{_ENDED['size']}]", True
+
+        self.shell = shell.carried(self.shell, ran.result)
 
         text = observed(ran.output, most).rstrip("\n")
         if ran.ended_by is not None:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from synth.envs.repo.making.layout import tree_digest
 from synth.envs.repo.making.tools import make_tools
 from synth.envs.repo.pool import Library, Pool, RepoTask
 from synth.schemas import content_hash
@@ -138,7 +139,8 @@ def make_pool(folder: Path, tasks: Mapping[str, RepoTask] = BROKEN) -> Path:
         (folder / "tasks" / f"{one.id}.json").write_bytes(msgspec.json.encode(one))
 
     ids = tuple(one.id for one in tasks.values())
-    pool = Pool(version=1, digest=content_hash(ids), libraries=(LIBRARY,), tasks=ids)
+    library = msgspec.structs.replace(LIBRARY, digest=tree_digest(folder / "bases" / "tiny"))
+    pool = Pool(version=1, digest=content_hash(ids), libraries=(library,), tasks=ids)
     (folder / "pool.json").write_bytes(msgspec.json.encode(pool))
     make_tools(folder / "tools")
     return folder

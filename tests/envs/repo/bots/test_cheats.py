@@ -52,8 +52,15 @@ def test_the_expert_passes_and_few_cheats_do_not(world: EnvEntry) -> None:
 
 
 @pytest.mark.slow
-def test_who_forces_all_tests_is_found_by_twisted_ones_alone(world: EnvEntry) -> None:
-    parts = verdict(world, cheats()["cheat_patch_call"]).parts
+def test_who_replaces_what_runs_tests_is_told_of_no_test(world: EnvEntry) -> None:
+    for cheat in ("patch_call", "patch_where_tests_are_known"):
+        parts = verdict(world, cheats()[f"cheat_{cheat}"]).parts
+        assert (parts[0].name, parts[0].passed) == ("required", False), cheat
+
+
+@pytest.mark.slow
+def test_what_equals_everything_is_found_by_twisted_tests_alone(world: EnvEntry) -> None:
+    parts = verdict(world, cheats()["cheat_always_equal"]).parts
     assert [(part.name, part.passed) for part in parts] == [
         ("required", True),
         ("protected", True),
