@@ -124,6 +124,7 @@ def test_a_file_of_ones_own_makes_tasks_and_stays_as_it_was(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_config_that_is_shipped_writes_rows(tmp_path: Path) -> None:
     run("configs/sql.yaml", run_dir=tmp_path / "run")
     for kind in ("sft", "dpo"):

@@ -178,6 +178,7 @@ def test_duckdb_answers_the_same_questions() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_levels_ask_for_more() -> None:
     easy, hard = tasks(24, level=0.0), tasks(24, level=1.0)
     length = [sum(len(str(task.script["sql"])) for task in made) for made in (easy, hard)]
