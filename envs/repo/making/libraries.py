@@ -139,15 +139,7 @@ async def _always_passing(
     if len(passing) < FEWEST_TESTS:
         raise ConfigError(f"{library.name}: {_why_none(runs[0], len(passing))}")
 
-    others = sorted(set().union(*(one.tests for one in runs)) - passing)
-    unread = sorted(set().union(*(one.broken for one in runs)))
-    if others or unread:
-        named = ", ".join([*unread, *others][:NAMED])
-        say(
-            f"{library.name}: left out: {len(others):,} tests that fail or are flaky, "
-            f"{len(unread):,} files that cannot be read ({named})"
-        )
-
+    _tell_left_out(library.name, runs, passing, say)
     tests = {name: runs[0].tests[name].file for name in sorted(passing)}
     apart = [path for path in tests.values() if not matches(path, library.protected)]
     if apart:
@@ -156,6 +148,20 @@ async def _always_passing(
             "folders named tests or test, and in test_*.py and *_test.py"
         )
     return tests
+
+
+def _tell_left_out(
+    name: str, runs: Sequence[TestRun], passing: frozenset[str], say: Callable[[str], None]
+) -> None:
+    """Which tests no task is about."""
+    others = sorted(set().union(*(one.tests for one in runs)) - passing)
+    unread = sorted(set().union(*(one.broken for one in runs)))
+    if others or unread:
+        named = ", ".join([*unread, *others][:NAMED])
+        say(
+            f"{name}: left out: {len(others):,} tests that fail or are flaky, "
+            f"{len(unread):,} files that cannot be read ({named})"
+        )
 
 
 def _why_none(run: TestRun, count: int) -> str:
