@@ -16,4 +16,6 @@ def test_an_embedded_world_passes_every_check(name):
     findings = asyncio.run(
         conformance(getattr(import_module(module), attribute), {}, seed=7, tasks=20)
     )
-    assert [finding for finding in findings if finding.passed is not True] == []
+    unasked = {"own_bots_fail", "secrets_stay_hidden"}  # of worlds that name neither
+    assert {one.name for one in findings if one.passed is not True} <= unasked
+    assert not any(one.passed is False for one in findings)

@@ -27,7 +27,9 @@ from tests.envs.textworld.installed import SMALL, calls, played, solve, tasks
 @pytest.mark.slow
 def test_it_passes_the_conformance_suite() -> None:
     findings = asyncio.run(conformance(WORLD, SMALL | {"quest_length": 5}, seed=3, tasks=2))
-    assert [finding for finding in findings if finding.passed is not True] == []
+    unasked = {"own_bots_fail", "secrets_stay_hidden"}  # of worlds that name neither
+    assert {one.name for one in findings if one.passed is not True} <= unasked
+    assert not any(one.passed is False for one in findings)
 
 
 @pytest.mark.slow
