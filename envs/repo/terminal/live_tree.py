@@ -26,6 +26,7 @@ _ENDED = {
     "processes": "stopped: too many processes",
     "size": "stopped: too much was written",
 }
+_AS_BEFORE = "; the tree is as it was before"
 
 
 class LiveTree:
@@ -40,8 +41,8 @@ class LiveTree:
     @classmethod
     async def opened(cls, place: TaskTree, settings: RepoSettings) -> "LiveTree":
         """The tree as a task finds it."""
-        branch = await new_branch(place.base, limits=settings.limits, read_only=await shown(place))
-        tree = cls(place, settings, branch)
+        tree = cls(place, settings, await _branch(place, settings))
+        branch = tree._branch
         if not await FROZEN.thaw(tree._name({}), branch):
             await branch.apply(place.edits)
             await FROZEN.keep(tree._name({}), branch)
@@ -50,6 +51,7 @@ class LiveTree:
 
     async def bash(self, command: str, most: int) -> tuple[str, bool]:
         """(what a command says, whether it was stopped)."""
+        before = await self.changes()
         self._changes = None
         try:
             ran = await self._branch.run(
@@ -61,6 +63,9 @@ class LiveTree:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             return f"[{_ENDED['size']}]", True
+
+        if not await self._can_be_told(before):
+            return f"[{_ENDED['size']}{_AS_BEFORE}]", True
 
         self.shell = shell.carried(self.shell, ran.result)
 
@@ -97,16 +102,33 @@ class LiveTree:
 
     async def replace(self, path: str, old: str, new: str) -> str:
         """Puts one text in the place of another. Raises `CannotError`."""
-        at = inside(path)
+        at, before = inside(path), await self.changes()
         try:
             changed, told = replaced(path, await self.text(at), old, new)
             await self._branch.write(at, changed.encode())
         except OSError as error:
             raise _cannot(path, error) from error
 
-        self._changes = None
+        if not await self._can_be_told(before):
+            raise CannotError(f"{path[:200]}: too much was written in all{_AS_BEFORE}.")
 
         return told
+
+    async def _can_be_told(self, before: Changes) -> bool:
+        """Whether what differs now fits into a snapshot; if not, the tree is made what it was."""
+        self._changes = None
+        try:
+            await self.changes()
+        except OSError as error:
+            if error.errno != errno.EFBIG:
+                raise
+            await self._branch.close()
+            self._branch = await _branch(self.place, self._settings)
+            await self._branch.apply({**self.place.edits, **before})
+            self._changes = before
+            return False
+
+        return True
 
     async def text(self, path: str) -> str | None:
         """A file's text; None where there is none. Raises `CannotError`, `OSError`."""
@@ -153,6 +175,11 @@ class LiveTree:
     async def close(self) -> None:
         """Lets the branch go."""
         await self._branch.close()
+
+
+async def _branch(place: TaskTree, settings: RepoSettings) -> Branch:
+    """A branch of the pristine tree."""
+    return await new_branch(place.base, limits=settings.limits, read_only=await shown(place))
 
 
 def digest_of(change: FileChange | None) -> str | None:

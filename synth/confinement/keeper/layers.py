@@ -10,6 +10,8 @@ from synth.confinement.keeper.trees.removing import remove_tree
 
 MOST_LAYERS = 60
 """Of one branch; the options of a mount are limited to a page, and each layer costs time."""
+_BEGUN, _BEGUN_FILES = 64 << 10, 16
+"""Bytes and files that an empty layer takes, at the most."""
 
 
 class Disk:
@@ -52,9 +54,15 @@ class Disk:
         return seen.f_bavail == 0 or seen.f_ffree == 0
 
     def make_room(self, most: int) -> None:
-        """As much room for the next layer as the first one had, up to `most` bytes for all."""
+        """As much room for the next layer as the first one had, up to `most` bytes for all, and
+        always enough to begin one: for its bytes, and for the number of its files.
+        """
+        seen = os.statvfs(self.place)
+        files = seen.f_files - seen.f_ffree
         size = min(self.used + self.size, max(most, self.size))
-        mount("synth", self.place, "tmpfs", REMOUNT | GUARDED, f"size={size}")
+        count = min(files + _inodes(self.size), _inodes(max(most, self.size)))
+        size, count = max(size, self.used + _BEGUN), max(count, files + _BEGUN_FILES)
+        mount("synth", self.place, "tmpfs", REMOUNT | GUARDED, f"size={size},nr_inodes={count}")
 
     def close(self) -> None:
         """Nobody writes to it any more."""

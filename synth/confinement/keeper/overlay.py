@@ -85,11 +85,11 @@ class OverlayBranch:
             self._go_on(point.layers)
 
     def _go_on(self, below: tuple[BranchLayer, ...], top: BranchLayer | None = None) -> None:
-        unmount(self.place)
         like = Path(below[0].upper).stat() if below else os.fstat(self.base.root)
-        self._below = below
         self._disk.make_room(_MOST_SIZES_FROZEN * self._disk.size)
-        self._top = top or self._disk.layer(like)
+        top = top or self._disk.layer(like)  # what cannot be begun leaves the tree as it is
+        unmount(self.place)
+        self._below, self._top = below, top
         self._mount()
 
     def _mount(self) -> None:

@@ -108,6 +108,13 @@ def test_a_command_that_takes_too_long_is_stopped_and_the_next_one_runs(repo_wor
     assert seen(world, "echo began; sleep 30", "echo on") == ["began\n[stopped after 1 s]", "on"]
 
 
+def test_what_writes_more_than_a_snapshot_holds_is_undone_and_no_fault(repo_world: World) -> None:
+    much = "for i in 1 2 3; do head -c 40000000 /dev/zero > much$i; done"
+    told = seen(repo_world(), "echo one > kept", much, "ls much* kept")
+    assert told[1] == "[stopped: too much was written; the tree is as it was before]"
+    assert told[2].splitlines()[-2:] == ["kept", "[exit code 2]"]
+
+
 def test_nothing_tells_where_the_pool_lies(repo_world: World, pool_folder: Path) -> None:
     said = seen(
         repo_world(),

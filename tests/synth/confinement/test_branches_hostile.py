@@ -153,6 +153,23 @@ def test_huge_files_end_at_the_limits_and_changes_do_not_fill_our_memory(
     played(base, play, ProcessLimits(disk_mb=256, file_mb=64, memory_mb=1024))
 
 
+def test_as_many_files_as_there_is_room_for_leave_the_tree_as_it_was(way: str, base: Path) -> None:
+    fill = "i=0; while : > d/$i; do i=$((i + 1)); test $i -lt 5000 || break; done 2> /dev/null"
+
+    async def play(branch: Branch) -> None:
+        before = await branch.read("a", 99)
+        for _ in range(3):
+            await branch.run(["/bin/sh", "-c", fill])
+        assert await branch.read("a", 99) == before
+        assert await shell(branch, "echo fine") == "fine\n"
+        assert len(await branch.changes()) > 2000
+        await branch.thaw(await branch.freeze())
+        await branch.write("last", b"x")
+        assert await branch.read("last", 9) == b"x"
+
+    played(base, play, ProcessLimits(disk_mb=16, file_mb=8))
+
+
 def test_whiteouts_and_attributes_of_overlays_cannot_be_made_inside(way: str, base: Path) -> None:
     code = (
         "import os, stat\n"
