@@ -80,14 +80,23 @@ class Cgroup:
             else:
                 self._made.pop()
 
+        _LEFT.discard(self)
         return True
 
     async def close(self) -> None:
-        """Ends what is left inside, and removes the group."""
+        """Ends what is left inside, and removes the group. Where the kernel takes longer to end it
+        than anybody should wait, or who waits is cancelled, that is gone on with when the next
+        group is made.
+        """
+        _LEFT.add(self)
         until = time.monotonic() + _LEAVE_S
         while not self.gone() and time.monotonic() < until:
             self.kill()
             await asyncio.sleep(0.002)
+
+
+_LEFT = set[Cgroup]()
+"""Closed, and not removed yet."""
 
 
 def _inside(place: Path) -> list[int]:
@@ -99,6 +108,10 @@ def _inside(place: Path) -> list[int]:
 
 def new_cgroup(limits: ProcessLimits) -> Cgroup | None:
     """A group for one tree, which its user closes; None where there are none."""
+    for left in tuple(_LEFT):
+        if not left.gone():
+            left.kill()
+
     return None if no_cgroups() else Cgroup(limits)
 
 

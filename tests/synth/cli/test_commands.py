@@ -137,7 +137,7 @@ def test_a_dry_run_checks_and_makes_nothing(tmp_path: Path) -> None:
         ("name: a/b\n", "name: a folder is called after it"),
         (
             "name: x\nenv: {name: nowhere}\n",
-            "unknown world 'nowhere'; known: echo, mcp, sql",
+            "unknown world 'nowhere'; known: echo, mcp, repo, sql, sql_file, ",
         ),
         ("name: x\nenv: {name: echo, tasks: many}\n", "env.tasks: must be a whole number"),
         (

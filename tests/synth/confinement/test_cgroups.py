@@ -149,7 +149,7 @@ class TestOfTheKernel:
             assert process.stdout.readline() == "begun\n"
             time.sleep(0.5)
             process.send_signal(signal.SIGKILL)
-        until = time.monotonic() + 10
+        until = time.monotonic() + 25
         while time.monotonic() < until and _left_of(process.pid):
             time.sleep(0.05)
         assert _left_of(process.pid) == []
@@ -177,6 +177,30 @@ def test_a_group_that_nobody_entered_is_made_and_removed() -> None:
     assert (made.processes, made.met) == ([], None)
     assert len(groups()) == len(cgroup_folders())
     assert made.gone()
+    assert groups() == []
+
+
+@pytest.mark.skipif(no_cgroups(), reason="no cgroups here")
+def test_what_could_not_be_removed_is_removed_before_the_next_is_made() -> None:
+    """Something inside that nobody can end looks as a group below it does: it cannot be removed."""
+    made = new_cgroup(ProcessLimits())
+    assert made is not None
+    below = made.entrances[0].parent / "below"
+    below.mkdir()
+
+    async def cancelled() -> None:
+        closing = asyncio.create_task(made.close())
+        await asyncio.sleep(0.05)
+        closing.cancel()
+        await asyncio.wait({closing})
+
+    asyncio.run(cancelled())
+    assert groups() != []
+    below.rmdir()
+    following = new_cgroup(ProcessLimits())
+    assert following is not None
+    assert len(groups()) == len(cgroup_folders())
+    assert following.gone()
     assert groups() == []
 
 
