@@ -50,6 +50,11 @@ class Holdings:
         if group is not None:
             await group.close()
 
+    def leave(self) -> None:
+        """The server ends, and nobody will wait for it."""
+        if self.group is not None:
+            self.group.leave()
+
     def _processes(self) -> Sequence[int]:
         if self.group is not None:
             return self.group.processes

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from synth.boundary import imported
-from synth.confinement import Inside, confined_command, environment_file, new_cgroup
+from synth.confinement import Inside, confined_command, environment_file, new_cgroup, no_cgroups
 from synth.envs.mcp.connection import (
     EXTRA,
     LONGEST_WORDS,
@@ -73,13 +73,14 @@ class McpServer:
         environment, self.keys = resolved(self.settings.environment, "env.environment")
         client = imported(EXTRA, "mcp:ClientSession")
         if not self.settings.unconfined:
-            self._holdings.group = await asyncio.to_thread(new_cgroup, self.settings.limits)
-
-        # `end` closes it
-        self._said = tempfile.TemporaryFile(  # noqa: SIM115
-            "w+", encoding="utf-8", errors="replace"
-        )
+            await asyncio.to_thread(no_cgroups)  # the first look takes its time
         try:
+            if not self.settings.unconfined:
+                self._holdings.group = new_cgroup(self.settings.limits)
+            # `end` closes it
+            self._said = tempfile.TemporaryFile(  # noqa: SIM115
+                "w+", encoding="utf-8", errors="replace"
+            )
             with self._command(environment) as command:
                 self._task = asyncio.create_task(self._live(command, client))
                 await self._first_words(self._task)
@@ -149,15 +150,19 @@ class McpServer:
         if self._said is None:
             raise RuntimeError("the server was ended before it was started")
 
-        async with connected(command, self._folder, self._said, self.keys) as line:
-            self._connection, self._holdings.process = line, line.process.pid
-            async with client(*line.streams) as session:
-                await session.initialize()
-                tools = await _tools(session)
-                self.tools = tuple(t for t in tools if t.name not in self.settings.without)
-                self._session = session
-                self._ready.set()
-                await self._stop.wait()
+        try:
+            async with connected(command, self._folder, self._said, self.keys) as line:
+                self._connection, self._holdings.process = line, line.process.pid
+                async with client(*line.streams) as session:
+                    await session.initialize()
+                    tools = await _tools(session)
+                    self.tools = tuple(t for t in tools if t.name not in self.settings.without)
+                    self._session = session
+                    self._ready.set()
+                    await self._stop.wait()
+        except asyncio.CancelledError:  # the loop ends, and with it all kept servers
+            self._holdings.leave()
+            raise
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """The tool's result. Raises what the session raises for a refused call, `McpServerError`

@@ -7,6 +7,7 @@ from synth.confinement.branches import new_branch as new_branch
 from synth.confinement.cgroups import Cgroup as Cgroup
 from synth.confinement.cgroups import how_trees_are_counted as how_trees_are_counted
 from synth.confinement.cgroups import new_cgroup as new_cgroup
+from synth.confinement.cgroups import no_cgroups as no_cgroups
 from synth.confinement.command import INSIDE as INSIDE
 from synth.confinement.command import Inside as Inside
 from synth.confinement.command import ProcessLimits as ProcessLimits

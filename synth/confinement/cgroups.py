@@ -5,6 +5,7 @@ time apart; version 2: one), made before it begins and removed when it has ended
 """
 
 import asyncio
+import atexit
 import itertools
 import os
 import signal
@@ -83,10 +84,16 @@ class Cgroup:
         _LEFT.discard(self)
         return True
 
+    def leave(self) -> None:
+        """Ends what is inside without waiting for it: the group is removed before the next one is
+        made, or when we end.
+        """
+        _LEFT.add(self)
+        self.kill()
+
     async def close(self) -> None:
         """Ends what is left inside, and removes the group. Where the kernel takes longer to end it
-        than anybody should wait, or who waits is cancelled, that is gone on with when the next
-        group is made.
+        than anybody should wait, or who waits is cancelled, the group is left.
         """
         _LEFT.add(self)
         until = time.monotonic() + _LEAVE_S
@@ -96,7 +103,14 @@ class Cgroup:
 
 
 _LEFT = set[Cgroup]()
-"""Closed, and not removed yet."""
+"""Given up, and not removed yet."""
+
+
+@atexit.register
+def _bury() -> None:
+    for left in tuple(_LEFT):
+        if not left.gone():
+            left.kill()
 
 
 def _inside(place: Path) -> list[int]:
@@ -108,10 +122,7 @@ def _inside(place: Path) -> list[int]:
 
 def new_cgroup(limits: ProcessLimits) -> Cgroup | None:
     """A group for one tree, which its user closes; None where there are none."""
-    for left in tuple(_LEFT):
-        if not left.gone():
-            left.kill()
-
+    _bury()
     return None if no_cgroups() else Cgroup(limits)
 
 
