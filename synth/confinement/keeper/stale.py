@@ -78,16 +78,18 @@ def _tree_gone(place: Path) -> bool:
 
 
 def _group_gone(place: Path) -> bool:
-    """Ends what is left inside a group, and removes it where nobody waits to be buried."""
+    """Ends what is left inside a group, and removes it where nobody waits to be buried. Others may
+    do the same at the same time.
+    """
     for _ in range(20):
-        for process in (place / "cgroup.procs").read_text("ascii").split():
-            with suppress(ProcessLookupError):
-                os.kill(int(process), signal.SIGKILL)
-        try:
+        with suppress(OSError):
+            for process in (place / "cgroup.procs").read_text("ascii").split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
+        with suppress(OSError):
             place.rmdir()
-        except OSError:
-            time.sleep(0.005)
-        else:
+        if not place.exists():
             return True
+        time.sleep(0.005)
 
     return False

@@ -69,19 +69,23 @@ class TestOfTheKernel:
         ),
         reason="no groups of version 1 for computing time",
     )
-    def test_sixteen_busy_processes_leave_half_of_a_core_to_one_outside(self, base: Path) -> None:
-        """It would get a seventeenth of it among equals: .12 of two seconds."""
+    def test_one_outside_gets_several_times_as_much_as_one_of_sixteen_busy_ones(
+        self, base: Path
+    ) -> None:
+        """Among equals it would get the same; here it gets sixteen times as much. What else runs on
+        the machine takes from both.
+        """
 
         async def play(branch: Branch) -> None:
             busy = ["python3", *spinning(seconds=6, forks=4)]
             inside = asyncio.create_task(branch.run(busy, time_s=30))
-            await asyncio.sleep(2)
             piped = asyncio.subprocess.PIPE
-            alone = [sys.executable, *spinning(seconds=2)]
+            alone = [sys.executable, *spinning(seconds=6)]
             ours = await asyncio.create_subprocess_exec(*alone, stdout=piped)
             said, _ = await ours.communicate()
-            assert float(said) > 0.3
-            await inside
+            theirs = [float(line) for line in (await inside).output.split()]
+            assert theirs  # the first that ends takes the others with it
+            assert float(said) > 3 * sum(theirs) / len(theirs)
 
         played(base, play, ProcessLimits(processes=40))
 
