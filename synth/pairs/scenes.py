@@ -39,6 +39,8 @@ R = TypeVar("R")
 EXPERT = "expert"
 CHUNK = 100
 """States in memory at once."""
+_PASSED = """SELECT trajectory_id FROM trajectories_all
+    WHERE outcome = 'success' AND trajectory_id IN (SELECT unnest(?))"""
 _TAGS = """SELECT subject_id, value FROM scores WHERE metric = 'off_policy_pivot'
     AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"""
 
@@ -166,7 +168,7 @@ def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[
     with connect(ledger) as connection:
         waiting = experiments(ledger, connection, metrics, report.aside)
 
-        while chunk := list(islice(waiting, CHUNK)):
+        while chunk := _with_one_success(connection, list(islice(waiting, CHUNK))):
             read = list(ledger.trajectories(_named(chunk), every=True))
             tasks = ledger.tasks({one.task_id for one in read}, every=True)
             released = [*_released(ledger, connection, read, tasks, report.aside)]
@@ -187,6 +189,22 @@ def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[
                 else:
                     task = tasks.get(own.task_id)
                     yield Scene(own, turn, rows, found, verdicts, task, models, tags, nlls)
+
+
+def _with_one_success(
+    connection: LedgerConnection, chunk: Sequence[Sequence[Experiment]]
+) -> list[list[Experiment]]:
+    """The rows with the first of their continuations that passed alone: more of them are not read,
+    and most of what a ledger holds may be continuations.
+    """
+    every = sorted({one for rows in chunk for row in rows for one in row.pos_ids})
+    passed = {one for (one,) in connection.execute(_PASSED, [every]).fetchall()}
+
+    def first(row: Experiment) -> Experiment:
+        found = next((one for one in row.pos_ids if one in passed), None)
+        return msgspec.structs.replace(row, pos_ids=() if found is None else (found,))
+
+    return [[first(row) for row in rows] for rows in chunk]
 
 
 def made_at_scenes(

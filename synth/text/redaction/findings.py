@@ -26,6 +26,8 @@ GOAL, TASK = "goal", "task"
 which none is shown.
 """
 _SHARED = ("system", "tools", "sampling")
+_SHORT = 2048
+"""Characters of a text that is remembered."""
 _TASK = msgspec.json.Decoder(Task)
 
 
@@ -50,12 +52,14 @@ class RedactionFinding(msgspec.Struct, frozen=True):
 class Scan:
     """Looks through trajectories and tasks; texts that many of them share are looked through once.
 
-    These are system prompts, tool schemas and sampling.
+    These are system prompts, tool schemas and sampling, and the short texts of turns: what
+    continues a trial repeats it (at most 32 MB of them are remembered).
     """
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
         self._shared = lru_cache(maxsize=256)(self._found)
+        self._short = lru_cache(maxsize=1 << 14)(self._found)
 
     def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[RedactionFinding, ...]:
         """All findings in the order of the places, those in the task's goal last.
@@ -75,7 +79,7 @@ class Scan:
         found = []
 
         for place, text in places:
-            for span in self._shared(text) if place in _SHARED else self._found(text):
+            for span in self._in(place, text):
                 value = (span.kind, span.value.casefold())
                 if value not in numbers:
                     numbers[value] = next(last[span.kind])
@@ -85,6 +89,11 @@ class Scan:
                 )
 
         return tuple(found)
+
+    def _in(self, place: str, text: str) -> Sequence[Span]:
+        if place in _SHARED:
+            return self._shared(text)
+        return self._short(text) if len(text) <= _SHORT else self._found(text)
 
     def _found(self, text: str) -> Sequence[Span]:
         return found_in(text, self._finder)
