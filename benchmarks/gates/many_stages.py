@@ -8,7 +8,7 @@ from benchmarks.gates.played_rule import PlayedTest, played_stage, played_state
 from benchmarks.gates.table import Rate
 
 NULL_TESTS = (8, 16, 32, 64, 144)
-WORLDS = 1000
+WORLDS = 400
 GATE = "critical steps"
 
 

@@ -1,14 +1,16 @@
 """False discoveries and values: what a stage of step tests confirms where no act matters, and how
 far the values and labels that are exported lie from the truth.
 
-Run: `python -m benchmarks.gates.values`; five minutes.
+Run: `python -m benchmarks.gates.values [rule|dice|storefront|sql|textworld|real ...]`; two minutes of
+processor time without TextWorld, which compiles its games.
 """
 
 import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -125,26 +127,25 @@ def _ways(ledger: Ledger) -> Mapping[str, str]:
     return found
 
 
-def in_worlds(tasks: int = TASKS) -> Found:
-    """Worlds with a planner that errs, half of the tests A/A."""
-    rates, means = list[Rate](), list[Mean]()
+def in_world(world: str, explorer: Mapping[str, Any]) -> Found:
+    """A world with a planner that errs, half of the tests A/A."""
     stages = [
         {"rollout": {"trials": 4}},
         {"critical_step": {"control_share": 0.5}},
         {"topology": {}},
     ]
-    for world, explorer in (("storefront", EXPLORER), ("sql", NOISY), ("textworld", NOISY)):
-        with tempfile.TemporaryDirectory() as folder:
-            ledger = run({"name": world, "tasks": tasks}, explorer, stages, folder)
-            rates += _judged(world, ledger)
-            accepted = [row for row in _tests(ledger) if row.about.accepted]
-            real = [row.about for row in accepted if not row.about.control]
-            shares = [float(one.q_pos or 0) - float(one.q_neg or 0) for one in real]
-            means.append(Mean(world, "plain shares, accepted", shares, "not known"))
-            means.append(_confirmed(world, ledger, "not known"))
-            means += of_steps(world, ledger)
-            means += of_pairs(world, list(ledger.trajectories()))
-    return rates, means
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = run({"name": world, "tasks": TASKS}, explorer, stages, folder)
+        found = [row.about for row in _tests(ledger) if row.about.accepted]
+        real = [one for one in found if not one.control]
+        shares = [float(one.q_pos or 0) - float(one.q_neg or 0) for one in real]
+        means = [
+            Mean(world, "plain shares, accepted", shares, "not known"),
+            _confirmed(world, ledger, "not known"),
+            *of_steps(world, ledger),
+            *of_pairs(world, list(ledger.trajectories())),
+        ]
+        return list(_judged(world, ledger)), means
 
 
 def of_real() -> Found:
@@ -158,9 +159,19 @@ def of_real() -> Found:
     return [], list(of_pairs("real trajectories", trials))
 
 
-def measured() -> Found:
-    """Everything."""
-    parts = [played(), in_dice(), in_worlds(), of_real()]
+PARTS: Mapping[str, Callable[[], Found]] = {
+    "rule": played,
+    "dice": in_dice,
+    "storefront": partial(in_world, "storefront", EXPLORER),
+    "sql": partial(in_world, "sql", NOISY),
+    "textworld": partial(in_world, "textworld", NOISY),
+    "real": of_real,
+}
+
+
+def measured(names: Sequence[str] = tuple(PARTS)) -> Found:
+    """These parts."""
+    parts = [PARTS[name]() for name in names]
     return [r for rates, _ in parts for r in rates], [m for _, means in parts for m in means]
 
 
@@ -171,7 +182,7 @@ def rows() -> list[Rate]:
 
 def main() -> int:
     """Prints both tables."""
-    rates, means = measured()
+    rates, means = measured(sys.argv[1:] or tuple(PARTS))
     print("| source | gate | what | of | rate | at most (95 %) | target |")
     print("|---|---|---|---|---|---|---|")
     for one in rates:
