@@ -155,11 +155,11 @@ class Scene(msgspec.Struct, frozen=True):
         return _counted(act, self.value_of(row.alternative_digest), row.q_pos, row.n_pos)
 
     def refusal(
-        self, one: Trajectory, authors: tuple[Authorship, ...], own: Trajectory, release: Release
+        self, one: Trajectory, authors: tuple[Authorship, ...], release: Release
     ) -> ReleaseRefusal | None:
         """Why the release rule keeps here what descends from a trajectory of the scene."""
-        # a continuation repeats its trial up to the turn, so it is no copy for that
-        lineage = Lineage(one, authors, continuation=one is not own)
+        # of a copy of another trajectory one turn is learnt, and the same turn twice is found here
+        lineage = Lineage(one, authors, continuation=True)
         return may_leave(lineage, self.verdicts[one.trajectory_id], LABELLED_TURNS, release)
 
     def with_turn(self, identity: str) -> Trajectory | None:
