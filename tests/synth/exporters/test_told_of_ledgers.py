@@ -87,7 +87,10 @@ def test_all_filters_are_honoured_by_labels_too_where_that_is_asked_for(tmp_path
     base, good = fork("a")
     dropped = [Decision(one.trajectory_id, "signals", False, "loop") for one in (base, good)]
     ledger: Ledger = planted(
-        tmp_path, [base, good], [accepted(base, 1, good), valued(good, 1, 4, 4, 1.0)], decisions=dropped
+        tmp_path,
+        [base, good],
+        [accepted(base, 1, good), valued(good, 1, 4, 4, 1.0)],
+        decisions=dropped,
     )
     assert export("prm", ledger, DatasetFolder(tmp_path / "own"), RowSettings()).rows > 0
     report = export("prm", ledger, DatasetFolder(tmp_path / "every"), RowSettings(honour=("all",)))
