@@ -3,8 +3,8 @@ the same tools.
 
 What tests and checks find wrong are certain calls (who acts too early writes), so that the name of
 a tool alone told good steps from bad ones (AUC .75). So true and false labels are drawn in pairs
-within the tools of a step: after the same prompt, else in the same task, else after the answer of
-the same tool in the same environment. The ledger is read twice, as for KTO.
+within the tools of a step: after the same prompt, else after the answer of the same tool in the
+same environment (in one task alone, the kind of state told them apart). The ledger is read twice, as for KTO.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ from synth.stats.ranks import auc
 
 UNPAIRED = "no_opposite_of_its_tool"
 """Why a hard label is none, or a row is left out."""
-LEVELS = ("prompt", "task", "tool_in_context")
+LEVELS = ("prompt", "tool_in_context")
 """What the two of a pair share beside the tools, the closest first."""
 
 
@@ -36,13 +36,12 @@ class HardLabel(msgspec.Struct, frozen=True):
     tools: str
     context: str
     prompt: str
-    task: str
     drawn: str
     extra: bool = False
 
     def shared(self, level: str) -> Hashable:
         """What its partner at this level has as well."""
-        closer = {"prompt": self.prompt, "task": self.task, "tool_in_context": self.context}
+        closer = {"prompt": self.prompt, "tool_in_context": self.context}
         return self.tools, closer[level]
 
 
@@ -120,7 +119,6 @@ def _hard(place: int, row: StepRow, *, extra: bool = False) -> HardLabel:
         _tools(row),
         f"{one.env}|{tool_in_context(one, turn)}",
         prompt_digest(one, turn),
-        one.task_id,
         content_hash([one.trajectory_id, turn, row.label.source]),
         extra,
     )

@@ -19,7 +19,6 @@ def hard(place: int, good: bool, **known: Any) -> HardLabel:
         "tools": "take",
         "context": "echo|look",
         "prompt": "p",
-        "task": "t",
         "drawn": str(place),
     }
     return HardLabel(place, good, **about | known)
@@ -30,7 +29,7 @@ def test_a_pair_is_of_one_tool_and_of_the_closest_state() -> None:
         hard(0, True),
         hard(1, False, prompt="other"),
         hard(2, False),
-        hard(3, True, prompt="third", task="other"),
+        hard(3, True, prompt="third"),
         hard(4, False, tools="drop"),
     ]
     assert paired(labels) == {0: "prompt", 2: "prompt", 1: "tool_in_context", 3: "tool_in_context"}
@@ -58,7 +57,7 @@ def test_of_every_tool_as_many_are_true_as_false_however_labels_lie(
     drawn: list[tuple[bool, str, str, str]],
 ) -> None:
     labels = [
-        hard(at, good, tools=tool, context=context, prompt=prompt, task=prompt)
+        hard(at, good, tools=tool, context=context, prompt=context + prompt)
         for at, (good, tool, context, prompt) in enumerate(drawn)
     ]
     taken = [one for one in labels if one.place in paired(labels)]
@@ -70,8 +69,8 @@ def test_of_every_tool_as_many_are_true_as_false_however_labels_lie(
                 if one not in taken and (one.tools, one.context) == (tool, context)
             }
             assert len(left) < 2, "a pair was left that could have been made"
-        of_tool = [one.good for one in taken if one.tools == tool]
-        assert of_tool.count(True) == of_tool.count(False)
+            here = [one.good for one in taken if (one.tools, one.context) == (tool, context)]
+            assert here.count(True) == here.count(False)
 
 
 def test_what_the_tool_gives_away_is_a_half_in_pairs() -> None:
@@ -84,9 +83,9 @@ def test_what_the_tool_gives_away_is_a_half_in_pairs() -> None:
     assert given_away([hard(0, True)]) is None
 
 
-def test_pairs_that_share_their_tools_alone_may_still_be_told_by_what_came_before() -> None:
+def test_what_came_after_another_tool_is_another_kind_of_state() -> None:
     labels = [hard(0, True, context="a", prompt="p"), hard(1, False, context="b", prompt="q")]
-    assert set(paired(labels).values()) == {"task"}
+    assert paired(labels) == {}
     assert (given_away(labels), given_away(labels, context=True)) == (0.5, 1.0)
 
 
